@@ -1,0 +1,25 @@
+import type { Permission } from './permissions.ts';
+
+/** Who acts, proved by a credential or rebuilt from ids in a durable message. */
+export interface Identity {
+  tenantId: string;
+  principalId: string;
+  /** The key that was used, null when no key was. */
+  apiKeyId: string | null;
+  /** What the key may do at most; null: everything its principal may. */
+  keyPermissions: readonly string[] | null;
+}
+
+/** How the act reached us, for the event log. */
+export interface Origin {
+  via: 'api' | 'workflow' | 'schedule' | 'cli';
+  requestId: string | null;
+}
+
+/** An identity with what it may do now, in its tenant and (when `spaceId` is set) in that space. */
+export interface Caller extends Identity {
+  origin: Origin;
+  principalType: 'user' | 'service_account' | 'agent';
+  spaceId: string | null;
+  granted: ReadonlySet<Permission>;
+}

@@ -1,0 +1,44 @@
+import { permissions, platformOnly, spaceScoped, type Permission } from './permissions.ts';
+
+const everywhere = permissions.filter((permission) => !platformOnly.has(permission));
+const inSpace = everywhere.filter((permission) => spaceScoped.has(permission));
+const reads = everywhere.filter((permission) => permission.endsWith('.read'));
+const spaceReads = inSpace.filter((permission) => permission.endsWith('.read'));
+
+const memberSet: Permission[] = [
+  ...spaceReads.filter((permission) => permission !== 'responses.read'),
+  'knowledge.search',
+  'tools.execute',
+  'responses.create',
+  'threads.create',
+  'threads.update',
+  'messages.create',
+  'messages.read',
+];
+
+/** Roles that every tenant has; their keys can be neither created nor edited. */
+export const builtInRoles: Readonly<Record<string, readonly Permission[]>> = {
+  owner: everywhere,
+  admin: everywhere.filter((permission) => permission !== 'tenants.delete'),
+  auditor: [...reads, 'events.export'],
+  member: ['notifications.read', 'models.read', 'skills.read'],
+  space_admin: inSpace.filter((permission) => permission !== 'threads.read_pii'),
+  space_editor: [
+    ...memberSet,
+    'collections.create',
+    'collections.update',
+    'collections.delete',
+    'documents.write',
+    'documents.delete',
+    'connectors.create',
+    'connectors.update',
+    'connectors.sync',
+    'mcp_servers.connect',
+    'projects.create',
+    'projects.update',
+    'responses.read',
+  ],
+  space_member: memberSet,
+  space_viewer: spaceReads,
+  platform_operator: [...everywhere, ...platformOnly],
+};

@@ -1,0 +1,20 @@
+import { defineEntity } from '@mikro-orm/core';
+
+const schema = defineEntity({
+  name: 'Collection',
+  tableName: 'collections',
+  properties: (p) => ({
+    tenantId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    spaceId: p.uuid(),
+    name: p.text(),
+    description: p.text().nullable(),
+    textSearchConfig: p.text().default('english').columnType('regconfig'),
+    createdBy: p.uuid(),
+    createdAt: p.datetime().defaultRaw('now()'),
+    updatedAt: p.datetime().defaultRaw('now()'),
+  }),
+});
+
+export class Collection extends schema.class {}
+schema.setClass(Collection);

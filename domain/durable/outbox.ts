@@ -1,0 +1,75 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Dispatch, WorkflowType } from '#domain/kernel/dispatcher.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import type { Database } from '#domain/persistence/database.ts';
+
+export interface DurableStart {
+  tenantId: string;
+  workflowType: WorkflowType;
+  workflowId: string;
+  /** The workflow's input: ids and numbers only. */
+  payload: Record<string, string | number>;
+}
+
+/** Owes a workflow start to the engine, in the transaction of the change that wants it. */
+export async function enqueueStart(em: EntityManager, start: DurableStart): Promise<Dispatch> {
+  return insert(em, { ...start, id: newId(), kind: 'start' });
+}
+
+/**
+ * Owes a cancel. A start that was not sent yet goes, and with it the cancel: nothing runs.
+ * @returns null when nothing has to be sent.
+ */
+export async function enqueueCancel(
+  em: EntityManager,
+  target: Omit<DurableStart, 'payload'>,
+): Promise<Dispatch | null> {
+  const unsent = await em.execute(
+    `delete from outbox where tenant_id = ? and workflow_id = ? and kind = 'start' and claimed_until < now() returning id`,
+    [target.tenantId, target.workflowId],
+  );
+  return unsent.length > 0 ? null : insert(em, { ...target, payload: {}, id: newId(), kind: 'cancel' });
+}
+
+async function insert(em: EntityManager, row: Dispatch): Promise<Dispatch> {
+  await em.execute(
+    `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload) values (?, ?, ?, ?, ?, ?)`,
+    [row.tenantId, row.id, row.kind, row.workflowType, row.workflowId, JSON.stringify(row.payload)],
+  );
+  return row;
+}
+
+interface OutboxRow {
+  tenant_id: string;
+  id: string;
+  kind: Dispatch['kind'];
+  workflow_type: WorkflowType;
+  workflow_id: string;
+  payload: Dispatch['payload'];
+}
+
+/** Leases due rows of all tenants for ten seconds. */
+export async function claimOutbox(database: Database, limit: number): Promise<Dispatch[]> {
+  const rows = await database.call<OutboxRow>('claim_outbox', 'select * from app.claim_outbox($1)', [limit]);
+  return rows.map((row) => ({
+    tenantId: row.tenant_id,
+    id: row.id,
+    kind: row.kind,
+    workflowType: row.workflow_type,
+    workflowId: row.workflow_id,
+    payload: row.payload,
+  }));
+}
+
+export async function removeFromOutbox(database: Database, row: Dispatch): Promise<void> {
+  await database.call('remove_outbox', 'select app.remove_outbox($1, $2)', [row.tenantId, row.id]);
+}
+
+export async function outboxAgeSeconds(database: Database): Promise<number> {
+  const [row] = await database.call<{ age: number }>(
+    'outbox_age',
+    'select app.outbox_age_seconds() as age',
+    [],
+  );
+  return row?.age ?? 0;
+}

@@ -1,0 +1,61 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Caller } from '#domain/access/caller.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { categoryOf, type EventType, type ResourceType } from './catalogue.ts';
+
+export interface AuditEvent {
+  type: EventType;
+  resource: { type: ResourceType; id: string };
+  /** Strings are cut at 1,000 characters; never a secret, a prompt or an answer. */
+  metadata?: Record<string, string | number | boolean | null>;
+  outcome?: 'success' | 'failure' | 'denied';
+  /** When given, the event is written once however often it is recorded. */
+  dedupeKey?: string;
+}
+
+/** Whoever an event names as its actor, with how the act reached us. */
+export type Actor = Pick<Caller, 'tenantId' | 'principalId' | 'principalType' | 'origin'>;
+
+/**
+ * Writes an event into the transaction of the change it tells of.
+ * @returns false when the dedupe key was known.
+ */
+export async function recordEvent(em: EntityManager, actor: Actor, event: AuditEvent): Promise<boolean> {
+  if (event.dedupeKey !== undefined) {
+    const fresh = await em.execute(
+      'insert into event_dedupe (tenant_id, key) values (?, ?) on conflict do nothing returning key',
+      [actor.tenantId, event.dedupeKey],
+    );
+    if (fresh.length === 0) {
+      return false;
+    }
+  }
+  const metadata = {
+    outcome: event.outcome ?? 'success',
+    actor_type: actor.principalType,
+    via: actor.origin.via,
+    request_id: actor.origin.requestId,
+    ...event.metadata,
+  };
+  const bounded = Object.fromEntries(
+    Object.entries(metadata).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value.slice(0, 1_000) : value,
+    ]),
+  );
+  await em.execute(
+    `insert into events (tenant_id, id, category, event_type, actor_id, resource_type, resource_id, metadata)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      actor.tenantId,
+      newId(),
+      categoryOf(event.type),
+      event.type,
+      actor.principalId,
+      event.resource.type,
+      event.resource.id,
+      JSON.stringify(bounded),
+    ],
+  );
+  return true;
+}

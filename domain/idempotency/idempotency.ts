@@ -1,0 +1,77 @@
+import type { Context } from '#domain/access/context.ts';
+import { canonicalJson, sha256 } from '#domain/kernel/canonical-json.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+
+/** A caller's promise that repeats of a request are the same request. Kept for 24 hours. */
+export interface IdempotentRequest {
+  key: string;
+  /** Method and path with its ids. */
+  scope: string;
+  /** The body without its delivery options. */
+  body: unknown;
+}
+
+export function fingerprint(request: IdempotentRequest): string {
+  return sha256(canonicalJson(request.body));
+}
+
+/**
+ * Claims the key for `resourceId`, in the caller's transaction. The loser of a race waits for the winner's
+ * commit and gets the winner's resource.
+ * @returns the id of the resource that the key stands for: `resourceId`, or an earlier one.
+ * @throws `idempotency_key_reused` when the body differs, `idempotency_in_progress` when the winner takes too long.
+ */
+export async function claimKey(
+  ctx: Context,
+  request: IdempotentRequest,
+  resourceId: string,
+): Promise<string> {
+  const own = [ctx.caller.tenantId, ctx.caller.principalId, request.scope, request.key];
+  const print = fingerprint(request);
+  await ctx.em.execute(
+    `delete from idempotency_keys
+     where tenant_id = ? and principal_id = ? and scope = ? and key = ? and expires_at <= now()`,
+    own,
+  );
+  const inserted = await insertOrWait(ctx, [...own, print, resourceId]);
+  if (inserted) {
+    return resourceId;
+  }
+  const [row] = await ctx.em.execute<{ fingerprint: string; resource_id: string }[]>(
+    'select fingerprint, resource_id from idempotency_keys where tenant_id = ? and principal_id = ? and scope = ? and key = ?',
+    own,
+  );
+  if (row === undefined || row.fingerprint !== print) {
+    throw new DomainError('idempotency_key_reused', 'This idempotency key was used with another request.', {
+      param: 'Idempotency-Key',
+    });
+  }
+  return row.resource_id;
+}
+
+async function insertOrWait(ctx: Context, values: string[]): Promise<boolean> {
+  try {
+    await ctx.em.execute(`set local lock_timeout = '4500ms'`);
+    const inserted = await ctx.em.execute(
+      `insert into idempotency_keys (tenant_id, principal_id, scope, key, fingerprint, resource_id, expires_at)
+       values (?, ?, ?, ?, ?, ?, now() + interval '24 hours') on conflict do nothing returning key`,
+      values,
+    );
+    return inserted.length > 0;
+  } catch (error) {
+    if (isLockTimeout(error)) {
+      throw new DomainError(
+        'idempotency_in_progress',
+        'The first request with this key is still in progress.',
+        {
+          retryAfter: 1,
+        },
+      );
+    }
+    throw error;
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '55P03';
+}

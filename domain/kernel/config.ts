@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { failpoints } from './failpoint.ts';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== ''),
+  );
+
+const masterKey = z
+  .string()
+  .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
+
+/** Limits of one response; a request may lower them, a deployment may change them. */
+const limits = {
+  MAX_ACTIVE_RESPONSES_PER_SPACE: z.coerce.number().int().positive().default(50),
+  MAX_STREAMS_PER_RESPONSE: z.coerce.number().int().positive().default(20),
+  RESPONSE_RETENTION_SECONDS: z.coerce.number().int().positive().default(86_400),
+};
+
+const shared = {
+  DATABASE_URL: z.url(),
+  TEMPORAL_ADDRESS: z.string().min(1),
+  TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
+  MASTER_KEY: masterKey,
+  HOST: z.string().default('127.0.0.1'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  EXIT_WITH_PARENT: z.enum(['0', '1']).default('0'),
+  PLATFORM_FAILPOINT: z
+    .string()
+    .regex(new RegExp(`^(${failpoints.map((name) => name.replace('.', '\\.')).join('|')})(:\\d+)?$`))
+    .optional(),
+  ...limits,
+};
+
+const gateway = z.object({
+  ...shared,
+  PORT: port.default(8080),
+  /** Longest wait for open streams when the process is asked to stop. */
+  DRAIN_SECONDS: z.coerce.number().int().nonnegative().default(25),
+});
+
+const worker = z.object({
+  ...shared,
+  DATABASE_PURGE_URL: z.url(),
+  WORKER_PORT: port.default(8081),
+  /** Origins (scheme, host, port) on private addresses that model calls may reach. */
+  EGRESS_ALLOW: list,
+  SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
+});
+
+const migrator = z.object({
+  DATABASE_ADMIN_URL: z.url(),
+  DATABASE_URL: z.url(),
+  DATABASE_PURGE_URL: z.url(),
+});
+
+export type GatewayConfig = z.infer<typeof gateway>;
+export type WorkerConfig = z.infer<typeof worker>;
+export type MigratorConfig = z.infer<typeof migrator>;
+
+/** Thrown with every problem at once; names variables, never their values. */
+export class ConfigError extends Error {}
+
+export const parseGatewayConfig = (env: Record<string, string | undefined>): GatewayConfig =>
+  parse(gateway, env);
+export const parseWorkerConfig = (env: Record<string, string | undefined>): WorkerConfig =>
+  parse(worker, env);
+export const parseMigratorConfig = (env: Record<string, string | undefined>): MigratorConfig =>
+  parse(migrator, env);
+
+function parse<T extends z.ZodType>(schema: T, env: Record<string, string | undefined>): z.infer<T> {
+  const result = schema.safeParse(env);
+  if (!result.success) {
+    const problems = result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+    throw new ConfigError(`The configuration is not usable:\n${problems.join('\n')}`);
+  }
+  return result.data;
+}

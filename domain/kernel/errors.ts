@@ -1,0 +1,108 @@
+/**
+ * The one error taxonomy. Every failure a caller can see is a `DomainError` with a code of the closed list;
+ * each border (HTTP, Temporal) maps codes exhaustively.
+ */
+export type DomainErrorCode =
+  | 'malformed_http'
+  | 'invalid_header'
+  | 'request_timeout'
+  | 'not_authenticated'
+  | 'invalid_credentials'
+  | 'ambiguous_credentials'
+  | 'missing_permission'
+  | 'tenant_mismatch'
+  | 'tenant_deleting'
+  | 'tenant_suspended'
+  | 'principal_disabled'
+  | 'model_not_allowed'
+  | 'tool_not_granted'
+  | 'space_not_found'
+  | 'collection_not_found'
+  | 'document_not_found'
+  | 'model_not_found'
+  | 'response_not_found'
+  | 'previous_response_not_found'
+  | 'response_expired'
+  | 'response_deleted'
+  | 'route_not_found'
+  | 'method_not_allowed'
+  | 'not_acceptable'
+  | 'unsupported_media_type'
+  | 'invalid_state'
+  | 'already_exists'
+  | 'idempotency_in_progress'
+  | 'response_not_cancellable'
+  | 'previous_response_in_progress'
+  | 'payload_too_large'
+  | 'headers_too_large'
+  | 'invalid_request'
+  | 'unknown_parameter'
+  | 'unsupported_parameter'
+  | 'invalid_cursor'
+  | 'cursor_out_of_range'
+  | 'cursor_without_response'
+  | 'idempotency_key_reused'
+  | 'idempotency_key_conflict'
+  | 'model_required'
+  | 'context_length_exceeded'
+  | 'tool_output_missing'
+  | 'tools_unavailable'
+  | 'remote_url_not_allowed'
+  | 'rate_limited'
+  | 'too_many_active_responses'
+  | 'budget_exceeded'
+  | 'internal_error'
+  | 'overloaded'
+  | 'draining'
+  | 'engine_unavailable';
+
+/** One problem of a 422: where it is (`pointer` is a JSON pointer) and what is wrong. */
+export interface FieldError {
+  in: 'body' | 'query' | 'path' | 'header';
+  pointer: string;
+  code: string;
+  message: string;
+}
+
+/** What an error carries beyond code and message; only the members its code defines are set. */
+export interface ErrorDetail {
+  param?: string;
+  errors?: FieldError[];
+  missingPermission?: string;
+  requiredPermissions?: string[];
+  scope?: { type: 'tenant' | 'space' | 'collection' | 'project'; id: string };
+  /** Seconds. */
+  retryAfter?: number;
+  callIds?: string[];
+  allow?: string[];
+}
+
+export class DomainError extends Error {
+  readonly code: DomainErrorCode;
+  readonly detail: ErrorDetail;
+
+  /** `message` is fixed text plus our own identifiers: never input, SQL, host names or a stack. */
+  constructor(code: DomainErrorCode, message: string, detail: ErrorDetail = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DomainError';
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+/** A 404 that reads the same whether the id is unknown, another tenant's or another space's. */
+export function notFound(code: Extract<DomainErrorCode, `${string}_not_found`>): DomainError {
+  const thing = code.replace(/_not_found$/, '').replaceAll('_', ' ');
+  return new DomainError(code, `No such ${thing}.`);
+}
+
+export function invalid(param: string, message: string): DomainError {
+  return new DomainError('invalid_request', message, {
+    param,
+    errors: [{ in: 'body', pointer: `/${param.replaceAll('.', '/')}`, code: 'invalid', message }],
+  });
+}
+
+export function unsupported(param: string, message = `${param} is not supported.`): DomainError {
+  return new DomainError('unsupported_parameter', message, { param });
+}

@@ -1,0 +1,41 @@
+/**
+ * Named places at which a test can end the process as a power cut would: before and after each commit,
+ * start, completion and publish. Unarmed, a failpoint is one comparison.
+ */
+export const failpoints = [
+  'create.before_commit',
+  'create.after_commit',
+  'dispatch.before_start',
+  'dispatch.after_start',
+  'turn.after_claim',
+  'publish.before_commit',
+  'publish.after_commit',
+  'turn.before_commit',
+  'turn.after_commit',
+  'call.after_start',
+  'call.before_commit',
+  'call.after_commit',
+  'finish.before_commit',
+  'finish.after_commit',
+  'activity.before_completion',
+] as const;
+
+export type Failpoint = (typeof failpoints)[number];
+
+let armed: { name: string; skip: number } | null = null;
+
+/** Arms one failpoint: the process kills itself when it is reached for the `skip + 1`-th time. */
+export function armFailpoint(name: Failpoint, skip = 0): void {
+  armed = { name, skip };
+}
+
+export function reach(name: Failpoint): void {
+  if (armed?.name !== name) {
+    return;
+  }
+  if (armed.skip > 0) {
+    armed.skip -= 1;
+    return;
+  }
+  process.kill(process.pid, 'SIGKILL');
+}

@@ -1,0 +1,24 @@
+import { defineEntity } from '@mikro-orm/core';
+import type { Continuation, ProviderKind } from './model-gateway.ts';
+
+const schema = defineEntity({
+  name: 'Model',
+  tableName: 'models',
+  properties: (p) => ({
+    tenantId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    alias: p.text(),
+    providerKind: p.text().$type<ProviderKind>(),
+    providerModel: p.text(),
+    baseUrl: p.text().nullable(),
+    credentialRef: p.text().nullable(),
+    continuation: p.text().$type<Continuation>(),
+    supportsReasoning: p.boolean().default(false),
+    contextWindow: p.integer(),
+    maxOutputTokens: p.integer(),
+    createdAt: p.datetime().defaultRaw('now()'),
+  }),
+});
+
+export class Model extends schema.class {}
+schema.setClass(Model);

@@ -1,0 +1,39 @@
+import { ApiKey } from '#domain/access/api-key.entity.ts';
+import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
+import { Role } from '#domain/access/role.entity.ts';
+import { Collection } from '#domain/collections/collection.entity.ts';
+import { Document } from '#domain/collections/document.entity.ts';
+import { ModelPrice } from '#domain/models/model-price.entity.ts';
+import { Model } from '#domain/models/model.entity.ts';
+import { SpaceModel } from '#domain/models/space-model.entity.ts';
+import { Principal } from '#domain/principals/principal.entity.ts';
+import { Item } from '#domain/responses/item.entity.ts';
+import { Response } from '#domain/responses/response.entity.ts';
+import { ToolCall } from '#domain/responses/tool-call.entity.ts';
+import { TurnAttempt } from '#domain/responses/turn-attempt.entity.ts';
+import { Turn } from '#domain/responses/turn.entity.ts';
+import { UsageEntry } from '#domain/responses/usage-entry.entity.ts';
+import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
+import { Space } from '#domain/spaces/space.entity.ts';
+import { Tenant } from '#domain/tenants/tenant.entity.ts';
+
+export const allEntities = [
+  Tenant,
+  Principal,
+  Role,
+  RoleAssignment,
+  ApiKey,
+  Space,
+  SpaceMember,
+  Model,
+  ModelPrice,
+  SpaceModel,
+  Collection,
+  Document,
+  Response,
+  Item,
+  Turn,
+  TurnAttempt,
+  ToolCall,
+  UsageEntry,
+];

@@ -1,0 +1,69 @@
+import { Client, Pool, types } from 'pg';
+
+/** Postgres answers int8 as text; none of ours exceeds 2^53. */
+const int8 = 20;
+
+export interface DatabaseOptions {
+  url: string;
+  poolSize?: number;
+  statementTimeoutMs: number;
+}
+
+/**
+ * The pool behind hot SQL: one prepared call of one of our functions per operation. Tenancy stays with the
+ * functions, which take the tenant first, and with row-level security.
+ */
+export class Database {
+  readonly #pool: Pool;
+  readonly #url: string;
+
+  constructor(options: DatabaseOptions) {
+    this.#url = options.url;
+    this.#pool = new Pool({
+      connectionString: options.url,
+      max: options.poolSize ?? 6,
+      connectionTimeoutMillis: 2_000,
+      statement_timeout: options.statementTimeoutMs,
+      lock_timeout: 2_000,
+      application_name: 'platform-hot',
+      types: {
+        getTypeParser: (oid: number, format?: 'text') =>
+          oid === int8 ? Number : types.getTypeParser(oid, format),
+      },
+    });
+    // A broken idle connection is replaced on the next use; without a listener it would end the process.
+    this.#pool.on('error', () => undefined);
+  }
+
+  async call<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    const result = await this.#pool.query<Row>({ name, text, values });
+    return result.rows;
+  }
+
+  /** A connection of its own, for LISTEN. */
+  newClient(): Client {
+    return new Client({ connectionString: this.#url, connectionTimeoutMillis: 2_000, keepAlive: true });
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  /**
+   * @throws unless the login is an ordinary role behind the wall: no superuser, no BYPASSRLS, owner of nothing.
+   */
+  async assertBehindTheWall(): Promise<void> {
+    const [role] = await this.call<{ unsafe: boolean; owns: boolean }>(
+      'role',
+      `select rolsuper or rolbypassrls as unsafe,
+              exists (select from pg_class c where pg_has_role(c.relowner, 'USAGE') and c.relnamespace = 'public'::regnamespace) as owns
+       from pg_roles where rolname = current_user`,
+      [],
+    );
+    if (role === undefined || role.unsafe || role.owns) {
+      throw new Error(
+        'The database login must be app_rt: not a superuser, without BYPASSRLS and owner of no table.',
+      );
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { Client, Pool, types } from 'pg';
+import type { MigratorConfig } from '#domain/kernel/config.ts';
+import { createOrm } from './orm.ts';
+
+/** Cluster-wide: roles belong to the cluster, and two migrators may run at once. */
+const migrationLock = 7_205_759;
+
+/**
+ * Creates roles, applies pending migrations and sets the passwords of the two login roles from their URLs.
+ * Runs on an admin login; safe to run any number of times, also at once.
+ */
+export async function migrate(config: MigratorConfig): Promise<void> {
+  const admin = new Client({ connectionString: config.DATABASE_ADMIN_URL });
+  await admin.connect();
+  try {
+    await admin.query('select pg_advisory_lock($1)', [migrationLock]);
+    await admin.query(readFileSync(new URL('migrations/roles.sql', import.meta.url), 'utf8'));
+    for (const url of [config.DATABASE_URL, config.DATABASE_PURGE_URL]) {
+      await setPassword(admin, new URL(url));
+    }
+    const orm = createOrm({ url: config.DATABASE_ADMIN_URL, statementTimeoutMs: 300_000, poolSize: 1 });
+    try {
+      await orm.migrator.up();
+    } finally {
+      await orm.close(true);
+    }
+    await admin.query('select app.maintain_partitions()');
+  } finally {
+    await admin.end();
+  }
+}
+
+async function setPassword(admin: Client, url: URL): Promise<void> {
+  const role = decodeURIComponent(url.username);
+  if (role !== 'app_rt' && role !== 'app_purge') {
+    throw new Error('DATABASE_URL must log in as app_rt and DATABASE_PURGE_URL as app_purge.');
+  }
+  if (url.password !== '') {
+    const password = admin.escapeLiteral(decodeURIComponent(url.password));
+    await admin.query(`alter role ${role} login password ${password}`);
+  }
+}

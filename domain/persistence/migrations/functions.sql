@@ -1,0 +1,266 @@
+-- Hot SQL. Each function takes tenant_id first and sets the tenant for its own transaction, so that one
+-- round trip suffices and row-level security stays the wall (SECURITY INVOKER).
+
+-- Appends runs of stream events for many responses at once. Per element: true = in, false = fenced
+-- (another writer holds the model lane, or next_n is not first_n). Never raises for one element.
+create function app.append_stream(
+  p_tenant uuid[], p_response text[], p_epoch integer[], p_first_n integer[], p_n integer[], p_events text[]
+) returns boolean[] language plpgsql as $$
+declare
+  accepted boolean[] := array_fill(false, array[cardinality(p_tenant)]);
+  i integer;
+  v_expires timestamptz;
+  woken text := '';
+begin
+  for i in
+    select o from unnest(p_tenant, p_response) with ordinality as u(t, r, o) order by t, r
+  loop
+    perform set_config('app.tenant_id', p_tenant[i]::text, true);
+    update responses set next_n = next_n + p_n[i]
+      where tenant_id = p_tenant[i] and id = p_response[i]
+        and writer_epoch = p_epoch[i] and next_n = p_first_n[i] and status = 'in_progress'
+      returning expires_at into v_expires;
+    if found then
+      insert into stream_runs (tenant_id, response_id, first_n, n, events, expires_at)
+        values (p_tenant[i], p_response[i], p_first_n[i], p_n[i], p_events[i], v_expires);
+      accepted[i] := true;
+      if length(woken) > 7000 then
+        perform pg_notify('wake', woken);
+        woken := '';
+      end if;
+      woken := woken || p_response[i] || ':' || (p_first_n[i] + p_n[i] - 1) || ' ';
+    end if;
+  end loop;
+  if woken <> '' then
+    perform pg_notify('wake', woken);
+  end if;
+  return accepted;
+end $$;
+
+-- The runs after a cursor for many attached readers at once. A row is a run; n may lie before p_after
+-- inside the first run, which the reader drops.
+create function app.read_streams(p_tenant uuid[], p_response text[], p_after integer[], p_limit integer)
+returns table (response_id text, first_n integer, n integer, events text) language plpgsql as $$
+declare
+  i integer;
+begin
+  for i in 1 .. cardinality(p_tenant) loop
+    perform set_config('app.tenant_id', p_tenant[i]::text, true);
+    return query
+      select s.response_id, s.first_n, s.n, s.events from stream_runs s
+      where s.tenant_id = p_tenant[i] and s.response_id = p_response[i]
+        and s.first_n + s.n - 1 > p_after[i]
+        and s.first_n >= coalesce((select max(b.first_n) from stream_runs b
+              where b.tenant_id = p_tenant[i] and b.response_id = p_response[i] and b.first_n <= p_after[i] + 1), 0)
+      order by s.first_n limit p_limit;
+  end loop;
+end $$;
+
+-- Everything that decides what a principal may do in a tenant and, when given, in one of its spaces.
+create function app.read_access(p_tenant uuid, p_principal uuid, p_space uuid) returns jsonb
+language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  return (
+    select jsonb_build_object(
+      'tenant_status', t.status,
+      'is_platform', t.is_platform,
+      'principal_status', p.status,
+      'principal_type', p.type,
+      'space_found', exists (select from spaces s where s.tenant_id = p_tenant and s.id = p_space),
+      'tenant_roles', (select coalesce(jsonb_agg(a.role_key), '[]') from role_assignments a
+                       where a.tenant_id = p_tenant and a.principal_id = p_principal),
+      'space_role', (select m.role_key from space_members m
+                     where m.tenant_id = p_tenant and m.space_id = p_space and m.principal_id = p_principal),
+      'custom_roles', (select coalesce(jsonb_object_agg(r.key, to_jsonb(r.permissions)), '{}') from roles r
+                       where r.tenant_id = p_tenant))
+    from tenants t join principals p on p.tenant_id = t.tenant_id and p.id = p_principal
+    where t.tenant_id = p_tenant);
+end $$;
+
+-- One response with all that its GET needs: access, head, finished items, usage and, while it runs,
+-- the events of the open turn. null parts mean not found; the caller tells expired from unknown by ids.
+create function app.read_response(p_tenant uuid, p_principal uuid, p_space uuid, p_response text)
+returns table (access jsonb, head jsonb, ids jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text) language plpgsql as $$
+declare
+  v_turn_first integer;
+begin
+  access := app.read_access(p_tenant, p_principal, p_space);
+  select to_jsonb(r) - 'request' || jsonb_build_object(
+      'created_at', to_char(r.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      'finished_at', to_char(r.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      'expires_at', to_char(r.expires_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+    into head from responses r
+    where r.tenant_id = p_tenant and r.id = p_response and r.space_id = p_space;
+  select to_jsonb(i) into ids from response_ids i
+    where i.tenant_id = p_tenant and i.id = p_response and i.space_id = p_space;
+  if head is not null then
+    select coalesce(jsonb_agg(i.wire order by i.output_index), '[]') into items from items i
+      where i.tenant_id = p_tenant and i.response_id = p_response
+        and i.output_index is not null and i.superseded_by is null;
+    usage := app.sum_usage(p_tenant, p_response);
+    if head ->> 'status' = 'in_progress' then
+      select coalesce(jsonb_agg(jsonb_build_object('item_id', c.item_id, 'output_index', c.output_index, 'arguments', c.arguments)
+          order by c.output_index), '[]') into open_calls from tool_calls c
+        where c.tenant_id = p_tenant and c.response_id = p_response and c.status <> 'done';
+      select t.first_n into v_turn_first from turns t
+        where t.tenant_id = p_tenant and t.response_id = p_response and t.status = 'open'
+        order by t.iteration desc limit 1;
+      if v_turn_first is not null then
+        select string_agg(s.events, e'\n' order by s.first_n) into open_events from stream_runs s
+          where s.tenant_id = p_tenant and s.response_id = p_response and s.first_n >= v_turn_first;
+      end if;
+    end if;
+  end if;
+  return next;
+end $$;
+
+create function app.remove_outbox(p_tenant uuid, p_id uuid) returns void language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  delete from outbox where tenant_id = p_tenant and id = p_id;
+end $$;
+
+create function app.sum_usage(p_tenant uuid, p_response text) returns jsonb language sql stable as $$
+  select jsonb_build_object(
+    'input_tokens', coalesce(sum(input_tokens), 0)::bigint,
+    'output_tokens', coalesce(sum(output_tokens), 0)::bigint,
+    'reasoning_tokens', coalesce(sum(reasoning_tokens), 0)::bigint,
+    'cost_pico_usd', coalesce(sum(cost_pico_usd), 0)::text)
+  from usage_ledger where tenant_id = p_tenant and response_id = p_response and settled
+$$;
+
+do $$
+declare
+  f record;
+begin
+  for f in select p.oid::regprocedure as signature from pg_proc p where p.pronamespace = 'app'::regnamespace loop
+    execute format('alter function %s owner to app_owner', f.signature);
+    execute format('revoke all on function %s from public', f.signature);
+    execute format('grant execute on function %s to app_rt, app_purge', f.signature);
+  end loop;
+end $$;
+
+-- The doors between tenants: SECURITY DEFINER, ids only (and the credential's hash).
+create function app.find_credential(p_key_id text)
+returns table (tenant_id uuid, id uuid, principal_id uuid, secret_hash text, permissions text[], usable boolean)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select k.tenant_id, k.id, k.principal_id, k.secret_hash, k.permissions,
+         k.revoked_at is null and k.expires_at > now()
+  from public.api_keys k where k.key_id = p_key_id
+$$;
+
+-- Leases due rows for ten seconds, oldest first within a workflow.
+create function app.claim_outbox(p_limit integer)
+returns table (tenant_id uuid, id uuid, kind text, workflow_type text, workflow_id text, payload jsonb)
+language sql security definer set search_path = pg_catalog, public as $$
+  with due as (
+    select o.tenant_id, o.id from public.outbox o
+    where o.claimed_until < now()
+      and not exists (select from public.outbox earlier
+                      where earlier.tenant_id = o.tenant_id and earlier.workflow_id = o.workflow_id and earlier.id < o.id)
+    order by o.id limit p_limit for update skip locked)
+  update public.outbox o set claimed_until = now() + interval '10 seconds'
+  from due where o.tenant_id = due.tenant_id and o.id = due.id
+  returning o.tenant_id, o.id, o.kind, o.workflow_type, o.workflow_id, o.payload
+$$;
+
+create function app.outbox_age_seconds() returns double precision
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select coalesce(extract(epoch from now() - min(o.created_at)), 0) from public.outbox o
+$$;
+
+-- Responses whose content may go: expired, or deleted long enough for attached readers to see their end.
+create function app.list_expired(p_limit integer)
+returns table (tenant_id uuid, response_id text)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select r.tenant_id, r.id from public.responses r
+  where r.expires_at <= now() or r.deleted_at < now() - interval '15 seconds'
+  limit p_limit
+$$;
+
+-- Tenants with rows that only retention still holds: ids after seven days, idempotency keys after a day.
+create function app.list_tenants_with_stale_rows() returns table (tenant_id uuid)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select i.tenant_id from public.response_ids i where i.expires_at < now() - interval '7 days'
+  union
+  select k.tenant_id from public.idempotency_keys k where k.expires_at < now()
+$$;
+
+-- Non-terminal responses old enough that their workflow must exist, by keyset.
+create function app.list_stale(p_after_created timestamptz, p_after_id text, p_limit integer)
+returns table (tenant_id uuid, response_id text, status text, created_at timestamptz, deadline_at timestamptz)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select r.tenant_id, r.id, r.status, r.created_at, r.deadline_at from public.responses r
+  where r.finished_at is null and r.created_at < now() - interval '15 seconds'
+    and (r.created_at, r.id) > (p_after_created, p_after_id)
+  order by r.created_at, r.id limit p_limit
+$$;
+
+-- Documents that have waited too long for their extraction.
+create function app.list_unprocessed(p_limit integer) returns table (tenant_id uuid, document_id uuid)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select d.tenant_id, d.id from public.documents d
+  where d.status = 'processing' and d.created_at < now() - interval '30 seconds' limit p_limit
+$$;
+
+do $$
+declare
+  f text;
+begin
+  foreach f in array array['find_credential(text)', 'claim_outbox(integer)', 'outbox_age_seconds()', 'list_expired(integer)',
+    'list_tenants_with_stale_rows()', 'list_stale(timestamptz,text,integer)', 'list_unprocessed(integer)'] loop
+    execute format('alter function app.%s owner to app_system', f);
+    execute format('revoke all on function app.%s from public', f);
+    execute format('grant execute on function app.%s to app_rt, app_purge', f);
+  end loop;
+end $$;
+
+-- Partitions: stream events by the day they expire, audit events by the month of their uuid v7.
+create function app.add_partition(p_parent text, p_suffix text, p_low text, p_high text) returns void
+language plpgsql security definer set search_path = pg_catalog, public as $$
+begin
+  execute format('create table public.%I partition of public.%I for values from (%L) to (%L)',
+    p_parent || '_' || p_suffix, p_parent, p_low, p_high);
+  execute format('alter table public.%I enable row level security', p_parent || '_' || p_suffix);
+  execute format('alter table public.%I force row level security', p_parent || '_' || p_suffix);
+exception when check_violation then
+  -- the default partition already holds rows of this range: they stay there until they are purged
+  null;
+end $$;
+alter function app.add_partition(text, text, text, text) owner to app_owner;
+revoke all on function app.add_partition(text, text, text, text) from public;
+
+create function app.maintain_partitions() returns void
+language plpgsql security definer set search_path = pg_catalog, public as $$
+declare
+  d date;
+  m timestamptz;
+  old text;
+  low text;
+  high text;
+begin
+  perform pg_advisory_xact_lock(hashtext('app.maintain_partitions'));
+  for d in select generate_series(current_date, current_date + 3, interval '1 day')::date loop
+    if to_regclass(format('public.stream_runs_%s', to_char(d, 'YYYYMMDD'))) is null then
+      perform app.add_partition('stream_runs', to_char(d, 'YYYYMMDD'), d::text, (d + 1)::text);
+    end if;
+  end loop;
+  for old in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'public.stream_runs'::regclass and c.relname ~ '^stream_runs_\d{8}$'
+        and to_date(right(c.relname, 8), 'YYYYMMDD') < current_date - 1 loop
+    execute format('drop table public.%I', old);
+  end loop;
+  for m in select generate_series(date_trunc('month', now()), date_trunc('month', now()) + interval '1 month', interval '1 month') loop
+    if to_regclass(format('public.events_%s', to_char(m, 'YYYYMM'))) is null then
+      low := lpad(to_hex((extract(epoch from m) * 1000)::bigint), 12, '0');
+      high := lpad(to_hex((extract(epoch from m + interval '1 month') * 1000)::bigint), 12, '0');
+      perform app.add_partition('events', to_char(m, 'YYYYMM'),
+        left(low, 8) || '-' || right(low, 4) || '-0000-0000-000000000000',
+        left(high, 8) || '-' || right(high, 4) || '-0000-0000-000000000000');
+    end if;
+  end loop;
+end $$;
+alter function app.maintain_partitions() owner to app_owner;
+revoke all on function app.maintain_partitions() from public;
+grant execute on function app.maintain_partitions() to app_purge;

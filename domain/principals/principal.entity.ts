@@ -1,0 +1,18 @@
+import { defineEntity } from '@mikro-orm/core';
+
+const schema = defineEntity({
+  name: 'Principal',
+  tableName: 'principals',
+  properties: (p) => ({
+    tenantId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    type: p.text().$type<'user' | 'service_account' | 'agent'>(),
+    name: p.text().nullable(),
+    email: p.text().nullable(),
+    status: p.text().default('active'),
+    createdAt: p.datetime().defaultRaw('now()'),
+  }),
+});
+
+export class Principal extends schema.class {}
+schema.setClass(Principal);

@@ -1,0 +1,81 @@
+import { defineEntity } from '@mikro-orm/core';
+import type { Governance, ResponseRequest } from './response-request.ts';
+import {
+  canBecome,
+  type FailureReason,
+  type IncompleteReason,
+  type ResponseStatus,
+  type TerminalStatus,
+} from './response-status.ts';
+
+const schema = defineEntity({
+  name: 'Response',
+  tableName: 'responses',
+  properties: (p) => ({
+    tenantId: p.uuid().primary(),
+    id: p.text().primary(),
+    spaceId: p.uuid(),
+    principalId: p.uuid(),
+    apiKeyId: p.uuid().nullable(),
+    status: p.text().$type<ResponseStatus>().default('queued'),
+    writerEpoch: p.integer().default(0),
+    nextN: p.integer().default(0),
+    nextOutputIndex: p.integer().default(0),
+    iterationCount: p.integer().default(0),
+    toolCallCount: p.integer().default(0),
+    attempts: p.integer().default(0),
+    modelId: p.uuid(),
+    model: p.text(),
+    modelAlias: p.text(),
+    previousResponseId: p.text().nullable(),
+    chainDepth: p.integer().default(0),
+    request: p.json<ResponseRequest>(),
+    governance: p.json<Governance>(),
+    metadata: p.json<Record<string, string>>().nullable(),
+    failure: p.json<FailureReason>().nullable(),
+    incompleteReason: p.text().$type<IncompleteReason>().nullable(),
+    cancelledBy: p.uuid().nullable(),
+    createdAt: p.datetime().defaultRaw('now()'),
+    startedAt: p.datetime().nullable(),
+    deadlineAt: p.datetime().nullable(),
+    finishedAt: p.datetime().nullable(),
+    expiresAt: p.datetime(),
+    deletedAt: p.datetime().nullable(),
+  }),
+});
+
+/** The head row: state, fence (`writerEpoch`) and sequence (`nextN`) of one response. */
+export class Response extends schema.class {
+  get workflowId(): string {
+    return `response/${this.tenantId}/${this.id}`;
+  }
+
+  get isTerminal(): boolean {
+    return this.finishedAt !== null && this.finishedAt !== undefined;
+  }
+
+  /** A new writer takes the model lane; every earlier one is fenced. */
+  bumpEpoch(): number {
+    this.writerEpoch += 1;
+    return this.writerEpoch;
+  }
+
+  begin(now: Date): void {
+    this.#become('in_progress');
+    this.startedAt = now;
+    this.deadlineAt = new Date(now.getTime() + this.governance.limits.timeout_seconds * 1000);
+  }
+
+  finish(status: TerminalStatus, now: Date): void {
+    this.#become(status);
+    this.finishedAt = now;
+  }
+
+  #become(status: ResponseStatus): void {
+    if (!canBecome(this.status, status)) {
+      throw new Error(`A ${this.status} response cannot become ${status}.`);
+    }
+    this.status = status;
+  }
+}
+schema.setClass(Response);

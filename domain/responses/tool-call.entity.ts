@@ -1,0 +1,28 @@
+import { defineEntity } from '@mikro-orm/core';
+
+const schema = defineEntity({
+  name: 'ToolCall',
+  tableName: 'tool_calls',
+  properties: (p) => ({
+    tenantId: p.uuid().primary(),
+    responseId: p.text().primary(),
+    iteration: p.integer().primary(),
+    callIndex: p.integer().primary(),
+    callId: p.text(),
+    itemId: p.text(),
+    outputIndex: p.integer(),
+    tool: p.text(),
+    arguments: p.text(),
+    idempotencyKey: p.text(),
+    firstLabel: p.integer().default(0),
+    status: p.text().$type<'planned' | 'started' | 'done'>().default('planned'),
+    outcome: p.text().$type<'succeeded' | 'failed' | 'denied' | 'unknown'>().nullable(),
+    resultDigest: p.text().nullable(),
+    createdAt: p.datetime().defaultRaw('now()'),
+    startedAt: p.datetime().nullable(),
+    doneAt: p.datetime().nullable(),
+  }),
+});
+
+export class ToolCall extends schema.class {}
+schema.setClass(ToolCall);

@@ -1,0 +1,18 @@
+import { defineEntity } from '@mikro-orm/core';
+
+const schema = defineEntity({
+  name: 'Space',
+  tableName: 'spaces',
+  properties: (p) => ({
+    tenantId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    name: p.text(),
+    defaultModelId: p.uuid().nullable(),
+    policy: p.json<Record<string, unknown>>().defaultRaw("'{}'"),
+    createdAt: p.datetime().defaultRaw('now()'),
+    updatedAt: p.datetime().defaultRaw('now()'),
+  }),
+});
+
+export class Space extends schema.class {}
+schema.setClass(Space);
