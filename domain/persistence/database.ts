@@ -27,8 +27,8 @@ export class Database {
       lock_timeout: 2_000,
       application_name: 'platform-hot',
       types: {
-        getTypeParser: (oid: number, format?: 'text') =>
-          oid === int8 ? Number : types.getTypeParser(oid, format),
+        getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+          oid === int8 ? Number : types.getTypeParser(oid, format as 'text'),
       },
     });
     // A broken idle connection is replaced on the next use; without a listener it would end the process.

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Client, Pool, types } from 'pg';
+import { Client } from 'pg';
 import type { MigratorConfig } from '#domain/kernel/config.ts';
 import { createOrm } from './orm.ts';
 
