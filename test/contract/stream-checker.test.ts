@@ -190,9 +190,32 @@ describe('a right stream', () => {
   });
 });
 
+/** The message as it is shown when it is done, in the terminal event and in the final read. */
+function shownMessages(made: Made): Json[] {
+  const outputs = [outputOf(last(made, 'response.completed')), asList(made.final!['output'])];
+  return [
+    asObject(last(made, 'response.output_item.done').data['item']),
+    ...outputs.map((items) => items.at(-1)!),
+  ];
+}
+
+/** Repeats an event, with some fields changed, `by` places behind itself. */
+function repeat(made: Made, type: string, { by, change = {} }: { by: number; change?: Json }): void {
+  const at = made.frames.findLastIndex(({ event }) => event === type);
+  insert(made, at + by, type, { ...structuredClone(made.frames[at]!.data), ...change });
+}
+
 type Corruption = [invariant: string, what: string, corrupt: (made: Made) => void];
 
 const corruptions: Corruption[] = [
+  [
+    'O1',
+    'response.created as completed',
+    (made) => {
+      asObject(last(made, 'response.created').data['response'])['status'] = 'completed';
+      resync(made);
+    },
+  ],
   [
     'O1',
     'response.created twice',
@@ -209,6 +232,67 @@ const corruptions: Corruption[] = [
     },
   ],
 
+  [
+    'O2',
+    'two items of one id',
+    (made) => {
+      const rename = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('fc_1', 'fs_0')) as T;
+      made.frames = rename(made.frames);
+      made.final = rename(made.final!);
+      resync(made);
+    },
+  ],
+  [
+    'O2',
+    'an item that is added as completed',
+    (made) => {
+      asObject(last(made, 'response.output_item.added').data['item'])['status'] = 'completed';
+      resync(made);
+    },
+  ],
+  [
+    'O2',
+    'an item that is done as in_progress',
+    (made) => {
+      for (const message of shownMessages(made)) message['status'] = 'in_progress';
+      resync(made);
+    },
+  ],
+  [
+    'O2',
+    'an item that changes its type',
+    (made) => {
+      asObject(last(made, 'response.output_item.added').data['item'])['type'] = 'reasoning';
+      resync(made);
+    },
+  ],
+  ['O2', 'an event behind its done item', (made) => move(made, 'response.file_search_call.completed', 1)],
+  [
+    'O2',
+    'a content index left out',
+    (made) => {
+      last(made, 'response.content_part.added').data['content_index'] = 1;
+      resync(made);
+    },
+  ],
+  ['O2', 'a part closed twice', (made) => repeat(made, 'response.content_part.done', { by: 1 })],
+  ['O2', 'an item done with an open part', (made) => remove(made, 'response.content_part.done')],
+  ['O2', 'a delta behind its closed part', (made) => repeat(made, 'response.output_text.delta', { by: 4 })],
+  [
+    'O2',
+    'an annotation behind its closed part',
+    (made) => {
+      repeat(made, 'response.output_text.annotation.added', { by: 3, change: { annotation_index: 1 } });
+    },
+  ],
+  [
+    'O2',
+    'an annotation index left out',
+    (made) => {
+      last(made, 'response.output_text.annotation.added').data['annotation_index'] = 1;
+      resync(made);
+    },
+  ],
   [
     'O2',
     'an output index left out',
@@ -257,6 +341,27 @@ const corruptions: Corruption[] = [
     },
   ],
 
+  [
+    'O3',
+    'a message shown without its part',
+    (made) => {
+      for (const message of shownMessages(made)) message['content'] = [];
+      resync(made);
+    },
+  ],
+  [
+    'O3',
+    'other arguments in every form of the done item',
+    (made) => {
+      const done = made.frames.find(
+        ({ event, data }) => event === 'response.output_item.done' && data['output_index'] === 1,
+      )!;
+      const outputs = [outputOf(last(made, 'response.completed')), asList(made.final!['output'])];
+      for (const item of [asObject(done.data['item']), ...outputs.map((items) => items[1]!)])
+        item['arguments'] = '{}';
+      resync(made);
+    },
+  ],
   ['O3', 'a delta lost', (made) => remove(made, 'response.output_text.delta')],
   [
     'O3',
@@ -355,6 +460,17 @@ const corruptions: Corruption[] = [
 
   [
     'O5',
+    'a superseded item that is not incomplete',
+    (made) => {
+      const abandoned = made.frames.find(
+        ({ event, data }) => event === 'response.output_item.done' && data['output_index'] === 2,
+      )!;
+      asObject(abandoned.data['item'])['status'] = 'completed';
+      resync(made);
+    },
+  ],
+  [
+    'O5',
     'a done item missing in the terminal output',
     (made) => {
       const frame = last(made, 'response.completed');
@@ -410,6 +526,16 @@ const corruptions: Corruption[] = [
     },
   ],
 
+  [
+    'O6',
+    'a read with another form of a done item',
+    (made) => {
+      const [search] = structuredClone(outputOf(last(made, 'response.completed')));
+      made.snapshots = [
+        { afterN: 6, response: snapshot('in_progress', [{ ...search, status: 'in_progress' }]) },
+      ];
+    },
+  ],
   [
     'O6',
     'a read that is still queued after in_progress',
@@ -491,6 +617,13 @@ const corruptions: Corruption[] = [
 
   [
     'O7',
+    'a replay with bytes behind [DONE]',
+    (made) => {
+      made.replay += 'data:';
+    },
+  ],
+  [
+    'O7',
     'a replay with other white space',
     (made) => {
       made.replay = made.replay.replace('"sequence_number":4,', '"sequence_number":4, ');
@@ -539,6 +672,22 @@ const corruptions: Corruption[] = [
   ['O9', 'raw reasoning', (made) => insert(made, 3, 'response.reasoning_text.delta', { delta: 'hm' })],
   ['O9', 'a keepalive event', (made) => insert(made, 3, 'keepalive', {})],
 
+  [
+    'O10',
+    'an error event with an id',
+    (made) => {
+      const data = { type: 'error', sequence_number: 3, error: { code: 'x' } };
+      made.frames.splice(4, 0, { id: `${ID}:4`, event: 'error', data });
+    },
+  ],
+  [
+    'O10',
+    'an error event with a number of its own',
+    (made) => {
+      const data = { type: 'error', sequence_number: 4, error: { code: 'x' } };
+      made.frames.splice(4, 0, { id: null, event: 'error', data });
+    },
+  ],
   [
     'O10',
     'a number left out',
@@ -628,6 +777,13 @@ describe('the seam between two connections', () => {
     ]);
   });
 
+  test('is O4 when the first connection says [DONE] before the terminal event', () => {
+    const stream = resumed(silent, silent + 1);
+    const first = stream.segments[0]!;
+    first.bytes = bytes(new TextDecoder().decode(first.bytes) + DONE);
+    expect(checkStream(stream)).toMatchObject([{ invariant: 'O4', at: silent }]);
+  });
+
   test('is O7 when an event that was seen comes again with other bytes', () => {
     const stream = resumed(6, 5, 4);
     const second = stream.segments[1]!;
@@ -653,6 +809,11 @@ describe('bytes that are no frames', () => {
     [
       'an event line that names another type',
       (whole) => whole.replace('event: response.created', 'event: response.queued'),
+    ],
+    ['[DONE] with an event line', (whole) => whole.replace(DONE, `event: done\n${DONE}`)],
+    [
+      'an error event without an error',
+      (whole) => whole.replace(DONE, `event: error\ndata: {"type":"error","sequence_number":99}\n\n`),
     ],
     ['data that is not JSON', (whole) => whole.replace('\n\nid:', '\n\ndata: hello\n\nid:')],
     ['a frame cut off at the end', (whole) => `${whole}data: [DO`],

@@ -114,11 +114,14 @@ export class ItemTracker {
 
   #annotate(item: TrackedItem, data: Json, n: number): void {
     const part = item.content[Number(data['content_index'])];
-    if (part === undefined || part.closed) this.#report('O2', 'an annotation outside its part', n);
-    else if (data['annotation_index'] !== part.annotations.length) {
+    if (part === undefined || part.closed) {
+      this.#report('O2', 'an annotation outside its part', n);
+      return;
+    }
+    if (data['annotation_index'] !== part.annotations.length) {
       this.#report('O2', `annotation ${String(data['annotation_index'])}, not ${part.annotations.length}`, n);
     }
-    part?.annotations.push(data['annotation']);
+    part.annotations.push(data['annotation']);
   }
 
   #readText(item: TrackedItem, event: { subject: string; verb: string; data: Json; n: number }): void {

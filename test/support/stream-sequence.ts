@@ -108,12 +108,11 @@ class SequenceReader {
     this.#lastSeen = Math.max(this.#lastSeen, n);
   }
 
-  #checkType({ event, raw }: SseFrame, type: string): void {
+  #checkType({ event }: SseFrame, type: string): void {
     for (const name of new Set([type, event ?? type])) {
       const known = EVENT_TYPES.has(name) || (this.#rules.platformEvents && name.startsWith('platform.'));
       if (!known) this.#report('O9', `${name} is not a type of the table`, this.#last + 1);
     }
-    if (event !== type) this.#report('frame', `event line does not name ${type}: ${raw}`, this.#last + 1);
   }
 
   /** The number of the event, checked against its neighbours, its id line and its data. */
