@@ -1,0 +1,153 @@
+/** Shortest run of equal characters that counts as recognition; shorter ones happen by chance. */
+const MIN_MATCH = 16;
+/** White space a model may put before what it repeats; from this length on it is taken as its text. */
+const MAX_LEADING_SPACE = 512;
+
+/** What the new text turned out to be: a repeat of the whole prefix, of its end, or of nothing. */
+export type Matched = 'whole_prefix' | 'overlap' | 'none';
+
+/**
+ * - `hold`: nothing may be published yet.
+ * - `append`: publish `text` (perhaps empty) behind the prefix.
+ * - `restart`: the model tells another answer; close the partial item and publish `text` in a new one.
+ */
+export type Decision =
+  | { kind: 'hold' }
+  | { kind: 'append'; text: string; matched: Matched }
+  | { kind: 'restart'; text: string };
+
+type Verdict = { kind: 'open' } | { kind: 'match'; drop: number; matched: Matched } | { kind: 'restart' };
+
+const OPEN: Verdict = { kind: 'open' };
+
+/**
+ * The prefix as a model must be shown it: without white space at its end. Vendors refuse or trim that white space,
+ * so the model writes it again, and the matcher takes the part we have off its start. Showing a model the white space
+ * as well would make a second, equal one look like a repeat.
+ */
+export function shownPrefix(prefix: string): string {
+  return prefix.trimEnd();
+}
+
+/**
+ * Joins a model's new text to the prefix that readers already have, after `shownPrefix(prefix)` was sent to it.
+ * Text is held only while it repeats some part of the prefix (or opens with white space), for as long as it does;
+ * the first character that no reading explains settles it. In this order:
+ * 1. starts with the whole prefix: that is dropped;
+ * 2. the prefix's end and the text's start have at least 16 characters in common: the longest such run is dropped;
+ * 3. the text and the prefix begin with the same 16 or more characters and then differ, or the text ends: restart;
+ * 4. else it is new and appended.
+ * White space before a repeat of 16 or more characters is dropped with it. White space at the prefix's end stays ours:
+ * of the white space behind a dropped repeat (or at the start of new text), the longest run that equals the
+ * beginning or the end of ours is taken off. The result does not depend on how the text is cut into pushes.
+ */
+export class ContinuationMatcher {
+  readonly #prefix: string;
+  readonly #shown: string;
+  readonly #space: string;
+  #held = '';
+  #matched: Matched | undefined;
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+    this.#shown = shownPrefix(prefix);
+    this.#space = prefix.slice(this.#shown.length);
+    if (prefix === '') this.#matched = 'none';
+  }
+
+  /** Takes the next piece of the model's text. After the first decision every piece is appended as it is. */
+  push(delta: string): Decision {
+    if (this.#matched !== undefined) return { kind: 'append', text: delta, matched: this.#matched };
+    this.#held += delta;
+    return this.#decide(false);
+  }
+
+  /** The model's text is complete: decides on what is held, never `hold`. */
+  end(): Decision {
+    if (this.#matched !== undefined) return { kind: 'append', text: '', matched: this.#matched };
+    return this.#decide(true);
+  }
+
+  #decide(ended: boolean): Decision {
+    const verdict = this.#judge(ended);
+    if (verdict.kind === 'open') return { kind: 'hold' };
+    const text = this.#held;
+    this.#held = '';
+    if (verdict.kind === 'restart') {
+      this.#matched = 'none';
+      return { kind: 'restart', text };
+    }
+    this.#matched = verdict.matched;
+    return { kind: 'append', text: text.slice(verdict.drop), matched: verdict.matched };
+  }
+
+  #judge(ended: boolean): Verdict {
+    const text = this.#held;
+    const direct = this.#repeat(text, { ended, least: 1 });
+    if (direct !== undefined) return direct;
+    const leading = text.length - text.trimStart().length;
+    if (leading > 0 && leading < MAX_LEADING_SPACE) {
+      const behind = this.#repeat(text.slice(leading), { ended, least: MIN_MATCH });
+      if (behind?.kind === 'match') return { ...behind, drop: leading + behind.drop };
+      if (behind !== undefined) return behind;
+    }
+    return this.#dropSpace(text, { at: 0, matched: 'none', ended });
+  }
+
+  /** How `text` repeats the prefix; undefined when it does not. `least` is the shortest whole prefix to recognise. */
+  #repeat(text: string, { ended, least }: { ended: boolean; least: number }): Verdict | undefined {
+    if (this.#shown.length >= least && text.startsWith(this.#shown)) {
+      return this.#dropSpace(text, { at: this.#shown.length, matched: 'whole_prefix', ended });
+    }
+    if (!ended && mayStillReachEnd(this.#prefix, text)) return OPEN;
+    const shown = overlap(this.#shown, text);
+    if (shown > 0) return this.#dropSpace(text, { at: shown, matched: 'overlap', ended });
+    const whole = overlap(this.#prefix, text);
+    if (whole > 0) return { kind: 'match', drop: whole, matched: 'overlap' };
+    if (commonStart(this.#prefix, text) >= MIN_MATCH) return { kind: 'restart' };
+    return undefined;
+  }
+
+  #dropSpace(
+    text: string,
+    { at, matched, ended }: { at: number; matched: Matched; ended: boolean },
+  ): Verdict {
+    const rest = text.slice(at, at + this.#space.length);
+    const undecided = rest.length < this.#space.length && rest.trim() === '';
+    if (undecided && !ended) return OPEN;
+    const taken = Math.max(commonStart(this.#space, rest), overlap(this.#space, rest, 1));
+    return { kind: 'match', drop: at + taken, matched };
+  }
+}
+
+/** Whether `text` stands in `prefix` before its end, so that more of it may yet make it the prefix's end. */
+function mayStillReachEnd(prefix: string, text: string): boolean {
+  const at = prefix.indexOf(text);
+  return at !== -1 && at + text.length < prefix.length;
+}
+
+/** Length of the longest end of `prefix` that `text` starts with; 0 below `least`. */
+function overlap(prefix: string, text: string, least = MIN_MATCH): number {
+  for (let length = Math.min(prefix.length, text.length); length >= least; length -= 1) {
+    if (text.startsWith(prefix.slice(prefix.length - length))) return length;
+  }
+  return 0;
+}
+
+function commonStart(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && length < b.length && a[length] === b[length]) length += 1;
+  return length;
+}
+
+/** Splits `text` so that `ready` never ends in half a surrogate pair; `rest` is that half, to be put before what follows. */
+export function takeWhole(text: string): { ready: string; rest: string } {
+  const last = text.charCodeAt(text.length - 1);
+  const cut = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
+  return { ready: text.slice(0, cut), rest: text.slice(cut) };
+}
+
+/** `text` as PostgreSQL and UTF-8 can hold it: NUL and lone surrogates become U+FFFD. */
+export function storable(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed();
+}

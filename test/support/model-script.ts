@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+
+/** How a scripted model treats the published prefix that a request carries. */
+export type Manner = 'honours_prefix' | 'restarts' | 'overlaps' | 'diverges' | 'refuses_trailing_assistant';
+
+/**
+ * One scripted failure. Without `onAttempt` it meets every attempt, without `onRound` every turn (0 is the first model
+ * call of a response, `toolRounds` the one that answers). Attempts count from 1 per turn. `status` answers with an
+ * error object, `hang` never answers, the others stream pieces up to that many characters: then the socket is
+ * destroyed, an error object is sent inside the stream, or nothing comes any more.
+ */
+export type Failure = { onAttempt?: number; onRound?: number } & (
+  | { status: number; retryAfterSeconds?: number; code?: string; message?: string }
+  | { hang: true }
+  | { dropAfterChars: number }
+  | { errorAfterChars: number }
+  | { hangAfterChars: number }
+);
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+export interface Script {
+  name: string;
+  /** How many rounds call `knowledge_search`, if it is offered, before the answer. */
+  toolRounds?: number;
+  /** What to search for, one per round (the last one repeats); without it the last user text. */
+  toolQuery?: string | string[];
+  /** Text before each call, in the same turn. */
+  commentary?: string;
+  /** The answer. */
+  text: string;
+  /** What `diverges` answers once it sees a prefix. */
+  alternateText?: string;
+  tokenDelayMs?: number;
+  /** Of the cutting into pieces of 1 to 12 UTF-16 units; each attempt cuts in its own way. */
+  seed?: number;
+  manner?: Manner;
+  fail?: Failure[];
+  finishReason?: 'stop' | 'length' | 'content_filter';
+  /** Without it: one token per four characters. */
+  usage?: Usage;
+}
+
+/** Characters of the prefix that `overlaps` repeats. */
+export const OVERLAP = 40;
+
+export type Source = 'text' | 'alternate' | 'commentary';
+
+/** What a manner streams when it sees `prefix` (null: a fresh request): the text, and from where it is cut. */
+export function chooseText(
+  script: Script,
+  target: { source: 'text' | 'commentary'; prefix: string | null },
+): { source: Source; from: number; text: string } {
+  const { prefix, source } = target;
+  const whole = source === 'text' ? script.text : (script.commentary ?? '');
+  if (prefix === null) return { source, from: 0, text: whole };
+  if (script.manner === 'diverges' && source === 'text') {
+    return { source: 'alternate', from: 0, text: script.alternateText ?? whole };
+  }
+  // A prefix that is not ours cannot be continued: like a real model, tell the whole again.
+  const from = whole.startsWith(prefix) ? startFor(script.manner ?? 'honours_prefix', whole, prefix) : 0;
+  return { source, from, text: whole.slice(from) };
+}
+
+function startFor(manner: Manner, whole: string, prefix: string): number {
+  if (manner === 'restarts') return 0;
+  if (manner !== 'overlaps') return prefix.length;
+  const from = Math.max(0, prefix.length - OVERLAP);
+  return splitsPair(whole, from) ? from - 1 : from;
+}
+
+/** Refuses scripts whose manner could not be told apart from another one. */
+export function checkScript(script: Script): Script {
+  if (script.manner === 'diverges') {
+    const { text, alternateText = '' } = script;
+    const shares = text.length > 16 && alternateText.startsWith(text.slice(0, 16));
+    if (!shares || text.startsWith(alternateText) || alternateText.startsWith(text)) {
+      throw new Error(`script ${script.name}: alternateText must share 16 characters with text, then differ`);
+    }
+  }
+  return script;
+}
+
+/** Cuts `text` into pieces of 1 to 12 UTF-16 units, never inside a surrogate pair, the same way for the same seed. */
+export function cutPieces(text: string, seed: number): string[] {
+  const random = mulberry32(seed);
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length;) {
+    let end = Math.min(text.length, at + 1 + Math.floor(random() * 12));
+    if (splitsPair(text, end)) end += end - at < 12 ? 1 : -1;
+    pieces.push(text.slice(at, end));
+    at = end;
+  }
+  return pieces;
+}
+
+function splitsPair(text: string, at: number): boolean {
+  return at > 0 && at < text.length && /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(at - 1, at + 1));
+}
+
+/** A seed from any text, so that a script needs none of its own. */
+export function seedOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32LE(0);
+}
+
+function mulberry32(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { chooseText } from './model-script.ts';
+import type { Script, Source } from './model-script.ts';
+import { textOf, WireError } from './model-wire.ts';
+import type { ChatMessage, ChatRequest } from './model-wire.ts';
+
+/** How a request carries the prefix: not at all, as a trailing assistant message, or with an instruction behind it. */
+export type Strategy = 'fresh' | 'prefill' | 'instruct';
+
+/** What a request asks for, understood from its messages alone. */
+export interface Asked {
+  scriptName: string;
+  strategy: Strategy;
+  prefix: string | null;
+  /** Tool rounds already behind it in this response. */
+  round: number;
+  userText: string;
+  /** Equal for all attempts at one turn: a digest of the messages without prefix and instruction. */
+  conversation: string;
+}
+
+const MARKER = /\[\[script:([^\]]+)\]\]/;
+const CONTINUE = /\bcontinu/i;
+
+export function readAsked({ model, messages }: ChatRequest): Asked {
+  const { strategy, prefix, base } = splitPrefix(messages);
+  const users = base.filter((each) => each.role === 'user').map(textOf);
+  const marked = users.findLast((text) => MARKER.test(text));
+  const lastUser = base.findLastIndex((each) => each.role === 'user');
+  return {
+    scriptName: marked === undefined ? model : MARKER.exec(marked)![1]!,
+    strategy,
+    prefix,
+    round: base
+      .slice(lastUser + 1)
+      .filter((each) => each.role === 'assistant' && each.tool_calls !== undefined).length,
+    userText: (users.at(-1) ?? '').replace(MARKER, '').trim(),
+    conversation: createHash('sha256')
+      .update(JSON.stringify([model, base]))
+      .digest('hex')
+      .slice(0, 16),
+  };
+}
+
+/**
+ * A user message behind an assistant's text asks to continue when it says so and names no script of its own;
+ * otherwise it is the next question of a longer conversation.
+ */
+function splitPrefix(messages: ChatMessage[]): {
+  strategy: Strategy;
+  prefix: string | null;
+  base: ChatMessage[];
+} {
+  const last = messages.at(-1)!;
+  if (isPlainAnswer(last)) return { strategy: 'prefill', prefix: textOf(last), base: messages.slice(0, -1) };
+  const before = messages.at(-2);
+  const instructs = last.role === 'user' && CONTINUE.test(textOf(last)) && !MARKER.test(textOf(last));
+  if (before !== undefined && isPlainAnswer(before) && instructs) {
+    return { strategy: 'instruct', prefix: textOf(before), base: messages.slice(0, -2) };
+  }
+  return { strategy: 'fresh', prefix: null, base: messages };
+}
+
+function isPlainAnswer(each: ChatMessage): boolean {
+  return each.role === 'assistant' && each.tool_calls === undefined;
+}
+
+export interface Call {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/** What to stream: some text, then perhaps one tool call. */
+export interface Turn {
+  source: Source;
+  /** Where in its source the text begins. */
+  from: number;
+  text: string;
+  call: Call | null;
+}
+
+export function planTurn(script: Script, request: ChatRequest, asked: Asked & { attempt: number }): Turn {
+  if (asked.strategy === 'prefill' && script.manner === 'refuses_trailing_assistant') {
+    throw new WireError(400, 'This model does not support a trailing assistant message.', {
+      param: 'messages',
+    });
+  }
+  const name = toolToCall(script, request, asked.round);
+  const source = name === null ? 'text' : 'commentary';
+  const call = name === null ? null : { id: callId(asked), name, arguments: argumentsFor(script, asked) };
+  return { ...chooseText(script, { source, prefix: asked.prefix }), call };
+}
+
+function toolToCall(
+  script: Script,
+  { tools = [], tool_choice: choice }: ChatRequest,
+  round: number,
+): string | null {
+  if (choice === 'none') return null;
+  if (typeof choice === 'object') return choice.function.name;
+  const wanted = tools.find((each) => each.function.name === 'knowledge_search') ?? null;
+  if (choice === 'required') return (wanted ?? tools[0]!).function.name;
+  return round < (script.toolRounds ?? 0) ? (wanted?.function.name ?? null) : null;
+}
+
+/** Like a vendor's: never the same twice, neither in another round nor in another attempt. */
+function callId({ conversation, round, attempt }: Asked & { attempt: number }): string {
+  const digest = createHash('sha256').update(`${conversation}/${round}/${attempt}`).digest('base64url');
+  return `call_${digest.replaceAll(/[-_]/g, '').slice(0, 24)}`;
+}
+
+function argumentsFor(script: Script, { round, userText }: Asked): string {
+  const queries = typeof script.toolQuery === 'string' ? [script.toolQuery] : (script.toolQuery ?? []);
+  return JSON.stringify({ query: queries[round] ?? queries.at(-1) ?? userText });
+}
