@@ -29,6 +29,14 @@ export function armFailpoint(name: Failpoint, skip = 0): void {
   armed = { name, skip };
 }
 
+/** `name` or `name:skip`, as the environment gives it; nothing is armed without it. */
+export function armFailpointFrom(setting: string | undefined): void {
+  if (setting !== undefined) {
+    const [name, skip] = setting.split(':');
+    armFailpoint(name as Failpoint, Number(skip ?? 0));
+  }
+}
+
 export function reach(name: Failpoint): void {
   if (armed?.name !== name) {
     return;

@@ -28,7 +28,7 @@ export class Database {
       application_name: 'platform-hot',
       types: {
         getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-          oid === int8 ? Number : types.getTypeParser(oid, format as 'text'),
+          oid === int8 ? Number : types.getTypeParser(oid, format),
       },
     });
     // A broken idle connection is replaced on the next use; without a listener it would end the process.

@@ -13,4 +13,9 @@ export class UnitOfWork {
     em.setFilterParams('tenant', { tenantId });
     return em.transactional(work);
   }
+
+  /** For upkeep that touches no tenant's rows: without a tenant, row-level security shows none. */
+  async acrossTenants<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
+    return work(this.#orm.em.fork());
+  }
 }

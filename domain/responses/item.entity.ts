@@ -12,7 +12,7 @@ const schema = defineEntity({
     type: p.text(),
     wire: p.text(),
     exchange: p.json<ToolExchange>().nullable(),
-    providerState: p.json<unknown>().nullable(),
+    providerState: p.json<Record<string, unknown>>().nullable(),
     supersededBy: p.text().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
   }),

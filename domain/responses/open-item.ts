@@ -9,6 +9,12 @@ export interface OpenMessage {
   partOpen: boolean;
 }
 
+/** What a turn's events amount to: messages closed on the way (superseded ones) and the one still open. */
+export interface FoldedTurn {
+  closed: { outputIndex: number; item: OutputItem }[];
+  open: OpenMessage | null;
+}
+
 interface FoldedEvent {
   type: string;
   output_index?: number;
@@ -17,40 +23,46 @@ interface FoldedEvent {
   annotation?: FileCitation;
 }
 
-/** Folds stored events (one JSON document a line) to the message that is still open after them, if any. */
-export function foldOpenMessage(lines: Iterable<string>): OpenMessage | null {
-  let open: OpenMessage | null = null;
+/** Folds a turn's stored events, one JSON document a line. */
+export function foldTurn(lines: Iterable<string>): FoldedTurn {
+  const folded: FoldedTurn = { closed: [], open: null };
   for (const line of lines) {
-    const event = JSON.parse(line) as FoldedEvent;
-    if (event.type === 'response.output_item.added' && event.item?.type === 'message') {
-      open = {
-        item: event.item,
-        outputIndex: event.output_index ?? 0,
-        text: '',
-        annotations: [],
-        partOpen: false,
-      };
-    } else if (open !== null && event.output_index === open.outputIndex) {
-      advance(open, event);
-      if (event.type === 'response.output_item.done') {
-        open = null;
-      }
-    }
+    fold(folded, JSON.parse(line) as FoldedEvent);
   }
-  return open;
+  return folded;
 }
 
-function advance(open: OpenMessage, event: FoldedEvent): void {
+function fold(folded: FoldedTurn, event: FoldedEvent): void {
+  const { open } = folded;
+  const mine = open !== null && event.output_index === open.outputIndex;
   switch (event.type) {
+    case 'response.output_item.added':
+      if (event.item?.type === 'message') {
+        const outputIndex = event.output_index ?? 0;
+        folded.open = { item: event.item, outputIndex, text: '', annotations: [], partOpen: false };
+      }
+      break;
     case 'response.content_part.added':
-      open.partOpen = true;
+      if (mine) {
+        open.partOpen = true;
+      }
       break;
     case 'response.output_text.delta':
-      open.text += event.delta ?? '';
+      if (mine) {
+        open.text += event.delta ?? '';
+      }
       break;
     case 'response.output_text.annotation.added':
-      if (event.annotation !== undefined) {
+      if (mine && event.annotation !== undefined) {
         open.annotations.push(event.annotation);
+      }
+      break;
+    case 'response.output_item.done':
+      if (event.item !== undefined) {
+        folded.closed.push({ outputIndex: event.output_index ?? 0, item: event.item });
+      }
+      if (mine) {
+        folded.open = null;
       }
       break;
     default:

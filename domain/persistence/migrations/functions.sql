@@ -56,6 +56,13 @@ begin
   end loop;
 end $$;
 
+create function app.read_lane(p_tenant uuid, p_response text) returns table (epoch integer, next_n integer)
+language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  return query select r.writer_epoch, r.next_n from responses r where r.tenant_id = p_tenant and r.id = p_response;
+end $$;
+
 -- Everything that decides what a principal may do in a tenant and, when given, in one of its spaces.
 create function app.read_access(p_tenant uuid, p_principal uuid, p_space uuid) returns jsonb
 language plpgsql as $$
@@ -92,7 +99,8 @@ begin
       'expires_at', to_char(r.expires_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
     into head from responses r
     where r.tenant_id = p_tenant and r.id = p_response and r.space_id = p_space;
-  select to_jsonb(i) into ids from response_ids i
+  select jsonb_build_object('principal_id', i.principal_id, 'expired', i.expires_at <= now(), 'deleted', i.deleted_at is not null)
+    into ids from response_ids i
     where i.tenant_id = p_tenant and i.id = p_response and i.space_id = p_space;
   if head is not null then
     select coalesce(jsonb_agg(i.wire order by i.output_index), '[]') into items from items i

@@ -13,9 +13,10 @@ begin
     execute format('alter table %I owner to app_owner', t);
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
-    -- Content of a response is out of reach for the runtime role the moment it expires or is deleted.
+    -- Content of a response is out of reach for the runtime role the moment it expires or is deleted
+    -- (>= lets the deleting transaction itself keep sight of its row).
     execute format('create policy runtime on %I to app_rt using (%s) with check (%s)', t,
-      mine || case t when 'responses' then ' and expires_at > now() and deleted_at is null'
+      mine || case t when 'responses' then ' and expires_at > now() and (deleted_at is null or deleted_at >= now())'
                      when 'stream_runs' then ' and expires_at > now()' else '' end,
       mine);
     execute format('create policy purge on %I to app_purge using (%s) with check (%s)', t, mine, mine);

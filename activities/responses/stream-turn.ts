@@ -1,0 +1,59 @@
+import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
+import { ModelFailure } from '#domain/models/model-gateway.ts';
+import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
+import { MessageComposer } from '#domain/responses/message-composer.ts';
+import type { RequestedCall } from '#domain/responses/plan-calls.ts';
+import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import type { Lane } from './stream-writer.ts';
+
+type Finish = Extract<ModelPart, { type: 'finish' }>;
+
+/** Calls the model and publishes its text as it comes. Tool calls wait for the commit, so none is half-published. */
+export async function streamTurn(
+  models: ModelGateway,
+  turn: ClaimedTurn,
+  lane: Lane,
+  signal: AbortSignal,
+): Promise<TurnOutcome> {
+  const composer = new MessageComposer(turn.composer);
+  const calls: RequestedCall[] = [];
+  let finish: Finish | null = null;
+  for await (const part of models.stream(toRequest(turn), signal)) {
+    switch (part.type) {
+      case 'text':
+        lane.push(composer.text(part.text));
+        await lane.ready();
+        break;
+      case 'tool_call':
+        calls.push({ name: part.name, arguments: part.arguments });
+        break;
+      case 'finish':
+        finish = part;
+    }
+  }
+  signal.throwIfAborted();
+  if (finish === null) {
+    throw new ModelFailure('model_error', { retryable: true });
+  }
+  lane.push(composer.endOfText());
+  await lane.drained();
+  return { composer, calls, reason: finish.reason, usage: finish.usage, nextN: lane.nextN };
+}
+
+/** A forcing tool choice binds the first turn only, else the loop would never end. */
+function toRequest(turn: ClaimedTurn): ModelRequest {
+  const { settings } = turn;
+  const forced = settings.tool_choice !== 'auto' && settings.tool_choice !== 'none';
+  return {
+    model: turn.model,
+    messages: turn.messages,
+    tools: settings.tools.map((tool) => toolDefinitions[tool.type]),
+    toolChoice: forced && turn.iteration > 0 ? 'auto' : settings.tool_choice,
+    parallelToolCalls: settings.parallel_tool_calls,
+    maxOutputTokens: turn.maxOutputTokens,
+    temperature: settings.temperature,
+    topP: settings.top_p,
+    reasoningEffort: settings.reasoning_effort,
+    format: settings.format,
+  };
+}

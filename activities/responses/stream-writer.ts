@@ -1,0 +1,173 @@
+import { appendStream, readLane } from '#domain/responses/stream-store.ts';
+import { toRun, type StreamEvent } from '#domain/responses/stream-events.ts';
+import { Fenced } from '#domain/responses/commit-turn.ts';
+import type { Database } from '#domain/persistence/database.ts';
+
+interface LaneKey {
+  tenantId: string;
+  responseId: string;
+  epoch: number;
+}
+
+/** Waiting events beyond which a model's reader pauses until they are in. */
+const highWaterMark = 500;
+
+/** One attempt's way into its response's stream. */
+export class Lane {
+  readonly key: LaneKey;
+  readonly #wake: () => void;
+  nextN: number;
+  pending: StreamEvent[] = [];
+  #waiters: { resolve: () => void; reject: (reason: Error) => void }[] = [];
+  #failure: Error | null = null;
+  readonly #onFailure: (reason: Error) => void;
+
+  constructor(key: LaneKey, nextN: number, hooks: { wake: () => void; onFailure: (reason: Error) => void }) {
+    this.key = key;
+    this.nextN = nextN;
+    this.#wake = hooks.wake;
+    this.#onFailure = hooks.onFailure;
+  }
+
+  push(events: readonly StreamEvent[]): void {
+    if (events.length > 0 && this.#failure === null) {
+      this.pending.push(...events);
+      this.#wake();
+    }
+  }
+
+  /** Resolves at once unless too much waits. @throws Fenced */
+  async ready(): Promise<void> {
+    if (this.#failure !== null || this.pending.length > highWaterMark) {
+      await this.drained();
+    }
+  }
+
+  /** Resolves when everything pushed is committed. @throws Fenced */
+  async drained(): Promise<void> {
+    if (this.#failure !== null) {
+      throw this.#failure;
+    }
+    if (this.pending.length > 0 || this.inFlight) {
+      await new Promise<void>((resolve, reject) => {
+        this.#waiters.push({ resolve, reject });
+      });
+    }
+  }
+
+  inFlight = false;
+
+  fail(reason: Error): void {
+    if (this.#failure === null) {
+      this.#failure = reason;
+      this.pending = [];
+      this.#settle((waiter) => waiter.reject(reason));
+      this.#onFailure(reason);
+    }
+  }
+
+  settleIfIdle(): void {
+    if (this.pending.length === 0 && !this.inFlight) {
+      this.#settle((waiter) => waiter.resolve());
+    }
+  }
+
+  #settle(each: (waiter: { resolve: () => void; reject: (reason: Error) => void }) => void): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    waiters.forEach(each);
+  }
+}
+
+/**
+ * The one writer of stream events in a process. A flush starts as soon as the previous one has returned and
+ * carries what waits in every lane, so a lone stream waits for nothing and a busy process batches by itself.
+ */
+export class StreamWriter {
+  readonly #database: Database;
+  readonly #lanes = new Set<Lane>();
+  #flushing = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  open(key: LaneKey, nextN: number, onFailure: (reason: Error) => void): Lane {
+    const lane = new Lane(key, nextN, { wake: () => void this.#flush(), onFailure });
+    this.#lanes.add(lane);
+    return lane;
+  }
+
+  close(lane: Lane): void {
+    this.#lanes.delete(lane);
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#flushing) {
+      return;
+    }
+    this.#flushing = true;
+    // Events that were pushed in the same tick go together.
+    await Promise.resolve();
+    for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+      await this.#append(batch);
+    }
+    this.#flushing = false;
+  }
+
+  #take(): { lane: Lane; run: ReturnType<typeof toRun> }[] {
+    return [...this.#lanes]
+      .filter((lane) => lane.pending.length > 0)
+      .map((lane) => {
+        const run = toRun(lane.pending, lane.nextN);
+        lane.pending = [];
+        lane.inFlight = true;
+        return { lane, run };
+      });
+  }
+
+  async #append(batch: { lane: Lane; run: ReturnType<typeof toRun> }[]): Promise<void> {
+    let accepted: (boolean | null)[];
+    try {
+      accepted = await appendStream(
+        this.#database,
+        batch.map(({ lane, run }) => ({ ...lane.key, run })),
+      );
+    } catch {
+      accepted = batch.map(() => null);
+    }
+    for (const [i, { lane, run }] of batch.entries()) {
+      const isIn = accepted[i] ?? (await this.#resolveDoubt(lane, run));
+      lane.inFlight = false;
+      if (isIn) {
+        lane.nextN += run.n;
+        lane.settleIfIdle();
+      } else {
+        lane.fail(new Fenced());
+      }
+    }
+  }
+
+  /**
+   * The answer of a commit was lost. Never resent blindly: the head row tells whether it is in; only a run
+   * that is surely not in goes again.
+   */
+  async #resolveDoubt(lane: Lane, run: ReturnType<typeof toRun>): Promise<boolean> {
+    for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 1_000)) {
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      try {
+        const head = await readLane(this.#database, lane.key.tenantId, lane.key.responseId);
+        if (head === null || head.epoch !== lane.key.epoch) {
+          return false;
+        }
+        if (head.nextN === run.firstN + run.n) {
+          return true;
+        }
+        const [again] = await appendStream(this.#database, [{ ...lane.key, run }]);
+        return again ?? false;
+      } catch {
+        // The database is still away: ask again. The attempt's heartbeat and deadline bound the wait.
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { lookup } from 'node:dns';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
+
+/** Refused before a byte left: the address is not public and its origin is not on the operator's list. */
+export class EgressRefused extends Error {
+  constructor() {
+    super('This address may not be reached from here.');
+    this.name = 'EgressRefused';
+  }
+}
+
+const azureWireServer = '168.63.129.16';
+
+/**
+ * The one way out. Public addresses over https only, except for the exact origins that the operator lists
+ * (scheme, host and port). Addresses are checked when dialled, so a name that resolves anew gains nothing.
+ */
+export function createGuardedFetch(allowedOrigins: readonly string[]): typeof globalThis.fetch {
+  const allowed = new Set(allowedOrigins.map((origin) => new URL(origin).origin));
+  const connect = buildConnector({ timeout: 5_000 });
+  const guarded = new Agent({
+    connect: (options, callback) => {
+      resolvePublic(options.hostname, (error, address) => {
+        if (error !== null) {
+          callback(error, null);
+          return;
+        }
+        connect(
+          { ...options, hostname: address, servername: options.servername ?? options.hostname },
+          callback,
+        );
+      });
+    },
+  });
+  const open = new Agent({ connect: { timeout: 5_000 } });
+  const guardedFetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const listed = allowed.has(url.origin);
+    if (url.username !== '' || url.password !== '' || (!listed && url.protocol !== 'https:')) {
+      throw new EgressRefused();
+    }
+    const response = await undiciFetch(url, {
+      ...(init as Parameters<typeof undiciFetch>[1]),
+      redirect: 'manual',
+      dispatcher: listed ? open : guarded,
+    });
+    return response as unknown as Response;
+  };
+  return guardedFetch as typeof globalThis.fetch;
+}
+
+function resolvePublic(hostname: string, done: (error: Error | null, address: string) => void): void {
+  const literal = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(literal) !== 0) {
+    done(isPublic(literal) ? null : new EgressRefused(), literal);
+    return;
+  }
+  lookup(hostname, { all: true }, (error, addresses) => {
+    if (error !== null) {
+      done(error, '');
+      return;
+    }
+    const [first] = addresses;
+    const clean = first !== undefined && addresses.every(({ address }) => isPublic(address));
+    done(clean ? null : new EgressRefused(), first?.address ?? '');
+  });
+}
+
+/** Unicast and global; `::/96` is refused although it counts as unicast. */
+export function isPublic(address: string): boolean {
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv6' && parsed.match(ipaddr.parse('::') as ipaddr.IPv6, 96)) {
+    return false;
+  }
+  return parsed.range() === 'unicast' && parsed.toString() !== azureWireServer;
+}

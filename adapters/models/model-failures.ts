@@ -1,0 +1,53 @@
+import { APICallError } from '@ai-sdk/provider';
+import { ModelFailure } from '#domain/models/model-gateway.ts';
+import { EgressRefused } from '../egress/guarded-fetch.ts';
+
+/** Strips a vendor's error to a code: the original carries the prompt and may quote it. */
+export function toModelFailure(error: unknown): ModelFailure {
+  if (error instanceof ModelFailure) {
+    return error;
+  }
+  if (APICallError.isInstance(error) && error.statusCode !== undefined) {
+    return fromStatus(error.statusCode, error);
+  }
+  return new ModelFailure('model_error', { retryable: !causedBy(error, EgressRefused) });
+}
+
+function fromStatus(status: number, error: APICallError): ModelFailure {
+  const text = `${error.message} ${error.responseBody ?? ''}`;
+  if (status === 429) {
+    return new ModelFailure('rate_limited', { retryable: true, status, retryAfterMs: retryAfterMs(error) });
+  }
+  if (status === 408 || status === 504) {
+    return new ModelFailure('model_timeout', { retryable: true, status });
+  }
+  if (status >= 500) {
+    return new ModelFailure('model_error', { retryable: true, status, retryAfterMs: retryAfterMs(error) });
+  }
+  if (/context.{0,20}(length|window)|maximum context|too many tokens/i.test(text)) {
+    return new ModelFailure('context_length_exceeded', { retryable: false, status });
+  }
+  if (
+    status === 400 &&
+    /(assistant|prefill)/i.test(text) &&
+    /(last|final|trailing|end|prefill)/i.test(text)
+  ) {
+    return new ModelFailure('trailing_assistant_refused', { retryable: true, status, retryAfterMs: 1 });
+  }
+  return new ModelFailure('model_error', { retryable: false, status });
+}
+
+/** Seconds or an HTTP date; at most a minute, since a deadline runs. */
+function retryAfterMs(error: APICallError): number | null {
+  const header = error.responseHeaders?.['retry-after'];
+  if (header === undefined) {
+    return null;
+  }
+  const seconds = Number(header);
+  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 60_000) : null;
+}
+
+function causedBy(error: unknown, kind: new () => Error): boolean {
+  return error instanceof kind || (error instanceof Error && causedBy(error.cause, kind));
+}

@@ -1,0 +1,15 @@
+import type { ModelGateway, ProviderKind } from '#domain/models/model-gateway.ts';
+import { ModelFailure } from '#domain/models/model-gateway.ts';
+
+/** One gateway over all provider kinds. */
+export function modelRouter(kinds: Partial<Record<ProviderKind, ModelGateway>>): ModelGateway {
+  return {
+    stream(request, signal) {
+      const gateway = kinds[request.model.providerKind];
+      if (gateway === undefined) {
+        throw new ModelFailure('model_error', { retryable: false });
+      }
+      return gateway.stream(request, signal);
+    },
+  };
+}

@@ -1,0 +1,6 @@
+/** What is counted, as a port: no label ever names a tenant, a space or a person. */
+export interface Metrics {
+  modelTurn(turn: { outcome: string; seconds: number }): void;
+  toolCall(call: { tool: string; outcome: string }): void;
+  workflowStart(start: { type: string; outcome: 'started' | 'existing' | 'failed' }): void;
+}

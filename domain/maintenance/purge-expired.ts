@@ -1,0 +1,61 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Database } from '#domain/persistence/database.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+
+const batch = 200;
+
+/**
+ * Removes the content of expired and deleted responses, and rows whose retention is over. Runs as the purge
+ * role; each response is one transaction, so it may be interrupted and run again. Usage and events stay.
+ * @returns how many responses went.
+ */
+export async function purgeExpired(database: Database, purge: UnitOfWork): Promise<number> {
+  let purged = 0;
+  for (;;) {
+    const rows = await database.call<{ tenant_id: string; response_id: string }>(
+      'list_expired',
+      'select * from app.list_expired($1)',
+      [batch],
+    );
+    for (const row of rows) {
+      await purge.inTenant(row.tenant_id, (em) => purgeResponse(em, row.response_id));
+    }
+    purged += rows.length;
+    if (rows.length < batch) {
+      break;
+    }
+  }
+  const tenants = await database.call<{ tenant_id: string }>(
+    'list_tenants_with_stale_rows',
+    'select * from app.list_tenants_with_stale_rows()',
+    [],
+  );
+  for (const { tenant_id: tenantId } of tenants) {
+    await purge.inTenant(tenantId, purgeStaleRows);
+  }
+  return purged;
+}
+
+async function purgeResponse(em: EntityManager, responseId: string): Promise<void> {
+  const released = await em.execute<{ item_id: string }[]>(
+    'delete from response_context where response_id = ? returning item_id',
+    [responseId],
+  );
+  for (const table of ['stream_runs', 'tool_calls', 'turn_attempts', 'turns']) {
+    await em.execute(`delete from ${table} where response_id = ?`, [responseId]);
+  }
+  await em.execute('delete from responses where id = ?', [responseId]);
+  // An item lives as long as any response was given it, however long its own response is gone.
+  await em.execute(
+    `delete from items i
+      where (i.response_id = ? or i.id = any(?))
+        and not exists (select from responses r where r.tenant_id = i.tenant_id and r.id = i.response_id)
+        and not exists (select from response_context c where c.tenant_id = i.tenant_id and c.item_id = i.id)`,
+    [responseId, released.map((row) => row.item_id)],
+  );
+}
+
+async function purgeStaleRows(em: EntityManager): Promise<void> {
+  await em.execute(`delete from response_ids where expires_at < now() - interval '7 days'`);
+  await em.execute('delete from idempotency_keys where expires_at < now()');
+}

@@ -1,0 +1,89 @@
+import type { Dispatch } from '#domain/kernel/dispatcher.ts';
+import type { WorkflowInspector } from '#domain/kernel/workflow-inspector.ts';
+import type { Database } from '#domain/persistence/database.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { closeResponse } from '#domain/responses/close-response.ts';
+import { lockHead } from '#domain/responses/head.ts';
+import { oweGeneration } from '#domain/responses/owe-generation.ts';
+
+const pageSize = 100;
+/** A deadline that its workflow has not enforced by then is enforced from here. */
+const deadlineGraceMs = 60_000;
+const queueLimitMs = 3_600_000;
+
+interface StaleRow {
+  tenant_id: string;
+  response_id: string;
+  status: 'queued' | 'in_progress';
+  created_at: Date;
+  deadline_at: Date | null;
+}
+
+export interface ReconcileDependencies {
+  database: Database;
+  unitOfWork: UnitOfWork;
+  inspector: WorkflowInspector;
+}
+
+/**
+ * Compares running responses with the engine, so that nothing stays non-terminal: a workflow that was
+ * terminated fails its response, an id that the engine has lost is started again and goes on from its prefix.
+ * @returns starts to be dispatched.
+ */
+export async function reconcileResponses(deps: ReconcileDependencies): Promise<Dispatch[]> {
+  const starts: Dispatch[] = [];
+  let after: { createdAt: Date; id: string } = { createdAt: new Date(0), id: '' };
+  for (;;) {
+    const rows = await deps.database.call<StaleRow>(
+      'list_stale',
+      'select * from app.list_stale($1, $2, $3)',
+      [after.createdAt, after.id, pageSize],
+    );
+    for (const row of rows) {
+      const start = await reconcile(deps, row);
+      if (start !== null) {
+        starts.push(start);
+      }
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageSize) {
+      return starts;
+    }
+    after = { createdAt: last.created_at, id: last.response_id };
+  }
+}
+
+async function reconcile(deps: ReconcileDependencies, row: StaleRow): Promise<Dispatch | null> {
+  const now = Date.now();
+  const overdue =
+    row.status === 'queued'
+      ? now - row.created_at.getTime() > queueLimitMs
+      : row.deadline_at !== null && now - row.deadline_at.getTime() > deadlineGraceMs;
+  if (overdue) {
+    await deps.unitOfWork.inTenant(row.tenant_id, (em) =>
+      closeResponse(em, row.response_id, { kind: 'deadline' }),
+    );
+    return null;
+  }
+  const state = await deps.inspector.stateOf(`response/${row.tenant_id}/${row.response_id}`);
+  switch (state) {
+    case 'running':
+      return null;
+    case 'closed':
+      await deps.unitOfWork.inTenant(row.tenant_id, (em) =>
+        closeResponse(em, row.response_id, { kind: 'failed', code: 'internal_error' }),
+      );
+      return null;
+    case 'unknown_id':
+      return deps.unitOfWork.inTenant(row.tenant_id, async (em) => {
+        const head = await lockHead(em, row.response_id);
+        const owed = await em.execute('select id from outbox where workflow_id = ?', [
+          head?.response.workflowId ?? '',
+        ]);
+        if (head === null || head.response.isTerminal || owed.length > 0) {
+          return null;
+        }
+        return oweGeneration(em, head.response);
+      });
+  }
+}

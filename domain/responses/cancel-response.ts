@@ -1,0 +1,35 @@
+import type { Context } from '#domain/access/context.ts';
+import { enqueueCancel } from '#domain/durable/outbox.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+import { finishResponse } from './finish-response.ts';
+import { currentRecord } from './head.ts';
+import { lockOwn } from './response-access.ts';
+import type { Response } from './response.entity.ts';
+import type { ResponseRecord } from './response-record.ts';
+
+/**
+ * Ends a running response at once: it works while every worker and Temporal are down. Idempotent on a
+ * cancelled one. @throws `response_not_cancellable` when it ended otherwise
+ */
+export async function cancelResponse(ctx: Context, input: { responseId: string }): Promise<ResponseRecord> {
+  const { response, now } = await lockOwn(ctx, input.responseId, 'responses.cancel');
+  if (response.isTerminal && response.status !== 'cancelled') {
+    throw new DomainError('response_not_cancellable', `A ${response.status} response cannot be cancelled.`);
+  }
+  await cancelRunning(ctx, response, now);
+  return currentRecord(ctx.em, response);
+}
+
+/** Cancels unless ended, and owes the cancel to the workflow. */
+export async function cancelRunning(ctx: Context, response: Response, now: Date): Promise<void> {
+  if (await finishResponse(ctx.em, response, now, { status: 'cancelled', by: ctx.caller })) {
+    const dispatch = await enqueueCancel(ctx.em, {
+      tenantId: response.tenantId,
+      workflowType: 'generateResponse',
+      workflowId: response.workflowId,
+    });
+    if (dispatch !== null) {
+      ctx.dispatches.push(dispatch);
+    }
+  }
+}

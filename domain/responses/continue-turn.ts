@@ -1,0 +1,50 @@
+import type { PromptMessage } from '#domain/models/model-gateway.ts';
+import type { Model } from '#domain/models/model.entity.ts';
+import { shownPrefix } from './continuation.ts';
+import type { FoldedTurn } from './open-item.ts';
+import type { ResponseRequest } from './response-request.ts';
+import type { TurnAttempt } from './turn-attempt.entity.ts';
+
+/** How an attempt goes on from what readers already have. */
+export interface ContinuationPlan {
+  name: 'fresh' | 'replay' | 'prefill' | 'instruct' | 'restart';
+  /** What is put behind the conversation. */
+  messages: PromptMessage[];
+}
+
+const goOn =
+  'Your answer was cut off. Continue it at exactly the character at which it ends. ' +
+  'Repeat nothing and add no introduction.';
+
+/** @returns `give_up` when the caller would rather fail than see a joined text. */
+export function planContinuation(
+  request: ResponseRequest,
+  model: Pick<Model, 'continuation'>,
+  past: { folded: FoldedTurn; earlier: readonly TurnAttempt[] },
+): ContinuationPlan | 'give_up' {
+  const prefix = shownPrefix(past.folded.open?.text ?? '');
+  if (prefix === '') {
+    return { name: 'fresh', messages: [] };
+  }
+  if (request.on_generation_loss === 'fail') {
+    return 'give_up';
+  }
+  if (request.on_generation_loss === 'restart') {
+    return { name: 'restart', messages: [] };
+  }
+  const trailing: PromptMessage = { role: 'assistant', text: prefix, calls: [] };
+  const instruct: ContinuationPlan = { name: 'instruct', messages: [trailing, { role: 'user', text: goOn }] };
+  switch (model.continuation) {
+    case 'replay':
+      return { name: 'replay', messages: [] };
+    case 'prefill':
+      return past.earlier.some((attempt) => attempt.failureCode === 'trailing_assistant_refused')
+        ? instruct
+        : { name: 'prefill', messages: [trailing] };
+    case 'instruct':
+    case 'reattach':
+      return instruct;
+    case 'none':
+      return { name: 'restart', messages: [] };
+  }
+}

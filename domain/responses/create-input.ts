@@ -1,0 +1,54 @@
+import type { TextFormat } from '#domain/models/model-gateway.ts';
+import type { IdempotentRequest } from '#domain/idempotency/idempotency.ts';
+
+/** A request as the wire schema has parsed it: shapes are right, meanings are not settled yet. */
+export interface CreateResponseInput {
+  spaceId: string;
+  input: InputItem[];
+  /** null: the space's default. */
+  modelAlias: string | null;
+  /** null: everything that the space grants. */
+  tools: RequestedTool[] | null;
+  toolChoice: RequestedToolChoice;
+  toolMode: 'auto_resolve' | 'manual' | 'none';
+  maxOutputTokens: number | null;
+  reasoningEffort: string | null;
+  previousResponseId: string | null;
+  metadata: Record<string, string> | null;
+  instructions: string | null;
+  format: TextFormat;
+  temperature: number | null;
+  topP: number | null;
+  parallelToolCalls: boolean;
+  include: string[];
+  maxIterations: number | null;
+  maxToolCalls: number | null;
+  maxCostUsd: string | null;
+  timeoutSeconds: number | null;
+  onBusy: 'reject' | 'cancel_previous';
+  onGenerationLoss: 'continue' | 'restart' | 'fail';
+  onUnknownToolOutcome: 'report' | 'fail';
+  streamGranularity: 'token' | 'item';
+  streamEvents: boolean;
+  /** Collections that knowledge_search may look into; null: all of the space. */
+  collectionIds: string[] | null;
+  idempotency: IdempotentRequest | null;
+}
+
+export type InputItem =
+  | { type: 'message'; role: 'user' | 'assistant' | 'system' | 'developer'; text: string }
+  | { type: 'item_reference'; id: string };
+
+export interface RequestedTool {
+  type: 'knowledge_search';
+  collectionIds: string[] | null;
+  maxNumResults: number | null;
+  alpha: number | null;
+}
+
+export type RequestedToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | { type: 'knowledge_search' }
+  | { type: 'allowed_tools'; mode: 'auto' | 'required'; names: string[] };

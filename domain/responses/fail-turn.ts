@@ -1,0 +1,58 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { ModelFailure } from '#domain/models/model-gateway.ts';
+import { lockLane } from './commit-turn.ts';
+import { failureReason } from './failure-reasons.ts';
+import { finishResponse, readTurnEvents } from './finish-response.ts';
+import { foldTurn } from './open-item.ts';
+import type { FailureCode } from './response-status.ts';
+import { TurnAttempt } from './turn-attempt.entity.ts';
+import type { ClaimedTurn } from './turn-claim.ts';
+import { Turn } from './turn.entity.ts';
+import { settleUsage } from './usage.ts';
+
+const vendorFailureCap = 5;
+
+/** What to do after a vendor's failure: try again after a while, or nothing, because the response has failed. */
+export type FailureVerdict = { kind: 'retry'; delayMs: number } | { kind: 'failed' };
+
+/**
+ * Writes a vendor's failure down and decides. Failures of the vendor are counted per turn; crashes are not
+ * among them. @throws Fenced
+ */
+export async function failTurn(
+  em: EntityManager,
+  turn: ClaimedTurn,
+  failure: ModelFailure,
+): Promise<FailureVerdict> {
+  const { response, now } = await lockLane(em, turn);
+  const place = { responseId: response.id, iteration: turn.iteration };
+  await em.nativeUpdate(
+    TurnAttempt,
+    { ...place, attempt: turn.attempt },
+    { outcome: 'vendor_failed', failureCode: failure.code, endedAt: now },
+  );
+  const row = await em.findOneOrFail(Turn, place);
+  const { open } = foldTurn(await readTurnEvents(em, response.id, row.firstN));
+  await settleUsage(em, response, { ...turn, usage: null, text: open?.text ?? '', aborted: true });
+  const failures = await em.count(TurnAttempt, { ...place, outcome: 'vendor_failed' });
+  if (failure.retryable && failures < vendorFailureCap) {
+    return { kind: 'retry', delayMs: failure.retryAfterMs ?? backoffMs(failures) };
+  }
+  const code: FailureCode = failure.code === 'trailing_assistant_refused' ? 'model_error' : failure.code;
+  await finishResponse(em, response, now, { status: 'failed', failure: failureReason(code) });
+  return { kind: 'failed' };
+}
+
+/** 0.5 s, 1 s, 2 s, 4 s. */
+function backoffMs(failures: number): number {
+  return 250 * 2 ** failures;
+}
+
+/** The attempt stops without fault (its worker is asked to go): not counted as a crash. */
+export async function yieldTurn(em: EntityManager, turn: ClaimedTurn): Promise<void> {
+  await em.nativeUpdate(
+    TurnAttempt,
+    { responseId: turn.responseId, iteration: turn.iteration, attempt: turn.attempt, outcome: 'running' },
+    { outcome: 'aborted', endedAt: new Date() },
+  );
+}

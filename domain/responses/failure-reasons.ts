@@ -1,0 +1,24 @@
+import type { FailureCode, FailureReason } from './response-status.ts';
+
+const reasons: Readonly<Record<FailureCode, Pick<FailureReason, 'type' | 'message'>>> = {
+  model_error: { type: 'server_error', message: 'The model could not answer.' },
+  model_timeout: { type: 'server_error', message: 'The model did not answer in time.' },
+  rate_limited: { type: 'rate_limit_error', message: 'The model is rate limited.' },
+  context_length_exceeded: {
+    type: 'invalid_request_error',
+    message: "The conversation exceeds the model's context.",
+  },
+  tools_unavailable: { type: 'server_error', message: 'A tool that was asked for is not available.' },
+  policy_blocked: { type: 'permission_error', message: "The space's policy does not allow this." },
+  permission_revoked: {
+    type: 'permission_error',
+    message: 'A permission that the response needs was revoked.',
+  },
+  generation_lost: { type: 'server_error', message: 'The generation was interrupted too often to go on.' },
+  engine_unavailable: { type: 'server_error', message: 'No worker began the response within an hour.' },
+  internal_error: { type: 'server_error', message: 'The response ended without a result.' },
+};
+
+export function failureReason(code: FailureCode): FailureReason {
+  return { code, ...reasons[code], param: null };
+}

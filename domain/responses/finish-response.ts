@@ -1,0 +1,189 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Caller } from '#domain/access/caller.ts';
+import type { Actor } from '#domain/events/record-event.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { Principal } from '#domain/principals/principal.entity.ts';
+import { reach } from '#domain/kernel/failpoint.ts';
+import { currentRecord, publish } from './head.ts';
+import { Item } from './item.entity.ts';
+import { closeMessage } from './message-events.ts';
+import { foldTurn } from './open-item.ts';
+import type { FileSearchCall, OutputItem } from './output-items.ts';
+import type { FailureReason, IncompleteReason } from './response-status.ts';
+import type { Response } from './response.entity.ts';
+import type { StreamEvent } from './stream-events.ts';
+import { ToolCall } from './tool-call.entity.ts';
+import { TurnAttempt } from './turn-attempt.entity.ts';
+import { Turn } from './turn.entity.ts';
+import { settleOrphans } from './usage.ts';
+
+/** How a response ends. */
+export type Ending =
+  | { status: 'completed' }
+  | { status: 'incomplete'; reason: IncompleteReason }
+  | { status: 'failed'; failure: FailureReason }
+  | { status: 'cancelled'; by: Caller | null };
+
+/**
+ * Ends a response in the caller's transaction: fences the model lane, closes what is open as incomplete,
+ * settles usage, publishes the terminal event and records the audit event. The head must be locked.
+ * @returns false when it had ended before; nothing is changed then.
+ */
+export async function finishResponse(
+  em: EntityManager,
+  response: Response,
+  now: Date,
+  ending: Ending,
+): Promise<boolean> {
+  if (response.isTerminal) {
+    return false;
+  }
+  response.bumpEpoch();
+  const open = await closeOpenItems(em, response);
+  await settleOrphans(em, response, open.text);
+  await em.nativeUpdate(
+    TurnAttempt,
+    { responseId: response.id, outcome: 'running' },
+    { outcome: 'aborted', endedAt: now },
+  );
+  await publish(em, response, open.events);
+  await endResponse(em, response, now, ending);
+  reach('finish.before_commit');
+  return true;
+}
+
+/** The terminal event and the audit event alone: for a turn that has closed its own items. */
+export async function endResponse(
+  em: EntityManager,
+  response: Response,
+  now: Date,
+  ending: Ending,
+): Promise<void> {
+  response.finish(ending.status, now);
+  switch (ending.status) {
+    case 'incomplete':
+      response.incompleteReason = ending.reason;
+      break;
+    case 'failed':
+      response.failure = ending.failure;
+      break;
+    case 'cancelled':
+      response.cancelledBy = ending.by?.principalId ?? null;
+      break;
+    case 'completed':
+  }
+  const record = await currentRecord(em, response);
+  await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
+  await recordEvent(em, await actorOf(em, response, ending), {
+    type: `space.response_${ending.status}`,
+    resource: { type: 'response', id: response.id },
+    outcome: ending.status === 'failed' ? 'failure' : 'success',
+    metadata: {
+      space_id: response.spaceId,
+      reason: response.incompleteReason ?? response.failure?.code ?? null,
+      cost_usd: record.usage.cost_usd,
+      duration_ms: now.getTime() - response.createdAt.getTime(),
+    },
+    dedupeKey: `response/${response.id}/finished`,
+  });
+}
+
+/** A cancel names whoever cancelled; every other end names whoever asked. */
+async function actorOf(em: EntityManager, response: Response, ending: Ending): Promise<Actor> {
+  if (ending.status === 'cancelled' && ending.by !== null) {
+    return ending.by;
+  }
+  const principal = await em.findOneOrFail(Principal, { id: response.principalId });
+  return {
+    tenantId: response.tenantId,
+    principalId: principal.id,
+    principalType: principal.type,
+    origin: { via: 'workflow', requestId: null },
+  };
+}
+
+/** Closes the open message and the calls without an outcome; what readers have of them stays. */
+async function closeOpenItems(
+  em: EntityManager,
+  response: Response,
+): Promise<{ events: StreamEvent[]; text: string }> {
+  const events: StreamEvent[] = [];
+  let text = '';
+  const turn = await em.findOne(Turn, { responseId: response.id, status: 'open' });
+  if (turn !== null) {
+    const folded = foldTurn(await readTurnEvents(em, response.id, turn.firstN));
+    for (const closed of folded.closed) {
+      keepItem(em, response, closed);
+    }
+    if (folded.open !== null) {
+      text = folded.open.text;
+      const end = closeMessage(folded.open, { status: 'incomplete' });
+      keepItem(em, response, { outputIndex: folded.open.outputIndex, item: end.item });
+      events.push(...end.events);
+    }
+  }
+  const calls = await em.find(ToolCall, { responseId: response.id, status: { $ne: 'done' } });
+  for (const call of calls) {
+    const item: FileSearchCall = {
+      id: call.itemId,
+      type: 'file_search_call',
+      status: 'incomplete',
+      queries: queriesOf(call.arguments),
+      results: null,
+    };
+    keepItem(em, response, {
+      outputIndex: call.outputIndex,
+      item,
+      exchange: { call_id: call.callId, name: call.tool, arguments: call.arguments, result: null },
+    });
+    events.push({ type: 'response.output_item.done', output_index: call.outputIndex, item });
+  }
+  return { events, text };
+}
+
+interface FinishedItem {
+  outputIndex: number;
+  item: OutputItem;
+  exchange?: Item['exchange'];
+}
+
+/** Stores a finished item of the output. */
+export function keepItem(
+  em: EntityManager,
+  response: Response,
+  { outputIndex, item, exchange = null }: FinishedItem,
+): void {
+  em.create(Item, {
+    tenantId: response.tenantId,
+    id: item.id,
+    responseId: response.id,
+    outputIndex,
+    type: item.type,
+    wire: JSON.stringify(item),
+    exchange,
+    supersededBy: item.type === 'message' ? (item.platform?.superseded_by ?? null) : null,
+  });
+}
+
+/** The stored events since `firstN`, one JSON document each. */
+export async function readTurnEvents(
+  em: EntityManager,
+  responseId: string,
+  firstN: number,
+): Promise<string[]> {
+  const runs = await em.execute<{ events: string }[]>(
+    'select events from stream_runs where response_id = ? and first_n >= ? order by first_n',
+    [responseId, firstN],
+  );
+  return runs.flatMap((run) => run.events.split('\n'));
+}
+
+/** The query of a knowledge_search call; arguments that are not its JSON give none. */
+export function queriesOf(argumentsText: string): string[] {
+  try {
+    const parsed = JSON.parse(argumentsText) as { query?: unknown };
+    return typeof parsed.query === 'string' ? [parsed.query] : [];
+  } catch {
+    return [];
+  }
+}

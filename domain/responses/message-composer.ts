@@ -1,0 +1,179 @@
+import { ContinuationMatcher, storable, takeWhole } from './continuation.ts';
+import { closeMessage, openMessage, openPart, place, type Closing } from './message-events.ts';
+import type { OpenMessage } from './open-item.ts';
+import type { OutputItem } from './output-items.ts';
+import type { StreamEvent } from './stream-events.ts';
+
+/** The file behind a citation label, and its place in the list of files. */
+export interface CitedFile {
+  fileId: string;
+  filename: string;
+  index: number;
+}
+
+export interface ComposerOptions {
+  /** What readers already have of the message that this turn was writing when it was cut off. */
+  open: OpenMessage | null;
+  /** Give the open message up and begin a new one, whatever the model says. */
+  restart: boolean;
+  nextOutputIndex: number;
+  /** Hold a whole message back until it is complete. */
+  buffered: boolean;
+  citations: ReadonlyMap<number, CitedFile>;
+  messageId(outputIndex: number): string;
+}
+
+const mark = /\[(\d{1,4})\]/g;
+const longestMark = 6;
+
+/** Turns a model's text into stream events of messages, from the exact character at which readers stand. */
+export class MessageComposer {
+  readonly #options: ComposerOptions;
+  #open: OpenMessage | null;
+  #matcher: ContinuationMatcher | null;
+  #nextOutputIndex: number;
+  #rest = '';
+  #held: StreamEvent[] = [];
+  #scanFrom = 0;
+  #restartPending: boolean;
+  /** Messages that were given up on the way. */
+  readonly closed: { outputIndex: number; item: OutputItem }[] = [];
+
+  constructor(options: ComposerOptions) {
+    this.#options = options;
+    this.#open = options.open;
+    this.#nextOutputIndex = options.nextOutputIndex;
+    this.#restartPending = options.restart && options.open !== null;
+    const prefix = options.restart ? '' : (options.open?.text ?? '');
+    this.#matcher = prefix === '' ? null : new ContinuationMatcher(prefix);
+    if (options.open !== null) {
+      const cited = options.open.annotations.at(-1)?.end_index ?? 0;
+      this.#scanFrom = Math.max(cited, options.open.text.length - longestMark);
+    }
+  }
+
+  get nextOutputIndex(): number {
+    return this.#nextOutputIndex;
+  }
+
+  /** Events for a piece of the model's text; none while it is not yet understood. */
+  text(delta: string): StreamEvent[] {
+    const { ready, rest } = takeWhole(this.#rest + delta);
+    this.#rest = rest;
+    return ready === '' ? [] : this.#understand(storable(ready));
+  }
+
+  /** Ends the message, if one is open, with whatever was still held back. */
+  end(closing: Closing): { events: StreamEvent[]; done: { outputIndex: number; item: OutputItem }[] } {
+    const events = this.#flushHeld();
+    const done = [...this.closed];
+    if (this.#open !== null) {
+      const { outputIndex } = this.#open;
+      const end = closeMessage(this.#open, closing);
+      events.push(...end.events);
+      done.push({ outputIndex, item: end.item });
+      this.#open = null;
+    }
+    return { events, done };
+  }
+
+  /** What is still held when the model has ended its text. */
+  endOfText(): StreamEvent[] {
+    const tail = this.#rest;
+    this.#rest = '';
+    const events = tail === '' ? [] : this.#understand(storable(tail));
+    if (this.#matcher !== null) {
+      events.push(...this.#decide(this.#matcher.end()));
+    }
+    return events;
+  }
+
+  #understand(text: string): StreamEvent[] {
+    return this.#matcher === null ? this.#emit(text) : this.#decide(this.#matcher.push(text));
+  }
+
+  #decide(decision: ReturnType<ContinuationMatcher['push']>): StreamEvent[] {
+    switch (decision.kind) {
+      case 'hold':
+        return [];
+      case 'append':
+        return decision.text === '' ? [] : this.#emit(decision.text);
+      case 'restart':
+        this.#restartPending = true;
+        return this.#emit(decision.text);
+    }
+  }
+
+  #emit(text: string): StreamEvent[] {
+    const events = [...this.#ready(), ...this.#append(text)];
+    if (!this.#options.buffered) {
+      return events;
+    }
+    this.#held.push(...events);
+    return [];
+  }
+
+  #flushHeld(): StreamEvent[] {
+    const events = this.#held;
+    this.#held = [];
+    return events;
+  }
+
+  /** Sees to an open message with an open part. */
+  #ready(): StreamEvent[] {
+    const events: StreamEvent[] = [];
+    if (this.#open !== null && this.#restartPending) {
+      const { outputIndex } = this.#open;
+      const supersededBy = this.#options.messageId(this.#nextOutputIndex);
+      const end = closeMessage(this.#open, { status: 'incomplete', supersededBy });
+      events.push(...end.events);
+      this.closed.push({ outputIndex, item: end.item });
+      this.#open = null;
+    }
+    this.#restartPending = false;
+    if (this.#open === null) {
+      const outputIndex = this.#nextOutputIndex;
+      this.#nextOutputIndex += 1;
+      this.#scanFrom = 0;
+      const begun = openMessage(this.#options.messageId(outputIndex), outputIndex);
+      this.#open = begun.open;
+      return [...events, ...begun.events];
+    }
+    return [...events, ...openPart(this.#open)];
+  }
+
+  #append(text: string): StreamEvent[] {
+    const open = this.#open;
+    if (open === null) {
+      return [];
+    }
+    open.text += text;
+    const events: StreamEvent[] = [
+      { type: 'response.output_text.delta', ...place(open), delta: text, logprobs: [] },
+    ];
+    mark.lastIndex = this.#scanFrom;
+    for (let match = mark.exec(open.text); match !== null; match = mark.exec(open.text)) {
+      this.#scanFrom = mark.lastIndex;
+      const file = this.#options.citations.get(Number(match[1]));
+      if (file !== undefined) {
+        const annotation = {
+          type: 'file_citation' as const,
+          file_id: file.fileId,
+          filename: file.filename,
+          index: file.index,
+          start_index: match.index,
+          end_index: mark.lastIndex,
+        };
+        open.annotations.push(annotation);
+        events.push({
+          type: 'response.output_text.annotation.added',
+          ...place(open),
+          annotation_index: open.annotations.length - 1,
+          annotation,
+        });
+      }
+    }
+    this.#scanFrom = Math.max(this.#scanFrom, open.text.length - longestMark);
+    return events;
+  }
+}

@@ -1,0 +1,76 @@
+import type { Identity } from '#domain/access/caller.ts';
+import { admit, type AccessRecord } from '#domain/access/policy.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+import type { Database } from '#domain/persistence/database.ts';
+import { queriesOf } from './finish-response.ts';
+import { foldTurn, toItem } from './open-item.ts';
+import type { OutputItem } from './output-items.ts';
+import { authorizeResponse, goneError } from './response-access.ts';
+import {
+  noUsage,
+  toResponseRecord,
+  type ResponseHead,
+  type ResponseRecord,
+  type UsageSum,
+} from './response-record.ts';
+
+interface ReadRow {
+  access: AccessRecord | null;
+  head: (ResponseHead & { principal_id: string; next_n: number }) | null;
+  ids: { principal_id: string; expired: boolean; deleted: boolean } | null;
+  items: string[] | null;
+  usage: UsageSum | null;
+  open_calls: { item_id: string; output_index: number; arguments: string }[] | null;
+  open_events: string | null;
+}
+
+export interface ReadResponse {
+  record: ResponseRecord;
+  /** Sequence number of the next stream event. */
+  nextN: number;
+}
+
+export interface ResponseAddress {
+  identity: Identity;
+  requestId: string | null;
+  spaceId: string;
+  responseId: string;
+}
+
+/**
+ * One response with its authorisation, in one round trip. While it runs, `output` holds what readers of the
+ * stream have: finished items, running calls and the open message with its text so far.
+ */
+export async function readResponse(database: Database, address: ResponseAddress): Promise<ReadResponse> {
+  const { identity, spaceId, responseId } = address;
+  const [row] = await database.call<ReadRow>(
+    'read_response',
+    'select * from app.read_response($1, $2, $3, $4)',
+    [identity.tenantId, identity.principalId, spaceId, responseId],
+  );
+  if (row?.access == null) {
+    throw new DomainError('principal_disabled', 'This principal is disabled.');
+  }
+  const caller = admit(identity, { via: 'api', requestId: address.requestId }, row.access, spaceId);
+  const owner = row.head?.principal_id ?? row.ids?.principal_id;
+  if (owner !== undefined) {
+    authorizeResponse(caller, 'responses.read', owner);
+  }
+  if (row.head === null) {
+    throw goneError(row.ids);
+  }
+  return { record: toResponseRecord(row.head, outputOf(row), row.usage ?? noUsage), nextN: row.head.next_n };
+}
+
+function outputOf(row: ReadRow): OutputItem[] {
+  const done = (row.items ?? []).map((wire) => JSON.parse(wire) as OutputItem);
+  const calls = (row.open_calls ?? []).map((call) => ({
+    id: call.item_id,
+    type: 'file_search_call' as const,
+    status: 'in_progress' as const,
+    queries: queriesOf(call.arguments),
+    results: null,
+  }));
+  const open = row.open_events === null ? null : foldTurn(row.open_events.split('\n')).open;
+  return [...done, ...calls, ...(open === null ? [] : [toItem(open, 'in_progress')])];
+}

@@ -1,0 +1,46 @@
+import type { Context } from '#domain/access/context.ts';
+import type { Permission } from '#domain/access/permissions.ts';
+import { refusal } from '#domain/access/policy.ts';
+import { DomainError, notFound } from '#domain/kernel/errors.ts';
+import type { Caller } from '#domain/access/caller.ts';
+import { lockHead } from './head.ts';
+import type { Response } from './response.entity.ts';
+
+/** A caller's own responses need no grant; other people's need the permission. */
+export function authorizeResponse(caller: Caller, permission: Permission, owner: string): void {
+  if (owner !== caller.principalId && !caller.granted.has(permission)) {
+    throw refusal(caller, [permission], permission);
+  }
+}
+
+/** What the content-free row of an id tells once the content is out of reach. */
+export function goneError(ids: { expired: boolean; deleted: boolean } | null): DomainError {
+  if (ids?.deleted) {
+    return new DomainError('response_deleted', 'This response was deleted.');
+  }
+  return ids?.expired
+    ? new DomainError('response_expired', 'This response has expired.')
+    : notFound('response_not_found');
+}
+
+/** The head of a response of the caller's space, locked. @throws not found, expired, deleted or a refusal */
+export async function lockOwn(
+  ctx: Context,
+  responseId: string,
+  permission: Permission,
+): Promise<{ response: Response; now: Date }> {
+  const head = await lockHead(ctx.em, responseId);
+  if (head === null || head.response.spaceId !== ctx.caller.spaceId) {
+    const [ids] = await ctx.em.execute<{ principal_id: string; expired: boolean; deleted: boolean }[]>(
+      `select principal_id, expires_at <= now() as expired, deleted_at is not null as deleted
+         from response_ids where id = ? and space_id = ?`,
+      [responseId, ctx.caller.spaceId],
+    );
+    if (ids !== undefined) {
+      authorizeResponse(ctx.caller, permission, ids.principal_id);
+    }
+    throw goneError(ids ?? null);
+  }
+  authorizeResponse(ctx.caller, permission, head.response.principalId);
+  return head;
+}

@@ -1,0 +1,78 @@
+import { reach } from '#domain/kernel/failpoint.ts';
+import type { Database } from '#domain/persistence/database.ts';
+import type { EventRun } from './stream-events.ts';
+
+/** One response's model lane as a writer holds it. */
+export interface LaneAppend {
+  tenantId: string;
+  responseId: string;
+  epoch: number;
+  run: EventRun;
+}
+
+/**
+ * Appends the runs of many responses in one commit.
+ * @returns per element whether it is in; false means that another writer holds the lane.
+ */
+export async function appendStream(database: Database, appends: readonly LaneAppend[]): Promise<boolean[]> {
+  reach('publish.before_commit');
+  const [row] = await database.call<{ accepted: boolean[] }>(
+    'append_stream',
+    'select app.append_stream($1, $2, $3, $4, $5, $6) as accepted',
+    [
+      appends.map((append) => append.tenantId),
+      appends.map((append) => append.responseId),
+      appends.map((append) => append.epoch),
+      appends.map((append) => append.run.firstN),
+      appends.map((append) => append.run.n),
+      appends.map((append) => append.run.events),
+    ],
+  );
+  reach('publish.after_commit');
+  return row?.accepted ?? [];
+}
+
+/** Where the lane stands now: asked after a commit whose answer was lost. */
+export async function readLane(
+  database: Database,
+  tenantId: string,
+  responseId: string,
+): Promise<{ epoch: number; nextN: number } | null> {
+  const [row] = await database.call<{ epoch: number; next_n: number }>(
+    'read_lane',
+    'select epoch, next_n from app.read_lane($1, $2)',
+    [tenantId, responseId],
+  );
+  return row === undefined ? null : { epoch: row.epoch, nextN: row.next_n };
+}
+
+export interface StreamCursor {
+  tenantId: string;
+  responseId: string;
+  /** The last sequence number that the reader has; -1 for none. */
+  after: number;
+}
+
+/** The runs after each cursor, at most `limit` per response; the first may begin before the cursor. */
+export async function readStreams(
+  database: Database,
+  cursors: readonly StreamCursor[],
+  limit: number,
+): Promise<(EventRun & { responseId: string })[]> {
+  const rows = await database.call<{ response_id: string; first_n: number; n: number; events: string }>(
+    'read_streams',
+    'select * from app.read_streams($1, $2, $3, $4)',
+    [
+      cursors.map((cursor) => cursor.tenantId),
+      cursors.map((cursor) => cursor.responseId),
+      cursors.map((cursor) => cursor.after),
+      limit,
+    ],
+  );
+  return rows.map((row) => ({
+    responseId: row.response_id,
+    firstN: row.first_n,
+    n: row.n,
+    events: row.events,
+  }));
+}

@@ -1,0 +1,22 @@
+import type { WorkerOptions } from '@temporalio/worker';
+
+/** Settings that decide how fast another worker takes over, shared by both queues. */
+export const recoveryOptions = {
+  shutdownGraceTime: '1s',
+  shutdownForceTime: '20s',
+  maxCachedWorkflows: 500,
+  stickyQueueScheduleToStartTimeout: '1s',
+  maxHeartbeatThrottleInterval: '1s',
+  defaultHeartbeatThrottleInterval: '500ms',
+} satisfies Partial<WorkerOptions>;
+
+/** A fixed number of slots where people wait. */
+export const interactiveOptions = {
+  maxConcurrentActivityTaskExecutions: 200,
+  maxConcurrentWorkflowTaskExecutions: 40,
+} satisfies Partial<WorkerOptions>;
+
+export const batchOptions = {
+  maxConcurrentActivityTaskExecutions: 10,
+  maxConcurrentWorkflowTaskExecutions: 10,
+} satisfies Partial<WorkerOptions>;

@@ -1,0 +1,122 @@
+import { createServer } from 'node:http';
+import closeWithGrace from 'close-with-grace';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { createActivities } from '#activities/index.ts';
+import { StreamWriter } from '#activities/responses/stream-writer.ts';
+import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { modelRouter } from '#adapters/models/model-router.ts';
+import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
+import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
+import { createLogger } from '#adapters/telemetry/logger.ts';
+import { createTelemetry } from '#adapters/telemetry/metrics.ts';
+import { parseWorkerConfig } from '#domain/kernel/config.ts';
+import { armFailpointFrom } from '#domain/kernel/failpoint.ts';
+import { Secrets } from '#domain/kernel/secrets.ts';
+import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
+import { Database } from '#domain/persistence/database.ts';
+import { createOrm } from '#domain/persistence/orm.ts';
+import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { taskQueues } from '#workflows/shared/task-queues.ts';
+import { buildBundle } from './build-bundle.ts';
+import { connectLazily } from './client.ts';
+import { createDispatcher, startRelay } from './dispatcher.ts';
+import { createInspector } from './inspector.ts';
+import { opaqueFailures } from './interceptors/opaque-failures.ts';
+import { keepSchedules } from './schedules.ts';
+import { batchOptions, interactiveOptions, recoveryOptions } from './worker-options.ts';
+
+const config = parseWorkerConfig(process.env);
+const logger = createLogger('worker', config.LOG_LEVEL);
+armFailpointFrom(config.PLATFORM_FAILPOINT);
+if (config.EXIT_WITH_PARENT === '1') {
+  exitWithParent();
+}
+Runtime.install({
+  logger: {
+    log: () => {},
+    trace: () => {},
+    debug: () => {},
+    info: () => {},
+    warn: (message) => logger.warn({ sdk: message }, 'temporal'),
+    error: (message) => logger.error({ sdk: message }, 'temporal'),
+  },
+  shutdownSignals: [],
+});
+
+const workerTimeouts = { statementTimeoutMs: 30_000 };
+const database = new Database({ url: config.DATABASE_URL, ...workerTimeouts });
+await database.assertBehindTheWall();
+const orm = createOrm({ url: config.DATABASE_URL, ...workerTimeouts, poolSize: 20 });
+const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...workerTimeouts, poolSize: 2 });
+const unitOfWork = new UnitOfWork(orm);
+const secrets = new Secrets(config.MASTER_KEY);
+const metrics = createTelemetry();
+metrics.observeQueueAge(() => outboxAgeSeconds(database));
+
+const client = connectLazily({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
+const relayDependencies = { client, database, metrics, logger };
+const dispatcher = createDispatcher(relayDependencies);
+const vendor = {
+  fetch: createGuardedFetch(config.EGRESS_ALLOW),
+  credential: (ref: string) => process.env[ref],
+};
+const activities = createActivities({
+  database,
+  unitOfWork,
+  purge: new UnitOfWork(purgeOrm),
+  secrets,
+  metrics,
+  dispatcher,
+  inspector: createInspector(client),
+  writer: new StreamWriter(database),
+  models: modelRouter({ openai_compatible: openAiCompatible(vendor) }),
+});
+
+const [connection, workflowBundle] = await Promise.all([
+  NativeConnection.connect({ address: config.TEMPORAL_ADDRESS }),
+  buildBundle(),
+]);
+const shared = {
+  connection,
+  namespace: config.TEMPORAL_NAMESPACE,
+  workflowBundle,
+  activities,
+  interceptors: { activity: [() => ({ inbound: opaqueFailures(logger) })] },
+  ...recoveryOptions,
+};
+const workers = await Promise.all([
+  Worker.create({ ...shared, ...interactiveOptions, taskQueue: taskQueues.interactive }),
+  Worker.create({ ...shared, ...batchOptions, taskQueue: taskQueues.batch }),
+]);
+const relay = startRelay(relayDependencies, dispatcher);
+const schedules = keepSchedules(client, { everySeconds: config.SWEEP_INTERVAL_SECONDS, logger });
+const running = Promise.all(workers.map((worker) => worker.run()));
+
+const server = createServer((request, response) => {
+  void answer(request.url ?? '/').then(({ status, text }) => response.writeHead(status).end(text));
+});
+server.listen(config.WORKER_PORT, config.HOST);
+
+/** `/healthz` and `/readyz` say that this process polls, `/metrics` is for Prometheus. */
+async function answer(path: string): Promise<{ status: number; text: string }> {
+  switch (path) {
+    case '/healthz':
+    case '/readyz':
+      return { status: 200, text: 'ok\n' };
+    case '/metrics':
+      return { status: 200, text: await metrics.scrape() };
+    default:
+      return { status: 404, text: 'not found\n' };
+  }
+}
+
+closeWithGrace({ delay: 25_000, logger: false }, async () => {
+  logger.info('stopping');
+  schedules.stop();
+  workers.forEach((worker) => worker.shutdown());
+  await Promise.allSettled([running, relay.stop()]);
+  server.close();
+  await Promise.allSettled([orm.close(true), purgeOrm.close(true), database.close(), connection.close()]);
+});
+logger.info({ queues: Object.values(taskQueues) }, 'worker ready');
+await running;

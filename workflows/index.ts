@@ -1,0 +1,3 @@
+/** The list that the bundler sees: every workflow type of the platform. */
+export { generateResponse } from './generate-response/workflow.ts';
+export { runMaintenance } from './run-maintenance/workflow.ts';

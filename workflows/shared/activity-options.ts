@@ -1,0 +1,32 @@
+import type { ActivityOptions } from '@temporalio/workflow';
+
+/**
+ * Named retry classes. A heartbeat timeout is a crash of ours, retried at once and without end; what may fail
+ * for good says so with a non-retryable failure.
+ */
+
+/** A model turn: bounded by the response's deadline, which the workflow holds. */
+export const modelTurn = {
+  heartbeatTimeout: '2.5s',
+  startToCloseTimeout: '65m',
+  retry: { initialInterval: '250ms', backoffCoefficient: 1 },
+} satisfies ActivityOptions;
+
+/** A tool call. The ledger decides whether a second attempt touches the tool. */
+export const toolCall = {
+  heartbeatTimeout: '2.5s',
+  startToCloseTimeout: '10m',
+  retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 100 },
+} satisfies ActivityOptions;
+
+/** Short transactions of ours that must happen. */
+export const database = {
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s' },
+} satisfies ActivityOptions;
+
+/** Upkeep: the next round repeats what this one could not do. */
+export const sweep = {
+  startToCloseTimeout: '2m',
+  retry: { maximumAttempts: 2 },
+} satisfies ActivityOptions;
