@@ -1,0 +1,61 @@
+/**
+ * Runs one server as a child and stops it when the channel to the launcher closes.
+ *
+ * A process killed with SIGKILL cannot stop its children, and Node cannot ask the kernel to; this small process
+ * in between survives the launcher just long enough to do it.
+ */
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { endRecorded, recordProcess, sendSignal } from './processes.ts';
+import type { HostedCommand } from './hosted.ts';
+
+// Written by `spawnHosted` in this folder and by nobody else.
+const hosted = JSON.parse(process.argv[2] ?? '{}') as HostedCommand;
+const { command, args, cwd, env, uid, gid, stopSignal, stopTimeoutMs, recordFile } = hosted;
+
+// Only a host that was itself killed leaves a server recorded here.
+if (recordFile) await endRecorded(recordFile, 0);
+
+const child = spawn(command, args, {
+  env,
+  detached: true,
+  stdio: ['ignore', 'inherit', 'inherit'],
+  ...(cwd === undefined ? {} : { cwd }),
+  ...(uid === undefined ? {} : { uid }),
+  ...(gid === undefined ? {} : { gid }),
+});
+
+child.on('error', (error) => {
+  process.stderr.write(`${command} cannot run: ${error.message}\n`);
+  process.exit(127);
+});
+
+child.on('spawn', () => {
+  const pid = child.pid;
+  if (pid === undefined) return;
+  if (recordFile) recordProcess(recordFile, pid);
+  if (process.connected) process.send?.({ pid });
+});
+
+child.on('exit', (code, signal) => {
+  if (recordFile) rmSync(recordFile, { force: true });
+  if (signal) process.stderr.write(`ended by ${signal}\n`);
+  process.exit(code ?? 1);
+});
+
+// After the launcher's death nobody reads these; a failed write must not end the host before its server.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
+let stopping = false;
+function stop(): void {
+  const pid = child.pid;
+  if (stopping || pid === undefined) return;
+  stopping = true;
+  sendSignal(pid, stopSignal);
+  setTimeout(() => sendSignal(-pid, 'SIGKILL'), stopTimeoutMs);
+}
+
+process.on('disconnect', stop);
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
