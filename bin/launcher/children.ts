@@ -29,14 +29,14 @@ const HOST_GRACE_MS = 2000;
 /** The four long-running processes. */
 export function createChildren({ checkout, runFolder, output, ending }: ChildrenInput): Children {
   const running = new Map<string, Supervised>();
+  let stopping = false;
 
   function start(name: string, spawnChild: () => ChildProcess): void {
     ending.signal.throwIfAborted();
     const child = supervise({
       name,
       spawn: spawnChild,
-      onLine: (line) =>
-        output.childLine(name, line, name === 'postgres' && !/WARNING|PANIC|cannot/.test(line)),
+      onLine: (line) => output.childLine(name, line, isQuiet(name, line, stopping)),
       note: (text) => output.note(text),
       onSpawn: (pid) => recordProcess(join(runFolder, `${name}.json`), pid),
       onGiveUp: (error) => ending.abort(error),
@@ -63,6 +63,7 @@ export function createChildren({ checkout, runFolder, output, ending }: Children
       );
     },
     async stopAll() {
+      stopping = true;
       await Promise.all([stop('gateway', SERVICE_GRACE_MS), stop('worker', SERVICE_GRACE_MS)]);
       await stop('temporal', HOST_GRACE_MS);
       await stop('postgres', HOST_GRACE_MS);
@@ -70,4 +71,11 @@ export function createChildren({ checkout, runFolder, output, ending }: Children
       await endAllRecorded(runFolder, 0);
     },
   };
+}
+
+/** Servers talk much; the screen shows what went wrong, the log file everything. */
+function isQuiet(name: string, line: string, stopping: boolean): boolean {
+  if (name === 'postgres') return stopping || !/WARNING|PANIC|cannot/.test(line);
+  if (name === 'temporal') return stopping || !/level=(WARN|ERROR)|error:/i.test(line);
+  return false;
 }

@@ -9,4 +9,6 @@ const { rows } = await client.query<{ starts: number }>('select count(*)::int as
 await client.end();
 process.stderr.write(`starts: ${String(rows[0]?.starts)}\n`);
 const apiKey = process.env['DEMO_API_KEY'] ?? `ak.${randomUUID()}.secret`;
-process.stdout.write(`${JSON.stringify({ tenant_id: 't', space_id: 'space-1', collection_id: 'c', api_key: apiKey, model_alias: 'm' })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ tenant_id: 't', space_id: 'space-1', collection_id: 'c', api_key: apiKey, model_alias: 'm' })}\n`,
+);

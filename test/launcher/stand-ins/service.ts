@@ -4,7 +4,8 @@ import { createServer } from 'node:http';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 
 const [variable = 'PORT', crashFile = ''] = process.argv.slice(2);
-const log = (msg: string): void => void process.stdout.write(`${JSON.stringify({ level: 30, time: Date.now(), msg })}\n`);
+const log = (msg: string): void =>
+  void process.stdout.write(`${JSON.stringify({ level: 30, time: Date.now(), msg })}\n`);
 
 if (crashFile && existsSync(crashFile)) {
   log('last words');
