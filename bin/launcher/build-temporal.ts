@@ -29,7 +29,7 @@ export async function buildTemporal(input: ObtainTemporal): Promise<void> {
   try {
     const fromPip = await installGo(folder, input);
     if (fromPip) return await build(fromPip, input);
-    reasons.push('pip cannot install it');
+    reasons.push('pip is not on PATH or cannot install Go');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

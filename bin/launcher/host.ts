@@ -10,7 +10,7 @@ import { endRecorded, recordProcess, sendSignal } from './processes.ts';
 import type { HostedCommand } from './hosted.ts';
 
 // Written by `spawnHosted` in this folder and by nobody else.
-const hosted = JSON.parse(process.argv[2] ?? '{}') as HostedCommand;
+const hosted = JSON.parse(process.env['HOSTED_COMMAND'] ?? '{}') as HostedCommand;
 const { command, args, cwd, env, uid, gid, stopSignal, stopTimeoutMs, recordFile } = hosted;
 
 // Only a host that was itself killed leaves a server recorded here.

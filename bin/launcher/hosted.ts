@@ -21,9 +21,10 @@ export interface HostedCommand {
 
 /** Starts the command below a host process; SIGTERM to the answered process stops both. */
 export function spawnHosted(hosted: HostedCommand): ChildProcess {
-  return fork(HOST, [JSON.stringify(hosted)], {
+  return fork(HOST, [], {
     execArgv: [],
-    env: {},
+    // Not as an argument: it holds passwords, and every user of the machine sees arguments.
+    env: { HOSTED_COMMAND: JSON.stringify(hosted) },
     // Its own session: Ctrl-C reaches the launcher alone, which then stops things in their order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
