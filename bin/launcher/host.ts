@@ -38,6 +38,8 @@ child.on('spawn', () => {
 });
 
 child.on('exit', (code, signal) => {
+  // A compiler or an installer leaves its own children behind when it is stopped.
+  if (child.pid !== undefined) sendSignal(-child.pid, 'SIGKILL');
   if (recordFile) rmSync(recordFile, { force: true });
   if (signal) process.stderr.write(`ended by ${signal}\n`);
   process.exit(code ?? 1);
