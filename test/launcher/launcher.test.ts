@@ -12,7 +12,7 @@ const running: Started[] = [];
 const places: Place[] = [];
 
 function start(env: NodeJS.ProcessEnv, script?: string): Started {
-  const started = new Started(env, script);
+  const started = new Started(env, script === undefined ? {} : { script });
   running.push(started);
   return started;
 }
@@ -234,7 +234,7 @@ test('a migration that fails ends the start with its message', { timeout: 30_000
   const refused = start({ ...place.env, DATABASE_URL: external });
   expect(await refused.ended).toBe(1);
   expect(refused.stderr).toContain('ECONNREFUSED');
-  expect(refused.stderr.trimEnd().split('\n').at(-1)).toBe('Migrating the database failed.');
+  expect(refused.stderr.trimEnd().split('\n').at(-1)).toBe('The start stopped while migrating the database.');
   expect(refused.stdout + refused.stderr).not.toContain('secret-word');
   expect(readdirSync(join(place.dataDirectory, 'run'))).toEqual([]);
 });

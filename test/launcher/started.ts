@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findFreePort } from '../../bin/launcher/ports.ts';
 
-export const STAND_INS = 'test/launcher/stand-ins/start.ts';
+const STAND_INS = 'test/launcher/stand-ins/start.ts';
 
 export interface Place {
   dataDirectory: string;
@@ -46,8 +46,11 @@ export class Started {
   stdout = '';
   stderr = '';
 
-  constructor(env: NodeJS.ProcessEnv, script: string = STAND_INS) {
-    this.process = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(
+    env: NodeJS.ProcessEnv,
+    { script = STAND_INS, args = [] }: { script?: string; args?: string[] } = {},
+  ) {
+    this.process = spawn(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.process.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
     this.process.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     this.ended = new Promise((resolve) =>
@@ -82,10 +85,9 @@ export async function until(check: () => boolean | Promise<boolean>, withinMs: n
 /** The pids of everything a start runs, by name. */
 export function recordedPids({ dataDirectory }: Place): Record<string, number> {
   const run = join(dataDirectory, 'run');
-  const files = [
-    ...readdirSync(run).map((name) => join(run, name)),
-    join(dataDirectory, 'postgres', 'server.json'),
-  ];
+  const server = join(dataDirectory, 'postgres', 'server.json');
+  const files = readdirSync(run).map((name) => join(run, name));
+  if (existsSync(server)) files.push(server);
   const name = (file: string): string => file.replace(/^.*\/(?:run\/)?/, '').replace('.json', '');
   return Object.fromEntries(files.map((file) => [name(file), readPid(file)]));
 }
