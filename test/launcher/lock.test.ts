@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tryLock } from '../../bin/launcher/lock.ts';
 
 test('a held lock is refused to others, and free again after its release', () => {
-  const path = join(mkdtempSync(join(tmpdir(), 'lock-')), 'a.lock');
+  const folder = mkdtempSync(join(tmpdir(), 'lock-'));
+  const path = join(folder, 'a.lock');
   const held = tryLock(path);
+  expect(readdirSync(folder)).toEqual(['a.lock']);
   expect(tryLock(path)).toBeUndefined();
   held?.release();
   tryLock(path)!.release();
