@@ -4,7 +4,7 @@
  * A process killed with SIGKILL cannot stop its children, and Node cannot ask the kernel to; this small process
  * in between survives the launcher just long enough to do it.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { endRecorded, recordProcess, sendSignal } from './processes.ts';
 import type { HostedCommand } from './hosted.ts';
@@ -13,10 +13,31 @@ import type { HostedCommand } from './hosted.ts';
 const hosted = JSON.parse(process.env['HOSTED_COMMAND'] ?? '{}') as HostedCommand;
 const { command, args, cwd, env, uid, gid, stopSignal, stopTimeoutMs, recordFile } = hosted;
 
+let child: ChildProcess | undefined;
+let stopping = false;
+
+/** Watched from before the start: a stop that comes in between must find the server. */
+function stop(): void {
+  if (stopping) return;
+  stopping = true;
+  const pid = child?.pid;
+  if (pid === undefined) process.exit(1);
+  sendSignal(pid, stopSignal);
+  setTimeout(() => sendSignal(-pid, 'SIGKILL'), stopTimeoutMs);
+}
+process.on('disconnect', stop);
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
+
+// After the launcher's death nobody reads these; a failed write must not end the host before its server.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
 // Only a host that was itself killed leaves a server recorded here.
 if (recordFile) await endRecorded(recordFile, 0);
+if (!process.connected) process.exit(1);
 
-const child = spawn(command, args, {
+const running = spawn(command, args, {
   env,
   detached: true,
   stdio: ['ignore', 'inherit', 'inherit'],
@@ -24,40 +45,24 @@ const child = spawn(command, args, {
   ...(uid === undefined ? {} : { uid }),
   ...(gid === undefined ? {} : { gid }),
 });
+child = running;
 
-child.on('error', (error) => {
+running.on('error', (error) => {
   process.stderr.write(`${command} cannot run: ${error.message}\n`);
   process.exit(127);
 });
 
-child.on('spawn', () => {
-  const pid = child.pid;
+running.on('spawn', () => {
+  const { pid } = running;
   if (pid === undefined) return;
   if (recordFile) recordProcess(recordFile, pid);
   if (process.connected) process.send?.({ pid });
 });
 
-child.on('exit', (code, signal) => {
+running.on('exit', (code, signal) => {
   // A compiler or an installer leaves its own children behind when it is stopped.
-  if (child.pid !== undefined) sendSignal(-child.pid, 'SIGKILL');
+  if (running.pid !== undefined) sendSignal(-running.pid, 'SIGKILL');
   if (recordFile) rmSync(recordFile, { force: true });
   if (signal) process.stderr.write(`ended by ${signal}\n`);
   process.exit(code ?? 1);
 });
-
-// After the launcher's death nobody reads these; a failed write must not end the host before its server.
-process.stdout.on('error', () => {});
-process.stderr.on('error', () => {});
-
-let stopping = false;
-function stop(): void {
-  const pid = child.pid;
-  if (stopping || pid === undefined) return;
-  stopping = true;
-  sendSignal(pid, stopSignal);
-  setTimeout(() => sendSignal(-pid, 'SIGKILL'), stopTimeoutMs);
-}
-
-process.on('disconnect', stop);
-process.on('SIGTERM', stop);
-process.on('SIGINT', stop);
