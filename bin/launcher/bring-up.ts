@@ -1,0 +1,157 @@
+import { join } from 'node:path';
+import type { Children } from './children.ts';
+import { childEnvironments, findOllama, type ChildEnvironments } from './child-environment.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { keepDemo, knownDemoKey, type Demo } from './demo.ts';
+import { LaunchError } from './errors.ts';
+import { findTemporal, temporalCache } from './find-temporal.ts';
+import { runHosted } from './hosted.ts';
+import type { Output } from './output.ts';
+import { preparePostgres, waitForPostgres } from './postgres.ts';
+import { waitUntilReady } from './readiness.ts';
+import type { Settings } from './settings.ts';
+import { adoptTemporal, prepareTemporal, waitForTemporal } from './temporal.ts';
+
+/** The programs of the platform: arguments for Node, run in the checkout. */
+export interface Commands {
+  migrate: readonly string[];
+  demo: readonly string[];
+  gateway: readonly string[];
+  worker: readonly string[];
+}
+
+export interface Launch {
+  checkout: string;
+  env: NodeJS.ProcessEnv;
+  settings: Settings;
+  data: DataDirectory;
+  output: Output;
+  commands: Commands;
+  children: Children;
+  /** Aborted when everything is to end; its reason says why. */
+  ending: AbortController;
+}
+
+export interface BroughtUp {
+  demo: Demo | undefined;
+  temporalUiUrl: string | undefined;
+}
+
+interface TemporalPlace {
+  address: string;
+  uiUrl: string | undefined;
+}
+
+const READY_WITHIN_MS = 60_000;
+
+/** From nothing to a platform that answers; what can run side by side does. */
+export async function bringUp(launch: Launch): Promise<BroughtUp> {
+  const { env, settings, data, commands, children } = launch;
+  const [adminUrl, temporal, ollamaUrl] = await all(launch, [
+    startDatabase(launch),
+    startWorkflowServer(launch),
+    findOllama(env),
+  ]);
+  const environments = childEnvironments({ env, settings, data, adminUrl, temporal, ollamaUrl });
+
+  await runToEnd(launch, 'migrate', environments.admin);
+  // They become ready while the demo data goes in; their schema is there.
+  children.startService('gateway', commands.gateway, environments.runtime);
+  children.startService('worker', commands.worker, environments.runtime);
+  const [demo] = await all(launch, [
+    seedDemo(launch, environments),
+    waitForService(launch, 'gateway', settings.ports.gateway),
+    waitForService(launch, 'worker', settings.ports.worker),
+  ]);
+  return { demo, temporalUiUrl: temporal.uiUrl };
+}
+
+async function startDatabase(launch: Launch): Promise<string> {
+  const { settings, data, output, children, ending } = launch;
+  if (settings.databaseUrl !== undefined) return settings.databaseUrl;
+  const { signal } = ending;
+  const preparing = preparePostgres({ dataDir: data.postgres, port: settings.ports.postgres, signal });
+  const postgres = await output.during('creating the database', preparing);
+  children.startServer('postgres', () => postgres.spawn());
+  await waitFor(launch, 'postgres', (signal) => waitForPostgres(postgres.adminUrl, signal));
+  return postgres.adminUrl;
+}
+
+async function startWorkflowServer(launch: Launch): Promise<TemporalPlace> {
+  const { env, settings, data, output, children, ending } = launch;
+  const { temporalAddress, temporalUiUrl, ports } = settings;
+  if (temporalAddress !== undefined) {
+    await waitFor(launch, 'temporal', (signal) => adoptTemporal(temporalAddress, signal));
+    return { address: temporalAddress, uiUrl: temporalUiUrl };
+  }
+  const { signal } = ending;
+  const found = await findTemporal({ cacheDir: temporalCache(env), env, progress: output, signal });
+  output.note(`Temporal server: ${found.how} (${found.path})`);
+  const temporal = await prepareTemporal({
+    binary: found.path,
+    port: ports.temporal,
+    uiPort: ports.temporalUi,
+    dbFile: data.temporalFile,
+    recordFile: join(data.run, 'temporal-server.json'),
+  });
+  children.startServer('temporal', () => temporal.spawn());
+  await waitFor(launch, 'temporal', (signal) => waitForTemporal(temporal.address, signal));
+  return { address: temporal.address, uiUrl: temporal.uiUrl };
+}
+
+async function seedDemo(launch: Launch, { admin }: ChildEnvironments): Promise<Demo | undefined> {
+  const { settings, data } = launch;
+  if (!settings.seedsDemo) return undefined;
+  const known = knownDemoKey(data.path);
+  const printed = await runToEnd(launch, 'demo', { ...admin, ...(known ? { DEMO_API_KEY: known } : {}) });
+  return keepDemo(data.path, printed);
+}
+
+const ONE_OFFS = { migrate: 'migrating the database', demo: 'seeding the demo data' } as const;
+
+/** Runs a command to its end and answers its standard output, which goes into no log where it may hold a key. */
+async function runToEnd(
+  { checkout, commands, output, ending }: Launch,
+  name: keyof typeof ONE_OFFS,
+  env: NodeJS.ProcessEnv,
+): Promise<string[]> {
+  const onLine = (line: string, stream: 'stdout' | 'stderr'): void => {
+    if (name === 'migrate' || stream === 'stderr') output.childLine(name, line);
+  };
+  const hosted = { command: process.execPath, args: commands[name], cwd: checkout, env };
+  const running = runHosted(hosted, { onLine, signal: ending.signal });
+  const { code, stdout } = await output.during(ONE_OFFS[name], running);
+  if (code !== 0) throw new LaunchError(`The start stopped while ${ONE_OFFS[name]}.`, output.tail(name));
+  return stdout;
+}
+
+function waitForService(launch: Launch, name: 'gateway' | 'worker', port: number): Promise<void> {
+  return waitFor(launch, name, (signal) => waitUntilReady(`http://127.0.0.1:${port}/readyz`, signal));
+}
+
+/** Waits with an announcement, and with a limit that ends in a sentence and the child's last lines. */
+async function waitFor(
+  { output, ending }: Launch,
+  name: string,
+  ready: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const timeout = AbortSignal.timeout(READY_WITHIN_MS);
+  try {
+    await output.during(`waiting for ${name}`, ready(AbortSignal.any([ending.signal, timeout])));
+  } catch (error) {
+    ending.signal.throwIfAborted();
+    if (!timeout.aborted) throw error;
+    throw new LaunchError(`${name} was not ready within ${READY_WITHIN_MS / 1000} s.`, output.tail(name));
+  }
+}
+
+/** Like Promise.all, but the first failure stops the others and waits for their end, so that nothing runs on unseen. */
+async function all<T extends readonly Promise<unknown>[] | []>(
+  { ending }: Launch,
+  work: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  for (const one of work) one.catch((error: unknown) => ending.abort(error));
+  await Promise.allSettled(work);
+  ending.signal.throwIfAborted();
+  return Promise.all(work);
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { codeOf, LaunchError, messageOf } from './errors.ts';
+import { tryLock } from './lock.ts';
+
+/** Everything that survives a stop, in one folder that one launcher at a time holds. */
+export interface DataDirectory {
+  path: string;
+  logs: string;
+  /** Records of running processes, one file each. */
+  run: string;
+  postgres: string;
+  temporalFile: string;
+  /** Base64 of 32 random bytes. */
+  masterKey: string;
+  passwords: { runtime: string; purge: string };
+  release(): void;
+}
+
+const PRIVATE_FILE = 0o600;
+const PRIVATE_FOLDER = 0o700;
+
+export function openDataDirectory(path: string): DataDirectory {
+  return refuseUnwritable(path, () => {
+    for (const folder of ['', 'logs', 'run', 'postgres'])
+      mkdirSync(join(path, folder), { recursive: true, mode: PRIVATE_FOLDER });
+    const held = tryLock(join(path, 'launcher.lock'));
+    const holder = join(path, 'launcher.pid');
+    if (!held) {
+      const pid = readIfPresent(holder);
+      throw new LaunchError(
+        `The platform already runs on ${path}${pid ? ` (process ${pid})` : ''}: stop it, or give this start another folder with PLATFORM_DATA_DIR.`,
+      );
+    }
+    writeFileSync(holder, String(process.pid));
+    return {
+      path,
+      logs: join(path, 'logs'),
+      run: join(path, 'run'),
+      postgres: join(path, 'postgres'),
+      temporalFile: join(path, 'temporal.db'),
+      masterKey: keepSecret(join(path, 'master.key'), () => randomBytes(32).toString('base64')),
+      passwords: {
+        runtime: keepSecret(join(path, 'app_rt.password'), newPassword),
+        purge: keepSecret(join(path, 'app_purge.password'), newPassword),
+      },
+      release() {
+        rmSync(holder, { force: true });
+        held.release();
+      },
+    };
+  });
+}
+
+/** The secret in the file, made on first use and readable by its owner alone. */
+export function keepSecret(path: string, create: () => string): string {
+  const known = readIfPresent(path)?.trim();
+  if (known) return known;
+  const secret = create();
+  writePrivately(path, secret);
+  return secret;
+}
+
+/** Replaces the file at once, so that a killed start never leaves half a secret. */
+export function writePrivately(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  writeFileSync(temporary, text, { mode: PRIVATE_FILE });
+  chmodSync(temporary, PRIVATE_FILE);
+  renameSync(temporary, path);
+}
+
+export function readIfPresent(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Hexadecimal, so that it stands in a connection URL as it is. */
+export function newPassword(): string {
+  return randomBytes(24).toString('hex');
+}
+
+function refuseUnwritable<T>(path: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof LaunchError) throw error;
+    throw new LaunchError(
+      `The data folder ${path} cannot be used (${codeOf(error) ?? messageOf(error)}): give write rights on it, or choose another with PLATFORM_DATA_DIR.`,
+    );
+  }
+}

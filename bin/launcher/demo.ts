@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { readIfPresent, writePrivately } from './data-directory.ts';
+import { LaunchError } from './errors.ts';
+
+/** What the screen shows of the demo data. */
+export interface Demo {
+  spaceId: string;
+  apiKey: string;
+}
+
+function demoFile(folder: string): string {
+  return join(folder, 'demo.json');
+}
+
+/** The demo key of an earlier start, to be kept by this one. */
+export function knownDemoKey(folder: string): string | undefined {
+  const known = parse(readIfPresent(demoFile(folder)) ?? '')?.['api_key'];
+  return typeof known === 'string' ? known : undefined;
+}
+
+/** Reads what the seeding printed, and keeps it where only its owner reads it; the database holds no key in clear. */
+export function keepDemo(folder: string, printed: readonly string[]): Demo {
+  const seeded = printed.map(parse).find((record) => record !== undefined && 'space_id' in record);
+  const spaceId = seeded?.['space_id'];
+  const apiKey = seeded?.['api_key'] ?? knownDemoKey(folder);
+  if (typeof spaceId !== 'string' || typeof apiKey !== 'string') {
+    throw new LaunchError('Seeding the demo data printed no space and key.');
+  }
+  writePrivately(demoFile(folder), `${JSON.stringify({ ...seeded, api_key: apiKey })}\n`);
+  return { spaceId, apiKey };
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : undefined;
+  } catch {
+    return undefined;
+  }
+}

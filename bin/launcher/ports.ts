@@ -1,0 +1,58 @@
+import { createServer } from 'node:net';
+import { codeOf, LaunchError } from './errors.ts';
+
+export interface WantedPort {
+  port: number;
+  /** Who wants it, for the sentence: "the gateway". */
+  owner: string;
+  /** The environment variable that moves it. */
+  variable: string;
+}
+
+/** Refuses with one sentence when a port is not free on 127.0.0.1. */
+export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
+  const seen = new Map<number, WantedPort>();
+  for (const want of wanted) {
+    const twin = seen.get(want.port);
+    if (twin) {
+      throw new LaunchError(
+        `Port ${want.port} is wanted by both ${twin.owner} (${twin.variable}) and ${want.owner} (${want.variable}): give one of them another.`,
+      );
+    }
+    seen.set(want.port, want);
+  }
+  for (const { port, owner, variable } of wanted) {
+    const problem = await tryListen(port);
+    if (problem === 'EADDRINUSE') {
+      throw new LaunchError(
+        `Port ${port}, which ${owner} needs, is taken: stop what uses it, or choose another with ${variable}.`,
+      );
+    }
+    if (problem)
+      throw new LaunchError(
+        `Port ${port}, which ${owner} needs, cannot be opened (${problem}): choose another with ${variable}.`,
+      );
+  }
+}
+
+function tryListen(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error) => resolve(codeOf(error) ?? error.message));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+/** A port that was free a moment ago. */
+export function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}

@@ -1,0 +1,46 @@
+import { styleText } from 'node:util';
+import type { Demo } from './demo.ts';
+
+export interface ScreenInput {
+  gatewayPort: number;
+  temporalUiUrl: string | undefined;
+  demo: Demo | undefined;
+  /** Seconds from the start until everything answered. */
+  tookSeconds: number;
+  stream: NodeJS.WriteStream;
+}
+
+const QUESTION = 'How does a response survive a worker crash?';
+
+/** What to open and what to paste, once everything answers. */
+export function renderScreen({ gatewayPort, temporalUiUrl, demo, tookSeconds, stream }: ScreenInput): string {
+  const bold = (text: string): string => styleText('bold', text, { stream });
+  const api = `http://127.0.0.1:${gatewayPort}/api`;
+  const lines = [
+    '',
+    bold(`Ready after ${tookSeconds.toFixed(1)} s.`),
+    '',
+    `  API          ${api}`,
+    `  API page     ${api}/docs`,
+    `  Temporal UI  ${temporalUiUrl ?? 'of the server named by TEMPORAL_ADDRESS'}`,
+  ];
+  if (demo) {
+    const responses = `${api}/v1/spaces/${demo.spaceId}/responses`;
+    const body = JSON.stringify({ input: { text: QUESTION }, stream: true });
+    lines.push(
+      `  Demo key     ${demo.apiKey}`,
+      '',
+      bold('Stream an answer:'),
+      '',
+      `curl -N ${responses} -H 'X-API-Key: ${demo.apiKey}' -H 'Content-Type: application/json' -d '${body}'`,
+      '',
+      bold('Read it back:'),
+      '',
+      `curl '${responses}?limit=1' -H 'X-API-Key: ${demo.apiKey}'`,
+    );
+  } else {
+    lines.push('', 'An external database gets no demo data unless asked: npm start -- --demo');
+  }
+  lines.push('', 'Ctrl-C stops everything; the data stays.', '');
+  return lines.join('\n');
+}

@@ -1,0 +1,163 @@
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LaunchError } from './errors.ts';
+import { hostedPid, readLines, spawnHosted, type HostedCommand } from './hosted.ts';
+import { findFreePort } from './ports.ts';
+import { sendSignal } from './processes.ts';
+
+export interface TemporalOptions {
+  binary: string;
+  /** Both on 127.0.0.1; without a port a free one is taken, without a UI port there is no UI. */
+  port?: number;
+  uiPort?: number;
+  /** Keeps everything over restarts; without it everything is in memory. */
+  dbFile?: string;
+  /** Where the running server is recorded, so that the next start can end one that was left. */
+  recordFile?: string;
+  log?: (line: string) => void;
+  signal?: AbortSignal;
+}
+
+export interface PreparedTemporal {
+  address: string;
+  uiUrl: string | undefined;
+  /** Starts the server below a host that stops it when this process ends. */
+  spawn(): ChildProcess;
+}
+
+export interface RunningTemporal {
+  address: string;
+  uiUrl: string | undefined;
+  /** The server itself. */
+  pid: number;
+  stop(): Promise<void>;
+  /** SIGKILL to the server. */
+  kill(): void;
+}
+
+export const NAMESPACE = 'default';
+const SEARCH_ATTRIBUTES = ['TenantId', 'SpaceId'] as const;
+const STOP_TIMEOUT_MS = 1200;
+
+// At the default of 20 polls a second every dispatch waits for a 50 ms tick.
+const DYNAMIC_CONFIG = {
+  'history.transferProcessorMaxPollRPS': 2000,
+  'history.timerProcessorMaxPollRPS': 2000,
+  'system.enableActivityEagerExecution': true,
+  'matching.enableFairness': true,
+  'matching.numTaskqueueReadPartitions': 1,
+  'matching.numTaskqueueWritePartitions': 1,
+};
+
+export async function prepareTemporal(options: TemporalOptions): Promise<PreparedTemporal> {
+  const port = options.port ?? (await findFreePort());
+  const { uiPort, dbFile, recordFile } = options;
+  const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
+  args.push(...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]));
+  if (dbFile !== undefined) args.push('--db-filename', dbFile);
+  for (const name of SEARCH_ATTRIBUTES) args.push('--search-attribute', `${name}=Keyword`);
+  for (const [key, value] of Object.entries(DYNAMIC_CONFIG))
+    args.push('--dynamic-config-value', `${key}=${String(value)}`);
+  const hosted: HostedCommand = {
+    command: options.binary,
+    args,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+    stopSignal: 'SIGTERM',
+    stopTimeoutMs: STOP_TIMEOUT_MS,
+    ...(recordFile === undefined ? {} : { recordFile }),
+  };
+  return {
+    address: `127.0.0.1:${port}`,
+    uiUrl: uiPort === undefined ? undefined : `http://127.0.0.1:${uiPort}`,
+    spawn: () => spawnHosted(hosted),
+  };
+}
+
+/** Waits until the namespace is there with our search attributes. */
+export async function waitForTemporal(address: string, signal: AbortSignal): Promise<void> {
+  // Loading the client takes a sixth of a second: it happens while the server starts.
+  const { Connection } = await import('@temporalio/client');
+  for (;;) {
+    signal.throwIfAborted();
+    const connection = Connection.lazy({ address, connectTimeout: 1000 });
+    try {
+      const ready = await connection.withDeadline(Date.now() + 1000, async () => {
+        const { customAttributes } = await connection.operatorService.listSearchAttributes({
+          namespace: NAMESPACE,
+        });
+        return SEARCH_ATTRIBUTES.every((name) => customAttributes && name in customAttributes);
+      });
+      if (ready) return;
+    } catch {
+      // Not there yet; the caller's signal says when to give up.
+    } finally {
+      await connection.close();
+    }
+    await sleep(50, undefined, { signal });
+  }
+}
+
+/** Makes a server that others run fit for us: the namespace answers and has our search attributes. */
+export async function adoptTemporal(address: string, signal: AbortSignal): Promise<void> {
+  const { Connection } = await import('@temporalio/client');
+  const connection = Connection.lazy({ address, connectTimeout: 5000 });
+  try {
+    await connection.withDeadline(Date.now() + 5000, async () => {
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({
+        namespace: NAMESPACE,
+      });
+      const missing = SEARCH_ATTRIBUTES.filter((name) => !customAttributes || !(name in customAttributes));
+      if (missing.length === 0) return;
+      const keyword = 2;
+      const searchAttributes = Object.fromEntries(missing.map((name) => [name, keyword]));
+      await connection.operatorService.addSearchAttributes({ namespace: NAMESPACE, searchAttributes });
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new LaunchError(
+      `The Temporal server at ${address} (TEMPORAL_ADDRESS) does not offer the namespace "${NAMESPACE}" with the search attributes TenantId and SpaceId: check the address, or unset it to have a server started here.`,
+      error instanceof Error ? [error.message] : [],
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
+/** A development server that answers; it does not restart by itself. */
+export async function startTemporal(options: TemporalOptions): Promise<RunningTemporal> {
+  const prepared = await prepareTemporal(options);
+  const host = prepared.spawn();
+  const tail: string[] = [];
+  readLines(host, (line) => {
+    tail.push(line);
+    options.log?.(line);
+  });
+  const ended = new AbortController();
+  const gone = new Promise<void>((resolve) => host.once('exit', () => resolve()));
+  void gone.then(() =>
+    ended.abort(new LaunchError('The Temporal server ended while starting.', tail.slice(-10))),
+  );
+  const signal = AbortSignal.any([
+    ended.signal,
+    AbortSignal.timeout(60_000),
+    ...(options.signal ? [options.signal] : []),
+  ]);
+  async function stop(): Promise<void> {
+    host.kill('SIGTERM');
+    await gone;
+  }
+  try {
+    const pid = await hostedPid(host);
+    await waitForTemporal(prepared.address, signal);
+    return {
+      address: prepared.address,
+      uiUrl: prepared.uiUrl,
+      pid,
+      stop,
+      kill: () => sendSignal(pid, 'SIGKILL'),
+    };
+  } catch (error) {
+    await stop();
+    throw signal.aborted ? signal.reason : error;
+  }
+}

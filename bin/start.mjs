@@ -1,0 +1,39 @@
+// Plain JavaScript for any Node of the last years: what runs below needs the version this file looks for.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const NEEDED = 24;
+const checkout = fileURLToPath(new URL('..', import.meta.url));
+const installed = `${checkout}node_modules/.bin/node`;
+
+function refuse(sentence) {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(1);
+}
+
+function runWith(node) {
+  // The channel tells the other process when this one dies; signals are passed on.
+  const child = spawn(node, process.argv.slice(1), {
+    env: { ...process.env, PLATFORM_NODE_CHOSEN: '1' },
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) =>
+    refuse(`Node ${NEEDED} in node_modules cannot run (${error.message}): run \`npm ci\` again.`),
+  );
+  child.on('exit', (code) => process.exit(code === null ? 1 : code));
+}
+
+if (!existsSync(`${checkout}node_modules/pg`)) {
+  refuse('The dependencies are not installed: run `npm ci`, then `npm start`.');
+} else if (Number(process.versions.node.split('.')[0]) >= NEEDED) {
+  const { launch } = await import('./launcher/launch.ts');
+  process.exit(await launch({ env: process.env, args: process.argv.slice(2) }));
+} else if (existsSync(installed) && !process.env.PLATFORM_NODE_CHOSEN) {
+  runWith(installed);
+} else {
+  refuse(
+    `Node ${NEEDED} or newer is needed and this is ${process.version}: run \`npm ci\` with optional packages, which brings it on Linux and Windows, or install it from nodejs.org.`,
+  );
+}
