@@ -1,10 +1,10 @@
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
-import { runKnowledgeTool } from '#domain/knowledge/knowledge-tool.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { claimCall, type CallKey, type ClaimedCall } from '#domain/responses/claim-call.ts';
+import { claimCall, type CallKey } from '#domain/responses/claim-call.ts';
 import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
 import { keepAlive } from '../keep-alive.ts';
+import { runKnowledgeSearch } from './run-knowledge-search.ts';
 
 export interface CallDependencies {
   unitOfWork: UnitOfWork;
@@ -21,7 +21,8 @@ export async function runCall(deps: CallDependencies, key: CallKey): Promise<{ o
     if (claim.kind === 'settled') {
       return { outcome: 'settled' };
     }
-    const outcome = claim.kind === 'denied' ? denied(claim.message) : await execute(deps, claim.call);
+    const outcome =
+      claim.kind === 'denied' ? denied(claim.message) : await runKnowledgeSearch(unitOfWork, claim.call);
     await unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome));
     reach('call.after_commit');
     deps.metrics.toolCall({ tool: 'knowledge_search', outcome: outcome.outcome });
@@ -33,15 +34,4 @@ export async function runCall(deps: CallDependencies, key: CallKey): Promise<{ o
 
 function denied(message: string): CallOutcome {
   return { outcome: 'denied', result: message, results: null };
-}
-
-async function execute(deps: CallDependencies, call: ClaimedCall): Promise<CallOutcome> {
-  return deps.unitOfWork.inTenant(call.tenantId, async (em) => {
-    const answer = await runKnowledgeTool(em, call);
-    return {
-      outcome: answer.failed ? 'failed' : 'succeeded',
-      result: answer.text,
-      results: call.includeResults ? answer.results : null,
-    };
-  });
 }

@@ -4,7 +4,10 @@ import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
 import { MessageComposer } from '#domain/responses/message-composer.ts';
 import type { RequestedCall } from '#domain/responses/plan-calls.ts';
 import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import { knowledgeTool } from '#domain/knowledge/knowledge-tool.ts';
 import type { Lane } from './stream-writer.ts';
+
+const toolDefinitions = { knowledge_search: knowledgeTool } as const;
 
 type Finish = Extract<ModelPart, { type: 'finish' }>;
 
@@ -47,7 +50,7 @@ function toRequest(turn: ClaimedTurn): ModelRequest {
   return {
     model: turn.model,
     messages: turn.messages,
-    tools: settings.tools.map((tool) => toolDefinitions[tool.type]),
+    tools: settings.tools.map((tool) => toolDefinitions[tool.name]),
     toolChoice: forced && turn.iteration > 0 ? 'auto' : settings.tool_choice,
     parallelToolCalls: settings.parallel_tool_calls,
     maxOutputTokens: turn.maxOutputTokens,

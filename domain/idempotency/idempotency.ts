@@ -7,12 +7,12 @@ export interface IdempotentRequest {
   key: string;
   /** Method and path with its ids. */
   scope: string;
-  /** The body without its delivery options. */
-  body: unknown;
+  /** Digest of the body without its delivery options. */
+  fingerprint: string;
 }
 
-export function fingerprint(request: IdempotentRequest): string {
-  return sha256(canonicalJson(request.body));
+export function fingerprintOf(body: unknown): string {
+  return sha256(canonicalJson(body));
 }
 
 /**
@@ -27,26 +27,38 @@ export async function claimKey(
   resourceId: string,
 ): Promise<string> {
   const own = [ctx.caller.tenantId, ctx.caller.principalId, request.scope, request.key];
-  const print = fingerprint(request);
   await ctx.em.execute(
     `delete from idempotency_keys
      where tenant_id = ? and principal_id = ? and scope = ? and key = ? and expires_at <= now()`,
     own,
   );
-  const inserted = await insertOrWait(ctx, [...own, print, resourceId]);
+  const inserted = await insertOrWait(ctx, [...own, request.fingerprint, resourceId]);
   if (inserted) {
     return resourceId;
   }
+  const winner = await findKey(ctx, request);
+  if (winner === null) {
+    throw new DomainError('idempotency_in_progress', 'The first request with this key is still in progress.');
+  }
+  return winner;
+}
+
+/**
+ * The resource that a key stands for, null when the key is new.
+ * @throws `idempotency_key_reused` when the body differs
+ */
+export async function findKey(ctx: Context, request: IdempotentRequest): Promise<string | null> {
   const [row] = await ctx.em.execute<{ fingerprint: string; resource_id: string }[]>(
-    'select fingerprint, resource_id from idempotency_keys where tenant_id = ? and principal_id = ? and scope = ? and key = ?',
-    own,
+    `select fingerprint, resource_id from idempotency_keys
+     where tenant_id = ? and principal_id = ? and scope = ? and key = ? and expires_at > now()`,
+    [ctx.caller.tenantId, ctx.caller.principalId, request.scope, request.key],
   );
-  if (row === undefined || row.fingerprint !== print) {
+  if (row !== undefined && row.fingerprint !== request.fingerprint) {
     throw new DomainError('idempotency_key_reused', 'This idempotency key was used with another request.', {
       param: 'Idempotency-Key',
     });
   }
-  return row.resource_id;
+  return row?.resource_id ?? null;
 }
 
 async function insertOrWait(ctx: Context, values: string[]): Promise<boolean> {

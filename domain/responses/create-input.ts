@@ -32,6 +32,8 @@ export interface CreateResponseInput {
   streamEvents: boolean;
   /** Collections that knowledge_search may look into; null: all of the space. */
   collectionIds: string[] | null;
+  /** Digest of the body without its delivery options. */
+  fingerprint: string;
   idempotency: IdempotentRequest | null;
 }
 

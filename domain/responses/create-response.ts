@@ -44,8 +44,8 @@ export async function createResponse(
   await ctx.em.execute(
     `with head as (
        insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
-         previous_response_id, request, governance, metadata, created_at, expires_at)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, date_trunc('milliseconds', now()),
+         previous_response_id, request, fingerprint, governance, metadata, created_at, expires_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, date_trunc('milliseconds', now()),
          date_trunc('milliseconds', now()) + make_interval(secs => ?))
        returning tenant_id, id, space_id, principal_id, created_at, expires_at)
      insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at) select * from head`,
@@ -60,6 +60,7 @@ export async function createResponse(
       model.alias,
       input.previousResponseId,
       JSON.stringify(settled.request),
+      input.fingerprint,
       JSON.stringify(settled.governance),
       input.metadata === null ? null : JSON.stringify(input.metadata),
       limits.retentionSeconds,

@@ -16,7 +16,7 @@ import {
 
 interface ReadRow {
   access: AccessRecord | null;
-  head: (ResponseHead & { principal_id: string; next_n: number }) | null;
+  head: (ResponseHead & { principal_id: string; next_n: number; expires_in_ms: number }) | null;
   ids: { principal_id: string; expired: boolean; deleted: boolean } | null;
   items: string[] | null;
   usage: UsageSum | null;
@@ -28,6 +28,8 @@ export interface ReadResponse {
   record: ResponseRecord;
   /** Sequence number of the next stream event. */
   nextN: number;
+  /** By the database's clock. */
+  expiresInMs: number;
 }
 
 export interface ResponseAddress {
@@ -59,7 +61,11 @@ export async function readResponse(database: Database, address: ResponseAddress)
   if (row.head === null) {
     throw goneError(row.ids);
   }
-  return { record: toResponseRecord(row.head, outputOf(row), row.usage ?? noUsage), nextN: row.head.next_n };
+  return {
+    record: toResponseRecord(row.head, outputOf(row), row.usage ?? noUsage),
+    nextN: row.head.next_n,
+    expiresInMs: row.head.expires_in_ms,
+  };
 }
 
 function outputOf(row: ReadRow): OutputItem[] {

@@ -30,6 +30,7 @@ const schema = defineEntity({
     previousResponseId: p.text().nullable(),
     chainDepth: p.integer().default(0),
     request: p.json<ResponseRequest>(),
+    fingerprint: p.text(),
     governance: p.json<Governance>(),
     metadata: p.json<Record<string, string>>().nullable(),
     failure: p.json<FailureReason>().nullable(),

@@ -93,7 +93,8 @@ declare
   v_turn_first integer;
 begin
   access := app.read_access(p_tenant, p_principal, p_space);
-  select to_jsonb(r) - 'request' || jsonb_build_object(
+  select to_jsonb(r) - '{request}'::text[] || jsonb_build_object(
+      'expires_in_ms', ceil(extract(epoch from r.expires_at - now()) * 1000),
       'created_at', to_char(r.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       'finished_at', to_char(r.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       'expires_at', to_char(r.expires_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))

@@ -208,6 +208,8 @@ create table responses (
   previous_response_id text,
   chain_depth integer not null default 0,
   request jsonb not null,
+  -- of the body as it was sent, to recognise the same request when a client re-posts it with a cursor
+  fingerprint text not null,
   governance jsonb not null,
   metadata jsonb,
   failure jsonb,

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import helmet from '@fastify/helmet';
+import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
+import { fastify, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import { recordRefusal } from '#domain/access/record-refusal.ts';
+import type { GatewayDependencies } from './compose.ts';
+import { authenticate } from './plugins/authentication.ts';
+import { handleErrors } from './plugins/error-handling.ts';
+import { serveHealth } from './plugins/health.ts';
+import { describeApi } from './plugins/openapi.ts';
+import { provideContext } from './plugins/unit-of-work.ts';
+import { requireWellFormed } from './plugins/well-formed.ts';
+import { restV1 } from './rest/v1/index.ts';
+
+const bodyLimit = 4 * 1024 * 1024;
+
+/** The gateway as a Fastify instance that listens nowhere yet. */
+export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstance> {
+  const app = fastify({
+    loggerInstance: deps.logger as FastifyBaseLogger,
+    disableRequestLogging: true,
+    genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
+    requestIdHeader: false,
+    bodyLimit,
+    requestTimeout: 30_000,
+    connectionTimeout: 0,
+    keepAliveTimeout: 72_000,
+    forceCloseConnections: 'idle',
+    http: { maxHeaderSize: 16 * 1024, headersTimeout: 15_000 },
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    const seconds = reply.elapsedTime / 1_000;
+    deps.telemetry.request({ route, method: request.method, status: reply.statusCode, seconds });
+    request.log.info(
+      { method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
+      'request',
+    );
+  });
+  handleErrors(app, {
+    onRefusal: (request, error) =>
+      recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id }),
+  });
+  await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
+  serveHealth(app, deps);
+  // One route table, mounted under both prefixes.
+  for (const prefix of ['/api', '/api-proxy']) {
+    await app.register(
+      async (scope) => {
+        scope.setValidatorCompiler(validatorCompiler);
+        scope.setSerializerCompiler(serializerCompiler);
+        if (prefix === '/api') {
+          await describeApi(scope);
+        }
+        authenticate(scope, deps);
+        requireWellFormed(scope);
+        provideContext(scope, deps);
+        await scope.register(restV1(deps), { prefix: '/v1' });
+      },
+      { prefix },
+    );
+  }
+  return app;
+}

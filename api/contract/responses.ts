@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import { responseStatuses } from '#domain/responses/response-status.ts';
+import { data, idempotencyKey, page, pageQuery, spaceParams, timestamp, uuid } from './common.ts';
+
+const responseId = z.string().min(1).max(100);
+
+export const responseParams = spaceParams.extend({ response_id: responseId });
+
+const text = z.string().max(1_000_000);
+
+const contentPart = z.looseObject({
+  type: z.enum(['input_text', 'output_text', 'input_image', 'input_file']),
+  text: text.optional(),
+});
+
+const message = z.strictObject({
+  type: z.literal('message').optional(),
+  id: z.string().max(100).optional(),
+  status: z.string().max(20).optional(),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: z.union([text, z.array(contentPart).min(1).max(256)]),
+});
+
+const item = z.union([
+  message,
+  z.strictObject({ type: z.literal('item_reference'), id: z.string().min(1).max(100) }),
+  z.looseObject({
+    type: z.enum(['function_call', 'function_call_output', 'mcp_approval_response', 'reasoning']),
+  }),
+]);
+
+const input = z
+  .union([
+    z.strictObject({ text: text.min(1) }),
+    z.strictObject({ messages: z.array(message).min(1).max(512) }),
+    z.strictObject({ items: z.array(item).min(1).max(512) }),
+    message,
+  ])
+  .meta({ description: 'Exactly one of text, messages or items; a lone message is read as one.' });
+
+const tool = z.union([
+  z.string().min(1).max(128),
+  z.strictObject({
+    type: z.enum(['knowledge_search', 'file_search']),
+    collection_ids: z.array(uuid).max(50).optional(),
+    vector_store_ids: z.array(uuid).max(50).optional(),
+    max_num_results: z.int().min(1).max(20).optional(),
+    alpha: z.number().min(0).max(1).optional(),
+  }),
+  z.looseObject({ type: z.enum(['function', 'mcp']) }),
+]);
+
+const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.strictObject({ type: z.enum(['knowledge_search', 'file_search']) }),
+  z.strictObject({
+    type: z.literal('allowed_tools'),
+    mode: z.enum(['auto', 'required']),
+    tools: z
+      .array(z.looseObject({ type: z.string(), name: z.string().optional() }))
+      .min(1)
+      .max(128),
+  }),
+  z.looseObject({ type: z.enum(['function', 'mcp']) }),
+]);
+
+const textFormat = z.union([
+  z.strictObject({ type: z.enum(['text', 'json_object']) }),
+  z.strictObject({
+    type: z.literal('json_schema'),
+    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    schema: z.record(z.string(), z.unknown()),
+    strict: z.boolean().optional(),
+  }),
+]);
+
+const platform = z.strictObject({
+  instructions: text.nullish(),
+  text: z.strictObject({ format: textFormat.optional() }).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  include: z
+    .array(z.enum(['file_search_call.results']))
+    .max(10)
+    .nullish(),
+  truncation: z.enum(['disabled']).nullish(),
+  max_iterations: z.int().min(1).max(50).nullish(),
+  max_tool_calls: z.int().min(1).max(256).nullish(),
+  max_cost_usd: z
+    .string()
+    .regex(/^\d{1,6}(\.\d{1,6})?$/)
+    .nullish(),
+  timeout_seconds: z.int().min(1).max(3_600).nullish(),
+  on_busy: z.enum(['reject', 'enqueue', 'cancel_previous']).nullish(),
+  on_generation_loss: z.enum(['continue', 'restart', 'fail']).nullish(),
+  on_unknown_tool_outcome: z.enum(['report', 'fail']).nullish(),
+  stream_granularity: z.enum(['token', 'item']).nullish(),
+  stream_events: z.boolean().nullish(),
+  skill_id: z.unknown(),
+  thread_id: z.unknown(),
+  collection_ids: z.array(uuid).min(1).max(50).nullish(),
+});
+
+export const createResponseBody = z
+  .strictObject({
+    input,
+    model: z
+      .union([z.string().min(1).max(128), z.strictObject({ alias: z.string().min(1).max(128) })])
+      .nullish(),
+    tools: z.array(tool).max(128).nullish(),
+    tool_choice: toolChoice.nullish(),
+    tool_mode: z.enum(['auto_resolve', 'manual', 'none']).default('auto_resolve'),
+    max_output_tokens: z.int().min(16).max(1_000_000).nullish(),
+    reasoning: z
+      .strictObject({
+        effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+        summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+      })
+      .nullish(),
+    stream: z.boolean().default(false),
+    previous_response_id: responseId.nullish(),
+    idempotency_key: idempotencyKey.nullish(),
+    metadata: z
+      .record(z.string().min(1).max(64), z.string().max(512))
+      .refine((members) => Object.keys(members).length <= 16, 'has more than 16 members')
+      .nullish(),
+    platform: platform.nullish(),
+    conversation: z.unknown(),
+  })
+  .meta({ id: 'CreateResponse' });
+
+export type CreateResponseBody = z.infer<typeof createResponseBody>;
+
+export const createResponseHeaders = z.looseObject({
+  'idempotency-key': idempotencyKey.optional(),
+  'last-event-id': z.string().min(1).max(200).optional(),
+  prefer: z.string().max(200).optional(),
+});
+
+export const getResponseQuery = z.strictObject({
+  stream: z.enum(['true', 'false']).optional(),
+  starting_after: z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .transform(Number)
+    .optional(),
+});
+
+export const listResponsesQuery = z.strictObject({
+  ...pageQuery,
+  status: z.enum(responseStatuses).optional(),
+});
+
+export const inputItemsQuery = z.strictObject(pageQuery);
+
+const outputItem = z
+  .looseObject({ id: z.string(), type: z.string(), status: z.string() })
+  .meta({ id: 'OutputItem' });
+
+const failureReason = z.strictObject({
+  code: z.string(),
+  type: z.string(),
+  message: z.string(),
+  param: z.string().nullable(),
+});
+
+export const responseRecord = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('response'),
+    status: z.enum(responseStatuses),
+    created_at: timestamp,
+    finished_at: timestamp.nullable(),
+    expires_at: timestamp,
+    space_id: uuid,
+    model: z.string(),
+    model_alias: z.string(),
+    previous_response_id: z.string().nullable(),
+    output: z.array(outputItem),
+    usage: z.strictObject({
+      input_tokens: z.int(),
+      output_tokens: z.int(),
+      reasoning_tokens: z.int(),
+      cost_usd: z.string().regex(/^\d+\.\d{6}$/),
+    }),
+    platform: z.strictObject({
+      tracing_trace_id: z.string().nullable(),
+      governance_applied: z.looseObject({}),
+      iteration_count: z.int(),
+      failure_reason: failureReason.nullable(),
+      incomplete_reason: z.string().nullable(),
+      attempts: z.int(),
+      tool_call_count: z.int(),
+      cancelled_by: uuid.nullable(),
+      metadata: z.record(z.string(), z.string()).nullable(),
+    }),
+  })
+  .meta({ id: 'Response' });
+
+export const responseEnvelope = data(responseRecord);
+export const responsePage = page(responseRecord);
+export const responseDeleted = data(
+  z.strictObject({ id: z.string(), object: z.literal('response.deleted'), deleted: z.literal(true) }),
+);
+export const inputItemPage = page(z.looseObject({ id: z.string(), type: z.string() }));
+
+export const eventsQuery = z.strictObject({
+  after: z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .transform(Number)
+    .optional(),
+  limit: z
+    .string()
+    .regex(/^\d{1,4}$/)
+    .transform(Number)
+    .pipe(z.int().min(1).max(1_000))
+    .default(100),
+});
+
+/** A page of stream events; `last_n` is the cursor for the next page. */
+export const eventPage = z.strictObject({
+  data: z.array(z.looseObject({ type: z.string(), sequence_number: z.int() })),
+  meta: z.strictObject({ last_n: z.int(), has_more: z.boolean() }),
+});

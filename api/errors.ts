@@ -1,0 +1,138 @@
+import { DomainError, type DomainErrorCode, type FieldError } from '#domain/kernel/errors.ts';
+
+type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'conflict_error'
+  | 'rate_limit_error'
+  | 'server_error'
+  | 'upstream_error'
+  | 'unavailable_error';
+
+const bad = (status: number) => ({ status, type: 'invalid_request_error' as const });
+const unauthenticated = { status: 401, type: 'authentication_error' as const };
+const forbidden = { status: 403, type: 'permission_error' as const };
+const missing = { status: 404, type: 'not_found_error' as const };
+const conflict = { status: 409, type: 'conflict_error' as const };
+const limited = { status: 429, type: 'rate_limit_error' as const };
+const unavailable = { status: 503, type: 'unavailable_error' as const };
+
+/** Every code's status and class. A new code does not compile until it stands here. */
+export const statusOf = {
+  malformed_http: bad(400),
+  invalid_header: bad(400),
+  request_timeout: bad(408),
+  not_authenticated: unauthenticated,
+  invalid_credentials: unauthenticated,
+  ambiguous_credentials: unauthenticated,
+  missing_permission: forbidden,
+  tenant_mismatch: forbidden,
+  tenant_deleting: forbidden,
+  tenant_suspended: forbidden,
+  principal_disabled: forbidden,
+  model_not_allowed: forbidden,
+  tool_not_granted: forbidden,
+  space_not_found: missing,
+  collection_not_found: missing,
+  document_not_found: missing,
+  model_not_found: missing,
+  response_not_found: missing,
+  previous_response_not_found: missing,
+  response_expired: missing,
+  response_deleted: missing,
+  route_not_found: missing,
+  method_not_allowed: bad(405),
+  not_acceptable: bad(406),
+  unsupported_media_type: bad(415),
+  invalid_state: conflict,
+  already_exists: conflict,
+  idempotency_in_progress: conflict,
+  response_not_cancellable: conflict,
+  previous_response_in_progress: conflict,
+  payload_too_large: bad(413),
+  headers_too_large: bad(431),
+  invalid_request: bad(422),
+  unknown_parameter: bad(422),
+  unsupported_parameter: bad(422),
+  invalid_cursor: bad(422),
+  cursor_out_of_range: bad(422),
+  cursor_without_response: bad(422),
+  idempotency_key_reused: bad(422),
+  idempotency_key_conflict: bad(422),
+  model_required: bad(422),
+  context_length_exceeded: bad(422),
+  tool_output_missing: bad(422),
+  tools_unavailable: bad(422),
+  remote_url_not_allowed: bad(422),
+  rate_limited: limited,
+  too_many_active_responses: limited,
+  budget_exceeded: limited,
+  internal_error: { status: 500, type: 'server_error' },
+  overloaded: unavailable,
+  draining: unavailable,
+  engine_unavailable: unavailable,
+} as const satisfies Record<DomainErrorCode, { status: number; type: ErrorType }>;
+
+/** The one error body's inner object. */
+export interface ErrorObject {
+  type: ErrorType;
+  code: DomainErrorCode;
+  message: string;
+  param: string | null;
+  request_id: string;
+  missing_permission?: string;
+  required_permissions?: string[];
+  scope?: { type: string; id: string };
+  errors?: FieldError[];
+  retry_after?: number;
+  call_ids?: string[];
+}
+
+export function toErrorObject(error: DomainError, requestId: string): ErrorObject {
+  const { detail } = error;
+  return {
+    type: statusOf[error.code].type,
+    code: error.code,
+    message: error.message,
+    param: detail.param ?? null,
+    request_id: requestId,
+    ...(detail.missingPermission === undefined ? {} : { missing_permission: detail.missingPermission }),
+    ...(detail.requiredPermissions === undefined ? {} : { required_permissions: detail.requiredPermissions }),
+    ...(detail.scope === undefined ? {} : { scope: detail.scope }),
+    ...(detail.errors === undefined ? {} : { errors: detail.errors }),
+    ...(detail.retryAfter === undefined ? {} : { retry_after: detail.retryAfter }),
+    ...(detail.callIds === undefined ? {} : { call_ids: detail.callIds }),
+  };
+}
+
+/** Members flattened as RFC 9457 wants them; the same object otherwise. */
+export function toProblem(error: ErrorObject): Record<string, unknown> {
+  const { type, message, ...rest } = error;
+  return {
+    type: `urn:platform:error:${error.code}`,
+    title: error.code.replaceAll('_', ' '),
+    status: statusOf[error.code].status,
+    detail: message,
+    class: type,
+    ...rest,
+  };
+}
+
+/** The database is away or too busy: the caller may come again. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    const connection = /^(08|53|57P0)|^(57014|55P03|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(
+      code,
+    );
+    if (
+      connection ||
+      /connection (terminated|timeout)|timeout exceeded when trying to connect/i.test(cause.message)
+    ) {
+      return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,157 @@
+import { hasZodFastifySchemaValidationErrors } from '@fastify/type-provider-zod';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { DomainError, type FieldError } from '#domain/kernel/errors.ts';
+import { isDatabaseUnavailable, statusOf, toErrorObject, toProblem } from '../errors.ts';
+
+export interface ErrorHandling {
+  /** Told of every refusal, to be written into the event log. */
+  onRefusal(request: FastifyRequest, refusal: DomainError): Promise<void>;
+}
+
+/** The single error edge: whatever is thrown becomes the one error body. */
+export function handleErrors(app: FastifyInstance, options: ErrorHandling): void {
+  const routes = new Map<string, Set<string>>();
+  app.addHook('onRoute', (route) => {
+    const methods = routes.get(route.url) ?? new Set<string>();
+    [route.method].flat().forEach((method) => methods.add(method));
+    routes.set(route.url, methods);
+  });
+  app.setErrorHandler(async (error: FastifyError, request, reply) => {
+    const known = translate(error);
+    if (known.code === 'internal_error') {
+      request.log.error({ error: error.name, code: error.code, frames: frames(error) }, 'unexpected error');
+    }
+    if (statusOf[known.code].status === 403 && known.code !== 'tenant_deleting') {
+      await options.onRefusal(request, known);
+    }
+    return send(request, reply, known);
+  });
+  app.setNotFoundHandler(async (request, reply) => {
+    const allow = allowedMethods(routes, request.url);
+    return send(
+      request,
+      reply,
+      allow.length > 0
+        ? new DomainError('method_not_allowed', 'This path does not take this method.', { allow })
+        : new DomainError('route_not_found', 'There is nothing at this path.'),
+    );
+  });
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, error: DomainError): FastifyReply {
+  const { status } = statusOf[error.code];
+  const body = toErrorObject(error, request.id);
+  const { retryAfter, allow } = error.detail;
+  if (retryAfter !== undefined) {
+    reply.header('Retry-After', retryAfter);
+  }
+  if (allow !== undefined) {
+    reply.header('Allow', allow.join(', '));
+  }
+  if (status === 409) {
+    reply.header('x-should-retry', 'false');
+  }
+  if (status === 401) {
+    reply.header('WWW-Authenticate', 'Bearer error="invalid_token"');
+  }
+  if (status === 403) {
+    const scope = error.detail.requiredPermissions?.join(' ');
+    reply.header(
+      'WWW-Authenticate',
+      `Bearer error="insufficient_scope"${scope === undefined ? '' : `, scope="${scope}"`}`,
+    );
+  }
+  const problem = request.headers.accept?.includes('application/problem+json') ?? false;
+  return reply
+    .status(status)
+    .header('Cache-Control', 'no-store')
+    .type(problem ? 'application/problem+json' : 'application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(problem ? toProblem(body) : { error: body });
+}
+
+function translate(error: FastifyError): DomainError {
+  if (error instanceof DomainError) {
+    return error;
+  }
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    return fromValidation(error);
+  }
+  if (isDatabaseUnavailable(error)) {
+    return new DomainError(
+      'overloaded',
+      'The service is busy; try again.',
+      { retryAfter: 1 },
+      { cause: error },
+    );
+  }
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new DomainError('payload_too_large', 'The request body is too large.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_CONTENT_TYPE':
+      return new DomainError('unsupported_media_type', 'The body must be application/json.');
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new DomainError('invalid_request', 'The body is not valid JSON.');
+    case 'FST_ERR_BAD_URL':
+      return new DomainError('malformed_http', 'The path is not valid.');
+    default:
+      return error.statusCode === 400
+        ? new DomainError('invalid_request', 'The body is not valid JSON.')
+        : new DomainError('internal_error', 'Something went wrong on our side.', {}, { cause: error });
+  }
+}
+
+const placeOf = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
+
+type ValidationError = FastifyError & { validationContext?: keyof typeof placeOf };
+
+function fromValidation(error: Pick<ValidationError, 'validation' | 'validationContext'>): DomainError {
+  const place = placeOf[error.validationContext ?? 'body'];
+  const unknown: string[] = [];
+  const errors = (error.validation ?? []).map((problem): FieldError => {
+    const keys =
+      problem.keyword === 'unrecognized_keys' ? (problem.params.keys as string[] | undefined) : undefined;
+    const pointer = keys?.[0] === undefined ? problem.instancePath : `${problem.instancePath}/${keys[0]}`;
+    if (keys !== undefined) {
+      unknown.push(toParam(pointer));
+    }
+    return {
+      in: place,
+      pointer,
+      code: problem.keyword,
+      message: keys === undefined ? 'is not valid' : 'is not known',
+    };
+  });
+  const [first] = unknown;
+  return first === undefined
+    ? new DomainError('invalid_request', 'The request is not valid.', {
+        param: toParam(errors[0]?.pointer ?? ''),
+        errors,
+      })
+    : new DomainError('unknown_parameter', 'The request has an unknown parameter.', { param: first, errors });
+}
+
+/** `/platform/max_cost_usd` to `platform.max_cost_usd`; at most 100 characters, since keys may be the caller's. */
+function toParam(pointer: string): string {
+  return pointer.split('/').filter(Boolean).join('.').slice(0, 100);
+}
+
+function allowedMethods(routes: ReadonlyMap<string, ReadonlySet<string>>, url: string): string[] {
+  const path = url.split('?', 1)[0] ?? '';
+  const methods = [...routes]
+    .filter(([pattern]) =>
+      new RegExp(`^${pattern.replaceAll(/:[^/]+/g, '[^/]+').replace('*', '.*')}$`).test(path),
+    )
+    .flatMap(([, allowed]) => [...allowed]);
+  return [...new Set(methods)].sort();
+}
+
+function frames(error: Error): string[] {
+  return (error.stack ?? '')
+    .split('\n')
+    .filter((line) => line.trimStart().startsWith('at '))
+    .slice(0, 6);
+}

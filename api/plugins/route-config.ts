@@ -1,0 +1,14 @@
+import type { EventType } from '#domain/events/catalogue.ts';
+import type { Permission } from '#domain/access/permissions.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the operation needs; `own` names what needs no grant. The use case is the truth, this its declaration. */
+    permission?: Permission;
+    own?: string;
+    /** Why the operation needs no credential. */
+    public?: string;
+    /** The audit events that it writes, or why it writes none. */
+    audit?: readonly EventType[] | { none: string };
+  }
+}

@@ -1,0 +1,10 @@
+import type { FastifyInstance } from 'fastify';
+import type { GatewayDependencies } from '#api/compose.ts';
+import { responseRoutes } from './responses/routes.ts';
+
+/** Every REST operation of version 1. */
+export function restV1(deps: GatewayDependencies) {
+  return async (scope: FastifyInstance): Promise<void> => {
+    await scope.register(responseRoutes(deps));
+  };
+}

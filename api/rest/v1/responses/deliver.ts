@@ -1,0 +1,89 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { GatewayDependencies } from '#api/compose.ts';
+import { streamResponse } from '#api/sse/response-stream.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+import { readResponse, type ReadResponse } from '#domain/responses/read-response.ts';
+import { isTerminal } from '#domain/responses/response-status.ts';
+
+export interface Delivery {
+  spaceId: string;
+  responseId: string;
+}
+
+/** The response as the caller may see it now. @throws not found, expired, deleted or a refusal */
+export function read(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  { spaceId, responseId }: Delivery,
+): Promise<ReadResponse> {
+  return readResponse(deps.database, {
+    identity: request.identity,
+    requestId: request.id,
+    spaceId,
+    responseId,
+  });
+}
+
+/** Attaches the caller to the response's stream behind `after`. */
+export async function deliverStream(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  delivery: Delivery & { after: number },
+): Promise<void> {
+  const { after, responseId } = delivery;
+  const current = await read(deps, request, delivery);
+  if (after >= current.nextN) {
+    throw new DomainError('cursor_out_of_range', 'The cursor lies beyond the last event.', {
+      param: 'Last-Event-ID',
+    });
+  }
+  if (deps.hub.countOf(responseId) >= deps.config.MAX_STREAMS_PER_RESPONSE) {
+    throw new DomainError('rate_limited', 'Too many readers are attached to this response.', {
+      retryAfter: 5,
+    });
+  }
+  reply.header('Location', locationOf(request, delivery));
+  streamResponse(request, reply, deps.hub, {
+    responseId,
+    after,
+    expiresInMs: current.expiresInMs,
+    authorize: async () => {
+      await read(deps, request, delivery);
+    },
+    open: deps.openStreams,
+    onOpen: () => deps.telemetry.streamOpened(),
+    onClose: () => deps.telemetry.streamClosed(),
+  });
+}
+
+/** Whether a reader at `n` has had everything of an ended response. */
+export function isAtEnd(current: ReadResponse, n: number): boolean {
+  return isTerminal(current.record.status) && n === current.nextN - 1;
+}
+
+/** Resolves with the response once it has ended or `seconds` are over. */
+export async function waitForEnd(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  delivery: Delivery & { seconds: number; gone: (leave: () => void) => void },
+): Promise<ReadResponse> {
+  const first = await read(deps, request, delivery);
+  if (isTerminal(first.record.status)) {
+    return first;
+  }
+  await deps.hub.untilEnd({
+    tenantId: request.identity.tenantId,
+    responseId: delivery.responseId,
+    after: first.nextN - 1,
+    timeoutMs: delivery.seconds * 1_000,
+    gone: delivery.gone,
+  });
+  return read(deps, request, delivery);
+}
+
+/** The response's own address under the prefix that the request came by. */
+export function locationOf(request: FastifyRequest, { spaceId, responseId }: Delivery): string {
+  const prefix = request.url.startsWith('/api-proxy/') ? '/api-proxy' : '/api';
+  return `${prefix}/v1/spaces/${spaceId}/responses/${responseId}`;
+}

@@ -1,0 +1,168 @@
+import '#api/plugins/route-config.ts';
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import type { GatewayDependencies } from '#api/compose.ts';
+import { errorResponses } from '#api/contract/common.ts';
+import * as contract from '#api/contract/responses.ts';
+import { cancelResponse } from '#domain/responses/cancel-response.ts';
+import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { listInputItems } from '#domain/responses/list-input-items.ts';
+import { listResponses } from '#domain/responses/list-responses.ts';
+import { toPage } from '#api/present/page.ts';
+import { handleCreate } from './create.ts';
+import { handleEvents } from './events.ts';
+import { handleGet } from './get.ts';
+
+const tags = ['Responses'];
+const own = 'the caller’s own responses';
+const reads = { none: 'reads' };
+const ends = ['space.response_cancelled'] as const;
+
+export function responseRoutes(deps: GatewayDependencies) {
+  return async (instance: FastifyInstance): Promise<void> => {
+    const app = instance.withTypeProvider<ZodTypeProvider>();
+
+    app.post(
+      '/spaces/:space_id/responses',
+      {
+        config: {
+          permission: 'responses.create',
+          audit: {
+            none: 'its end is recorded: space.response_completed, _incomplete, _failed or _cancelled',
+          },
+        },
+        schema: {
+          tags,
+          operationId: 'createResponse',
+          summary: 'Create a response',
+          description:
+            'Answers 202 with the queued response; with `stream: true` the response’s events as SSE; with ' +
+            '`Prefer: wait=<seconds>` 200 once it has ended. An accepted response always reaches a terminal status.',
+          params: contract.responseParams.pick({ space_id: true }),
+          headers: contract.createResponseHeaders,
+          body: contract.createResponseBody,
+          response: { 200: contract.responseEnvelope, 202: contract.responseEnvelope, ...errorResponses },
+        },
+      },
+      (request, reply) => handleCreate(deps, request, reply),
+    );
+
+    app.get(
+      '/spaces/:space_id/responses',
+      {
+        config: { permission: 'responses.read', own, audit: reads },
+        schema: {
+          tags,
+          operationId: 'listResponses',
+          summary: 'List responses, newest first',
+          params: contract.responseParams.pick({ space_id: true }),
+          querystring: contract.listResponsesQuery,
+          response: { 200: contract.responsePage, ...errorResponses },
+        },
+      },
+      async (request) => {
+        const { limit, cursor, status } = request.query;
+        const spaceId = request.params.space_id;
+        return toPage(
+          await request.inContext(spaceId, (ctx) =>
+            listResponses(ctx, { spaceId, limit, cursor: cursor ?? null, status: status ?? null }),
+          ),
+        );
+      },
+    );
+
+    app.get(
+      '/spaces/:space_id/responses/:response_id',
+      {
+        config: { permission: 'responses.read', own, audit: reads },
+        schema: {
+          tags,
+          operationId: 'getResponse',
+          summary: 'Read a response, or attach to its stream',
+          description:
+            'With `stream=true` or `Accept: text/event-stream` the events behind Last-Event-ID or starting_after.',
+          params: contract.responseParams,
+          querystring: contract.getResponseQuery,
+          response: { 200: contract.responseEnvelope, ...errorResponses },
+        },
+      },
+      (request, reply) => handleGet(deps, request, reply),
+    );
+
+    app.post(
+      '/spaces/:space_id/responses/:response_id/cancel',
+      {
+        config: { permission: 'responses.cancel', own, audit: ends },
+        schema: {
+          tags,
+          operationId: 'cancelResponse',
+          summary: 'Cancel a running response',
+          params: contract.responseParams,
+          response: { 200: contract.responseEnvelope, ...errorResponses },
+        },
+      },
+      async (request) => {
+        const { space_id: spaceId, response_id: responseId } = request.params;
+        return { data: await request.inContext(spaceId, (ctx) => cancelResponse(ctx, { responseId })) };
+      },
+    );
+
+    app.delete(
+      '/spaces/:space_id/responses/:response_id',
+      {
+        config: { permission: 'responses.delete', own, audit: ['space.response_deleted', ...ends] },
+        schema: {
+          tags,
+          operationId: 'deleteResponse',
+          summary: 'Delete a response, cancelling it first if it runs',
+          params: contract.responseParams,
+          response: { 200: contract.responseDeleted, ...errorResponses },
+        },
+      },
+      async (request) => {
+        const { space_id: spaceId, response_id: responseId } = request.params;
+        const { id } = await request.inContext(spaceId, (ctx) => deleteResponse(ctx, { responseId }));
+        return { data: { id, object: 'response.deleted' as const, deleted: true as const } };
+      },
+    );
+
+    app.get(
+      '/spaces/:space_id/responses/:response_id/input_items',
+      {
+        config: { permission: 'responses.read', own, audit: reads },
+        schema: {
+          tags,
+          operationId: 'listInputItems',
+          summary: 'List what a response was given',
+          params: contract.responseParams,
+          querystring: contract.inputItemsQuery,
+          response: { 200: contract.inputItemPage, ...errorResponses },
+        },
+      },
+      async (request) => {
+        const { space_id: spaceId, response_id: responseId } = request.params;
+        const { limit, cursor } = request.query;
+        const page = await request.inContext(spaceId, (ctx) =>
+          listInputItems(ctx, { responseId, limit, cursor: cursor ?? null }),
+        );
+        return toPage({ ...page, items: page.items.map((item) => ({ ...item })) });
+      },
+    );
+
+    app.get(
+      '/spaces/:space_id/responses/:response_id/events',
+      {
+        config: { permission: 'responses.read', own, audit: reads },
+        schema: {
+          tags,
+          operationId: 'listResponseEvents',
+          summary: 'Read a page of a response’s stream events as JSON',
+          params: contract.responseParams,
+          querystring: contract.eventsQuery,
+          response: { 200: contract.eventPage, ...errorResponses },
+        },
+      },
+      (request) => handleEvents(deps, request, request.query),
+    );
+  };
+}

@@ -1,0 +1,140 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DomainError } from '#domain/kernel/errors.ts';
+import { eventHead, isTerminalType } from '#domain/responses/stream-events.ts';
+import { toErrorObject } from '../errors.ts';
+import type { StreamHub } from './stream-hub.ts';
+
+const keepAliveMs = 15_000;
+const recheckMs = 60_000;
+const longestMs = 65 * 60_000;
+const blockedMs = 30_000;
+const maxBufferedBytes = 256 * 1024;
+
+export interface StreamOptions {
+  responseId: string;
+  /** The last sequence number that the reader has; -1 for none. */
+  after: number;
+  /** When the content goes out of reach. */
+  expiresInMs: number;
+  /** @throws what the reader may no longer do. */
+  authorize(): Promise<void>;
+  onOpen(): void;
+  onClose(): void;
+}
+
+/** Open streams of this process, so that a drain can end them. */
+export type OpenStreams = Set<(reason: 'drain') => void>;
+
+/** Sends a response's events as SSE until its end, from wherever the reader stands. One write per frame. */
+export function streamResponse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  hub: StreamHub,
+  options: StreamOptions & { open: OpenStreams },
+): void {
+  const { responseId } = options;
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    ...reply.getHeaders(),
+    'Content-Type': 'text/event-stream',
+    'Cache-Control': 'no-cache, no-transform',
+    'X-Accel-Buffering': 'no',
+    'X-Response-Id': responseId,
+  } as Record<string, string>);
+  raw.socket?.setNoDelay(true);
+
+  let ended = false;
+  let blockedSince: number | null = null;
+  const write = (frame: string) => {
+    if (ended) {
+      return;
+    }
+    if (raw.write(frame)) {
+      blockedSince = null;
+      return;
+    }
+    blockedSince ??= Date.now();
+    if (raw.writableLength > maxBufferedBytes) {
+      finish();
+      raw.destroy();
+    }
+  };
+  raw.on('drain', () => {
+    blockedSince = null;
+  });
+
+  const follower = {
+    tenantId: request.identity.tenantId,
+    responseId,
+    after: options.after,
+    deliver: (lines: string[]) => {
+      for (const line of lines) {
+        const { type, n } = eventHead(line);
+        write(`id: ${responseId}:${n}\nevent: ${type}\ndata: ${line}\n\n`);
+        if (isTerminalType(type)) {
+          write('data: [DONE]\n\n');
+          finish();
+          raw.end();
+          return;
+        }
+      }
+    },
+    recheck: () => {
+      options.authorize().catch((error: unknown) => {
+        if (error instanceof DomainError) {
+          endWith(error);
+        }
+      });
+    },
+  };
+
+  /** Per reader, never stored: no id, and the number of the last event that was sent. */
+  const endWith = (error: DomainError) => {
+    const payload = {
+      type: 'error',
+      sequence_number: Math.max(follower.after, 0),
+      error: toErrorObject(error, request.id),
+    };
+    write(`event: error\ndata: ${JSON.stringify(payload)}\n\n`);
+    finish();
+    raw.end();
+  };
+  const drain = () => {
+    write('retry: 500\n\n');
+    finish();
+    raw.end();
+  };
+
+  const timers = [
+    setInterval(() => {
+      if (blockedSince !== null && Date.now() - blockedSince > blockedMs) {
+        finish();
+        raw.destroy();
+      } else {
+        write(': keep-alive\n\n');
+      }
+    }, keepAliveMs),
+    setInterval(() => follower.recheck(), recheckMs),
+    setTimeout(drain, longestMs),
+    setTimeout(
+      () => endWith(new DomainError('response_expired', 'This response has expired.')),
+      Math.min(Math.max(options.expiresInMs, 0), longestMs),
+    ),
+  ];
+
+  const finish = () => {
+    if (!ended) {
+      ended = true;
+      timers.forEach((timer) => clearTimeout(timer));
+      options.open.delete(drain);
+      detach();
+      options.onClose();
+    }
+  };
+  options.open.add(drain);
+  options.onOpen();
+  write('retry: 2000\n\n');
+  const detach = hub.attach(follower);
+  raw.on('close', finish);
+}

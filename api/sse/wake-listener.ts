@@ -1,0 +1,79 @@
+import type { Client } from 'pg';
+import type { Logger } from 'pino';
+import type { Database } from '#domain/persistence/database.ts';
+
+export interface WakeHandlers {
+  /** A response's stream has events up to `n`. */
+  onWake(responseId: string, n: number): void;
+  /** Rights or credentials of a tenant have changed. */
+  onAccessChange(tenantId: string): void;
+  /** The connection was lost and is back: anything may have been missed. */
+  onReconnect(): void;
+}
+
+/** The gateway's one LISTEN connection. While it is down, `isUp` is false and readers poll. */
+export class WakeListener {
+  readonly #database: Database;
+  readonly #handlers: WakeHandlers;
+  readonly #logger: Logger;
+  #client: Client | null = null;
+  #stopped = false;
+
+  constructor(database: Database, handlers: WakeHandlers, logger: Logger) {
+    this.#database = database;
+    this.#handlers = handlers;
+    this.#logger = logger;
+  }
+
+  get isUp(): boolean {
+    return this.#client !== null;
+  }
+
+  async start(): Promise<void> {
+    await this.#connect().catch(() => this.#retry());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#client?.end().catch(() => undefined);
+  }
+
+  async #connect(): Promise<void> {
+    const client = this.#database.newClient();
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === 'wake') {
+        for (const pair of (payload ?? '').split(' ')) {
+          const [responseId, n] = pair.split(':');
+          if (responseId !== undefined && n !== undefined) {
+            this.#handlers.onWake(responseId, Number(n));
+          }
+        }
+      } else {
+        this.#handlers.onAccessChange(payload ?? '');
+      }
+    });
+    client.on('error', () => undefined);
+    client.on('end', () => {
+      if (this.#client === client) {
+        this.#client = null;
+        this.#retry();
+      }
+    });
+    await client.connect();
+    await client.query('listen wake');
+    await client.query('listen access');
+    this.#client = client;
+    this.#handlers.onReconnect();
+  }
+
+  #retry(): void {
+    if (!this.#stopped) {
+      setTimeout(() => {
+        this.#connect().catch(() => {
+          this.#logger.warn('the wake listener cannot connect');
+          this.#retry();
+        });
+      }, 250).unref();
+    }
+  }
+}

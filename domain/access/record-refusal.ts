@@ -1,0 +1,36 @@
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import type { DomainError } from '#domain/kernel/errors.ts';
+import { Principal } from '#domain/principals/principal.entity.ts';
+import type { Identity } from './caller.ts';
+
+/** Writes `security.permission_denied`, at most once a minute per principal, permission and place. */
+export async function recordRefusal(
+  unitOfWork: UnitOfWork,
+  identity: Identity,
+  refusal: { error: DomainError; requestId: string },
+): Promise<void> {
+  const { error, requestId } = refusal;
+  const { missingPermission, scope } = error.detail;
+  const place = scope?.id ?? identity.tenantId;
+  const minute = Math.floor(Date.now() / 60_000);
+  await unitOfWork.inTenant(identity.tenantId, async (em) => {
+    const principal = await em.findOneOrFail(Principal, { id: identity.principalId });
+    await recordEvent(
+      em,
+      {
+        tenantId: identity.tenantId,
+        principalId: principal.id,
+        principalType: principal.type,
+        origin: { via: 'api', requestId },
+      },
+      {
+        type: 'security.permission_denied',
+        resource: { type: scope?.type === 'space' ? 'space' : 'tenant', id: place },
+        outcome: 'denied',
+        metadata: { code: error.code, missing_permission: missingPermission ?? null },
+        dedupeKey: `denied/${principal.id}/${missingPermission ?? error.code}/${place}/${minute}`,
+      },
+    );
+  });
+}

@@ -1,0 +1,27 @@
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { findKey } from '#domain/idempotency/idempotency.ts';
+import type { CreateResponseInput } from './create-input.ts';
+import { authorizeResponse } from './response-access.ts';
+import { Response } from './response.entity.ts';
+
+/**
+ * The response that a repeated request stands for: the one its cursor names, if it was made by the same body,
+ * else the one of its idempotency key. null: there is none.
+ */
+export async function findRequest(
+  ctx: Context,
+  input: CreateResponseInput,
+  responseId: string | null,
+): Promise<string | null> {
+  authorize(ctx.caller, 'responses.create');
+  if (responseId === null) {
+    return input.idempotency === null ? null : findKey(ctx, input.idempotency);
+  }
+  const response = await ctx.em.findOne(Response, { id: responseId, spaceId: input.spaceId });
+  if (response === null || response.fingerprint !== input.fingerprint) {
+    return null;
+  }
+  authorizeResponse(ctx.caller, 'responses.read', response.principalId);
+  return response.id;
+}
