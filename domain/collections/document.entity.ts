@@ -26,16 +26,17 @@ const schema = defineEntity({
 export class Document extends schema.class {
   /** @param chunkCount passages that the text was cut into. */
   markReady(chunkCount: number): void {
-    this.#finish('ready');
+    this.finish('ready');
     this.chunkCount = chunkCount;
   }
 
   markFailed(code: DocumentFailureCode): void {
-    this.#finish('failed');
+    this.finish('failed');
     this.failureCode = code;
   }
 
-  #finish(status: DocumentStatus): void {
+  // Not a `#` method: the ORM makes entities without their constructor, and those lack it.
+  private finish(status: DocumentStatus): void {
     if (this.status !== 'processing') {
       throw new Error(`A ${this.status} document cannot become ${status}.`);
     }
