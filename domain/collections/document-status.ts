@@ -4,3 +4,7 @@ export type DocumentStatus = (typeof documentStatuses)[number];
 
 export const documentMediaTypes = ['text/plain', 'text/markdown', 'text/html'] as const;
 export type DocumentMediaType = (typeof documentMediaTypes)[number];
+
+/** Why a document is `failed`: nothing could be read from it, or it holds no text. */
+export const documentFailureCodes = ['extraction_failed', 'empty_document'] as const;
+export type DocumentFailureCode = (typeof documentFailureCodes)[number];

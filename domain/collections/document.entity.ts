@@ -1,5 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
-import type { DocumentMediaType, DocumentStatus } from './document-status.ts';
+import type { DocumentFailureCode, DocumentMediaType, DocumentStatus } from './document-status.ts';
 
 const schema = defineEntity({
   name: 'Document',
@@ -11,7 +11,7 @@ const schema = defineEntity({
     filename: p.text(),
     mediaType: p.text().$type<DocumentMediaType>(),
     status: p.text().$type<DocumentStatus>().default('processing'),
-    failureCode: p.text().nullable(),
+    failureCode: p.text().$type<DocumentFailureCode>().nullable(),
     content: p.text().lazy(),
     contentHash: p.text(),
     byteSize: p.integer(),
@@ -23,5 +23,30 @@ const schema = defineEntity({
   }),
 });
 
-export class Document extends schema.class {}
+export class Document extends schema.class {
+  /** @param chunkCount passages that the text was cut into. */
+  markReady(chunkCount: number): void {
+    this.finish('ready');
+    this.chunkCount = chunkCount;
+  }
+
+  markFailed(code: DocumentFailureCode): void {
+    this.finish('failed');
+    this.failureCode = code;
+  }
+
+  // Not a `#` method: the ORM makes entities without their constructor, and those lack it.
+  private finish(status: DocumentStatus): void {
+    if (this.status !== 'processing') {
+      throw new Error(`A ${this.status} document cannot become ${status}.`);
+    }
+    this.status = status;
+    this.updatedAt = new Date();
+  }
+}
 schema.setClass(Document);
+
+/** Id of the workflow that extracts a document. */
+export function documentWorkflowId(tenantId: string, documentId: string): string {
+  return `document/${tenantId}/${documentId}`;
+}

@@ -30,3 +30,14 @@ export const sweep = {
   startToCloseTimeout: '2m',
   retry: { maximumAttempts: 2 },
 } satisfies ActivityOptions;
+
+/**
+ * Reading a document. A document's own fault ends in its row, so what fails here is the machinery: it is
+ * tried again for a day. A document that keeps killing its worker is given up by the activity.
+ */
+export const extraction = {
+  heartbeatTimeout: '10s',
+  startToCloseTimeout: '3m',
+  scheduleToCloseTimeout: '1d',
+  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+const results = z.object({
+  results: z.array(z.object({ label: z.string(), heading: z.string().nullable(), text: z.string() })),
+});
+
+/** A passage as the tool told it. */
+export type Finding = z.infer<typeof results>['results'][number];
+
+/** @returns null when no result could be read: every search failed. */
+export function readFindings(texts: string[]): Finding[] | null {
+  const read = texts.flatMap((text) => {
+    const parsed = results.safeParse(parse(text));
+    return parsed.success ? [parsed.data.results] : [];
+  });
+  return read.length === 0 ? null : read.flat();
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

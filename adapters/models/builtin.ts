@@ -1,0 +1,101 @@
+import { estimateTokenCount } from 'tokenx';
+import type {
+  ModelGateway,
+  ModelPart,
+  ModelRequest,
+  PromptMessage,
+  TokenUsage,
+} from '#domain/models/model-gateway.ts';
+import { knowledgeToolName } from '#domain/knowledge/knowledge-tool.ts';
+import { extractAnswer } from './builtin-answer.ts';
+import { readFindings } from './builtin-findings.ts';
+
+const longestQuery = 2_000;
+
+/** Words with the white space before them; a mark such as `[1]` is one. */
+const word = /\s*\S+/gu;
+
+/**
+ * A model without a network: it searches the space's knowledge and answers with the sentences that fit best,
+ * word for word, each with its mark. The same request has the same answer to the byte, so a broken stream is
+ * continued by playing it again.
+ */
+export const builtinModel: ModelGateway = {
+  async *stream(request, signal) {
+    signal.throwIfAborted();
+    const turn = lastTurn(request.messages);
+    const inputTokens = estimateInput(request);
+    if (turn.results.length === 0 && offersSearch(request) && turn.question.trim() !== '') {
+      const query = turn.question.slice(0, longestQuery).toWellFormed();
+      const call = JSON.stringify({ query });
+      yield { type: 'tool_call', name: knowledgeToolName, arguments: call };
+      yield finish('tool_calls', inputTokens, estimateTokenCount(call));
+      return;
+    }
+    let outputTokens = 0;
+    for (const [text] of answer(turn).matchAll(word)) {
+      signal.throwIfAborted();
+      const tokens = estimateTokenCount(text);
+      if (outputTokens + tokens > request.maxOutputTokens) {
+        yield finish('length', inputTokens, outputTokens);
+        return;
+      }
+      outputTokens += tokens;
+      yield { type: 'text', text };
+    }
+    yield finish('stop', inputTokens, outputTokens);
+  },
+};
+
+interface Turn {
+  question: string;
+  /** What the tool said since the question was asked. */
+  results: string[];
+}
+
+function lastTurn(messages: PromptMessage[]): Turn {
+  const asked = messages.findLastIndex((message) => message.role === 'user');
+  const question = messages[asked];
+  return {
+    question: question?.role === 'user' ? question.text : '',
+    results: messages
+      .slice(asked + 1)
+      .flatMap((message) =>
+        message.role === 'tool' && message.name === knowledgeToolName ? [message.result] : [],
+      ),
+  };
+}
+
+function offersSearch({ tools, toolChoice }: ModelRequest): boolean {
+  return toolChoice !== 'none' && tools.some((tool) => tool.name === knowledgeToolName);
+}
+
+function answer({ question, results }: Turn): string {
+  if (results.length === 0) {
+    return 'I can only answer from the documents of this space, and searching them is not available here.';
+  }
+  const findings = readFindings(results);
+  if (findings === null) {
+    return 'The documents of this space could not be searched, so I cannot answer.';
+  }
+  const found = extractAnswer(question, findings);
+  return found.length === 0
+    ? 'I found nothing about this in the documents of this space.'
+    : `From the documents of this space:\n\n${found.map(({ text, label }) => `${text} ${label}`).join('\n\n')}`;
+}
+
+function finish(
+  reason: 'stop' | 'length' | 'tool_calls',
+  inputTokens: number,
+  outputTokens: number,
+): ModelPart {
+  const usage: TokenUsage = { inputTokens, outputTokens, cachedInputTokens: 0, reasoningTokens: 0 };
+  return { type: 'finish', reason, usage };
+}
+
+function estimateInput(request: ModelRequest): number {
+  return request.messages.reduce(
+    (sum, message) => sum + estimateTokenCount(message.role === 'tool' ? message.result : message.text),
+    0,
+  );
+}

@@ -1,0 +1,9 @@
+import type { Caller } from './caller.ts';
+
+/** The space that the caller was admitted to; asking for it outside one is a mistake of ours. */
+export function spaceOf(caller: Caller): string {
+  if (caller.spaceId === null) {
+    throw new Error('This operation needs a caller of a space.');
+  }
+  return caller.spaceId;
+}

@@ -1,0 +1,16 @@
+import { validate } from 'uuid';
+import type { Context } from '#domain/access/context.ts';
+import { spaceOf } from '#domain/access/space-of.ts';
+import { notFound } from '#domain/kernel/errors.ts';
+import { Collection } from './collection.entity.ts';
+
+/** @throws `collection_not_found`, also for a collection of another space. */
+export async function findCollection(ctx: Context, collectionId: string): Promise<Collection> {
+  const collection = validate(collectionId)
+    ? await ctx.em.findOne(Collection, { id: collectionId, spaceId: spaceOf(ctx.caller) })
+    : null;
+  if (collection === null) {
+    throw notFound('collection_not_found');
+  }
+  return collection;
+}

@@ -1,0 +1,23 @@
+import { validate } from 'uuid';
+import type { Context } from '#domain/access/context.ts';
+import { notFound } from '#domain/kernel/errors.ts';
+import { Document } from './document.entity.ts';
+import { findCollection } from './find-collection.ts';
+
+/** A document by its place in the API. */
+export interface DocumentRef {
+  collectionId: string;
+  documentId: string;
+}
+
+/** @throws `collection_not_found`, `document_not_found`. */
+export async function findDocument(ctx: Context, ref: DocumentRef): Promise<Document> {
+  const collection = await findCollection(ctx, ref.collectionId);
+  const document = validate(ref.documentId)
+    ? await ctx.em.findOne(Document, { id: ref.documentId, collectionId: collection.id })
+    : null;
+  if (document === null) {
+    throw notFound('document_not_found');
+  }
+  return document;
+}

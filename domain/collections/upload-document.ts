@@ -1,0 +1,80 @@
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { enqueueStart } from '#domain/durable/outbox.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
+import { sha256 } from '#domain/kernel/canonical-json.ts';
+import { cleanText } from '#domain/kernel/clean-text.ts';
+import { invalid } from '#domain/kernel/errors.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { collectionLimits, requireText } from './collection-limits.ts';
+import { Document, documentWorkflowId } from './document.entity.ts';
+import type { DocumentMediaType } from './document-status.ts';
+import { findCollection } from './find-collection.ts';
+import { findDocument } from './find-document.ts';
+
+export interface UploadDocument {
+  collectionId: string;
+  filename: string;
+  mediaType: DocumentMediaType;
+  content: string;
+  metadata?: Record<string, string>;
+  idempotency?: IdempotentRequest | null;
+}
+
+/**
+ * Stores a document and owes its extraction to the engine; it is `processing` until that is done.
+ * @throws `missing_permission`, `collection_not_found`, `invalid_request`, and the refusals of `claimKey`.
+ */
+export async function uploadDocument(
+  ctx: Context,
+  input: UploadDocument,
+): Promise<{ document: Document; replayed: boolean }> {
+  authorize(ctx.caller, 'documents.write');
+  const collection = await findCollection(ctx, input.collectionId);
+  const id = newId();
+  const claimed = input.idempotency ? await claimKey(ctx, input.idempotency, id) : id;
+  if (claimed !== id) {
+    const ref = { collectionId: collection.id, documentId: claimed };
+    return { document: await findDocument(ctx, ref), replayed: true };
+  }
+  const content = cleanText(input.content);
+  const { tenantId } = ctx.caller;
+  const document = ctx.em.create(Document, {
+    tenantId,
+    id,
+    collectionId: collection.id,
+    filename: requireText('filename', cleanText(input.filename), collectionLimits.filename),
+    mediaType: input.mediaType,
+    content,
+    contentHash: sha256(content),
+    byteSize: measure(content),
+    metadata: input.metadata ?? {},
+    createdBy: ctx.caller.principalId,
+  });
+  await ctx.em.persist(document).flush();
+  const start = await enqueueStart(ctx.em, {
+    tenantId,
+    workflowType: 'ingestDocument',
+    workflowId: documentWorkflowId(tenantId, id),
+    payload: { tenantId, documentId: id },
+  });
+  ctx.dispatches.push(start);
+  await recordEvent(ctx.em, ctx.caller, {
+    type: 'collection.documents_added',
+    resource: { type: 'collection', id: collection.id },
+    metadata: { count: 1, document_id: id, filename: document.filename },
+  });
+  return { document, replayed: false };
+}
+
+function measure(content: string): number {
+  const bytes = Buffer.byteLength(content);
+  if (content.trim() === '' || bytes > collectionLimits.contentBytes) {
+    throw invalid(
+      'content',
+      `content must have 1 to ${collectionLimits.contentBytes} bytes that are not blank.`,
+    );
+  }
+  return bytes;
+}

@@ -1,0 +1,46 @@
+import { split, type SplitOptions } from 'llm-splitter';
+import type { ExtractedText, Section } from './document-extractor.ts';
+
+export interface Chunk {
+  heading: string | null;
+  text: string;
+  /** UTF-16 offsets: `extracted.text.slice(start, end)` is `text`. */
+  start: number;
+  end: number;
+}
+
+/** Characters (code points) of a chunk at most. */
+const chunkSize = 1_000;
+const longestHeading = 300;
+
+const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
+
+const splitter: NonNullable<SplitOptions['splitter']> = (input) => {
+  let start = 0;
+  return Array.from(input, (text) => {
+    const part = { text, start };
+    start += text.length;
+    return part;
+  });
+};
+
+/**
+ * Cuts each section into runs of whole sentences; a sentence is cut only when it alone is longer than a
+ * chunk, and then between code points.
+ */
+export function chunkText(extracted: ExtractedText): Chunk[] {
+  return extracted.sections.flatMap((section) => chunkSection(extracted.text, section));
+}
+
+function chunkSection(text: string, section: Section): Chunk[] {
+  const pieces = Array.from(
+    sentences.segment(text.slice(section.start, section.end)),
+    ({ segment }) => segment,
+  );
+  const heading = section.heading?.slice(0, longestHeading).toWellFormed() ?? null;
+  return split(pieces, { chunkSize, chunkStrategy: 'paragraph', splitter }).flatMap((piece) => {
+    const start = section.start + piece.start;
+    const body = text.slice(start, section.start + piece.end).trimEnd();
+    return body.trim() === '' ? [] : [{ heading, text: body, start, end: start + body.length }];
+  });
+}

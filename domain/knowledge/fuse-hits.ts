@@ -1,0 +1,58 @@
+import type { PassageRef, VectorHit } from './vector-index.ts';
+
+export interface KeywordHit extends PassageRef {
+  /** Share of the question's weight that the passage contains, 0 to 1. */
+  coverage: number;
+  /** PostgreSQL's cover-density rank, 0 or more. */
+  rank: number;
+}
+
+export interface FusedHit extends PassageRef {
+  /** 0 to 1, best first. */
+  score: number;
+  /** 0 for a passage that only the vector side found. */
+  coverage: number;
+}
+
+export interface Fusion {
+  keyword: KeywordHit[];
+  /** null: there is no vector side, and `alpha` has nothing to weigh. */
+  vector: VectorHit[] | null;
+  /** Weight of the vector side, 0 to 1. */
+  alpha: number;
+  limit: number;
+}
+
+/** How much the density of the words in a passage may add to their presence. */
+const rankShare = 0.2;
+
+/** Both sides on a scale from 0 to 1, weighed by `alpha`; equal scores in the order of their addresses. */
+export function fuseHits({ keyword, vector, alpha, limit }: Fusion): FusedHit[] {
+  const topRank = Math.max(...keyword.map((hit) => hit.rank), Number.MIN_VALUE);
+  const topSimilarity = Math.max(...(vector ?? []).map((hit) => hit.similarity), Number.MIN_VALUE);
+  const vectorShare = vector === null ? 0 : alpha;
+  const fused = new Map<string, FusedHit>();
+  for (const { documentId, position, coverage, rank } of keyword) {
+    const score = (1 - rankShare) * coverage + rankShare * (rank / topRank);
+    fused.set(address({ documentId, position }), {
+      documentId,
+      position,
+      coverage,
+      score: (1 - vectorShare) * score,
+    });
+  }
+  for (const { documentId, position, similarity } of vector ?? []) {
+    const key = address({ documentId, position });
+    const hit = fused.get(key) ?? { documentId, position, coverage: 0, score: 0 };
+    fused.set(key, { ...hit, score: hit.score + vectorShare * (similarity / topSimilarity) });
+  }
+  return [...fused.entries()]
+    .filter(([, hit]) => hit.score > 0)
+    .sort(([a, one], [b, other]) => other.score - one.score || (a < b ? -1 : 1))
+    .slice(0, limit)
+    .map(([, hit]) => hit);
+}
+
+function address({ documentId, position }: PassageRef): string {
+  return `${documentId}/${String(position).padStart(8, '0')}`;
+}

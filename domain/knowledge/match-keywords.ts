@@ -1,0 +1,54 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { KeywordHit } from './fuse-hits.ts';
+
+interface MatchRow {
+  document_id: string;
+  position: number;
+  rank: number;
+  coverage: number;
+}
+
+export interface KeywordQuery {
+  /** Collections that share a text-search configuration. */
+  collectionIds: string[];
+  config: string;
+  question: string;
+  limit: number;
+}
+
+/**
+ * Full text: the question's lexemes are OR-ed, since no passage holds all words of a question asked in other
+ * words. A lexeme weighs more the fewer passages have it; one that no passage has weighs as the others do on
+ * average, so that it lowers the coverage of everything without burying what was found.
+ */
+export async function matchKeywords(em: EntityManager, query: KeywordQuery): Promise<KeywordHit[]> {
+  const ids = `{${query.collectionIds.join(',')}}`;
+  const rows = await em.execute<MatchRow[]>(
+    `with question as materialized (
+       select lexeme, ('''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''')::tsquery as query
+       from unnest(to_tsvector(?::regconfig, ?)) limit 32),
+     wanted as materialized (select string_agg(query::text, ' | ')::tsquery as query from question),
+     total as materialized (select count(*) as n from chunks where collection_id = any(?::uuid[])),
+     matches as materialized (
+       select c.document_id, c.position, ts_rank_cd(c.tsv, w.query, 1) as rank,
+              array(select q.lexeme from question q where c.tsv @@ q.query) as hits
+       from chunks c, wanted w where c.collection_id = any(?::uuid[]) and c.tsv @@ w.query),
+     present as materialized (
+       select lexeme, 1 + ln((t.n + 1)::float8 / (count(*) + 1)) as weight
+       from matches, unnest(hits) as lexeme, total t group by lexeme, t.n),
+     whole as (
+       select sum(weight) + avg(weight) * ((select count(*) from question) - count(*)) as weight from present)
+     select m.document_id, m.position, m.rank::float8 as rank,
+            least(1, (select sum(p.weight) from present p where p.lexeme = any(m.hits)) / w.weight)::float8 as coverage
+     from matches m, whole w
+     order by coverage desc, rank desc, m.document_id, m.position
+     limit ?`,
+    [query.config, query.question, ids, ids, query.limit],
+  );
+  return rows.map((row) => ({
+    documentId: row.document_id,
+    position: row.position,
+    rank: row.rank,
+    coverage: row.coverage,
+  }));
+}

@@ -1,0 +1,73 @@
+import { raw, type EntityClass, type FilterQuery } from '@mikro-orm/core';
+import type { Context } from '#domain/access/context.ts';
+import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
+
+/** Any entity that lists newest first. */
+interface Listed {
+  id: string;
+  createdAt: Date;
+}
+
+export interface KeysetQuery<Entity extends Listed> {
+  entity: EntityClass<Entity>;
+  where: FilterQuery<Entity>;
+  /** Rows of one page, at least 1. */
+  limit: number;
+  cursor: string | null;
+  /** Names the list in its cursors: one of another list, filter or tenant is refused. */
+  operation: string;
+  filters: Record<string, unknown>;
+}
+
+/**
+ * One page of the caller's tenant, newest first, ids breaking ties. Positions keep PostgreSQL's microseconds,
+ * which a `Date` would cut off: rows of one millisecond would be lost or repeated at a page's edge.
+ * @throws `invalid_cursor`
+ */
+export async function keysetPage<Entity extends Listed>(
+  ctx: Context,
+  query: KeysetQuery<Entity>,
+): Promise<Page<Entity>> {
+  const scope = { tenantId: ctx.caller.tenantId, operation: query.operation, filters: query.filters };
+  const after = query.cursor === null ? null : decodeCursor(ctx.secrets, scope, query.cursor);
+  const older =
+    after === null
+      ? []
+      : [
+          {
+            [raw(
+              (alias) => `(${alias}.created_at, ${alias}.id) < (?::timestamptz, ?)`,
+              [after.createdAt, after.id],
+            )]: [],
+          },
+        ];
+  const rows = (await ctx.em.find<Listed>(
+    query.entity,
+    { $and: [query.where, ...older] } as FilterQuery<Listed>,
+    { orderBy: { createdAt: 'desc', id: 'desc' }, limit: query.limit + 1 },
+  )) as Entity[];
+  const items = rows.slice(0, query.limit);
+  const last = items.at(-1);
+  if (last === undefined || rows.length <= query.limit) {
+    return { items, nextCursor: null };
+  }
+  const createdAt = await preciseCreation(ctx, query.entity, last.id);
+  return { items, nextCursor: encodeCursor(ctx.secrets, scope, { createdAt, id: last.id }) };
+}
+
+async function preciseCreation<Entity extends Listed>(
+  ctx: Context,
+  entity: EntityClass<Entity>,
+  id: string,
+): Promise<string> {
+  const table = ctx.em.getMetadata().get(entity).tableName;
+  const [row] = await ctx.em.execute<{ at: string }[]>(
+    `select to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
+     from "${table}" where tenant_id = ? and id = ?`,
+    [ctx.caller.tenantId, id],
+  );
+  if (row === undefined) {
+    throw new Error(`The last row of a page of ${table} is gone.`);
+  }
+  return row.at;
+}

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { MikroORM } from '@mikro-orm/postgresql';
+import { Client } from 'pg';
+import type { Context } from '#domain/access/context.ts';
+import { permissions, type Permission } from '#domain/access/permissions.ts';
+import type { Dispatch } from '#domain/kernel/dispatcher.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { Secrets } from '#domain/kernel/secrets.ts';
+import { createOrm } from '#domain/persistence/orm.ts';
+import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { startPostgres } from './local-postgres.ts';
+
+export interface SpaceFixture {
+  tenantId: string;
+  spaceId: string;
+  principalId: string;
+}
+
+/** A database with the means to act in it as any principal. */
+export interface KnowledgeWorld {
+  unitOfWork: UnitOfWork;
+  /** Behind the wall's back, for looking. */
+  admin: Client;
+  addSpace(tenantId?: string): Promise<SpaceFixture>;
+  act<T>(
+    space: SpaceFixture,
+    work: (ctx: Context) => Promise<T>,
+    granted?: readonly Permission[],
+  ): Promise<T>;
+  dispatches: Dispatch[];
+  stop(): Promise<void>;
+}
+
+export async function openWorld(): Promise<KnowledgeWorld> {
+  const postgres = await startPostgres();
+  const orm: MikroORM = createOrm({ url: postgres.url, statementTimeoutMs: 10_000, poolSize: 4 });
+  const unitOfWork = new UnitOfWork(orm);
+  const admin = new Client({ connectionString: postgres.adminUrl });
+  await admin.connect();
+  const secrets = new Secrets(randomBytes(32).toString('base64'));
+  const dispatches: Dispatch[] = [];
+  return {
+    unitOfWork,
+    admin,
+    dispatches,
+    addSpace: async (known) => {
+      const [tenantId, spaceId, principalId] = [known ?? newId(), newId(), newId()];
+      if (known === undefined) {
+        await admin.query(`insert into tenants (tenant_id, slug, name) values ($1, $2, 'T')`, [
+          tenantId,
+          newId(),
+        ]);
+      }
+      await admin.query(`insert into principals (tenant_id, id, type) values ($1, $2, 'user')`, [
+        tenantId,
+        principalId,
+      ]);
+      await admin.query(`insert into spaces (tenant_id, id, name) values ($1, $2, 'S')`, [tenantId, spaceId]);
+      return { tenantId, spaceId, principalId };
+    },
+    act: (space, work, granted = permissions) =>
+      unitOfWork.inTenant(space.tenantId, (em) =>
+        work({
+          em,
+          secrets,
+          dispatches,
+          caller: {
+            ...space,
+            apiKeyId: null,
+            keyPermissions: null,
+            origin: { via: 'api', requestId: 'req_test' },
+            principalType: 'user',
+            granted: new Set(granted),
+          },
+        }),
+      ),
+    stop: async () => {
+      await orm.close(true);
+      await admin.end();
+      await postgres.stop();
+    },
+  };
+}
