@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { responseStatuses } from '#domain/responses/response-status.ts';
 import { data, idempotencyKey, page, pageQuery, spaceParams, timestamp, uuid } from './common.ts';
+import { inputItem, outputItem } from './items.ts';
 
 const responseId = z.string().min(1).max(100);
 
@@ -97,8 +98,8 @@ const platform = z.strictObject({
   on_unknown_tool_outcome: z.enum(['report', 'fail']).nullish(),
   stream_granularity: z.enum(['token', 'item']).nullish(),
   stream_events: z.boolean().nullish(),
-  skill_id: z.unknown(),
-  thread_id: z.unknown(),
+  skill_id: z.unknown().optional(),
+  thread_id: z.unknown().optional(),
   collection_ids: z.array(uuid).min(1).max(50).nullish(),
 });
 
@@ -126,7 +127,7 @@ export const createResponseBody = z
       .refine((members) => Object.keys(members).length <= 16, 'has more than 16 members')
       .nullish(),
     platform: platform.nullish(),
-    conversation: z.unknown(),
+    conversation: z.unknown().optional(),
   })
   .meta({ id: 'CreateResponse' });
 
@@ -154,15 +155,26 @@ export const listResponsesQuery = z.strictObject({
 
 export const inputItemsQuery = z.strictObject(pageQuery);
 
-const outputItem = z
-  .looseObject({ id: z.string(), type: z.string(), status: z.string() })
-  .meta({ id: 'OutputItem' });
-
 const failureReason = z.strictObject({
   code: z.string(),
   type: z.string(),
   message: z.string(),
   param: z.string().nullable(),
+});
+
+const governance = z.strictObject({
+  policy_version: z.int(),
+  model_source: z.enum(['requested', 'space_default']),
+  tools_offered: z.array(z.string()),
+  tools_withheld: z.array(z.strictObject({ name: z.string(), missing_permission: z.string() })),
+  redactions: z.int(),
+  limits: z.strictObject({
+    max_iterations: z.int(),
+    max_tool_calls: z.int(),
+    max_output_tokens: z.int(),
+    timeout_seconds: z.int(),
+    max_cost_usd: z.string().nullable(),
+  }),
 });
 
 export const responseRecord = z
@@ -186,7 +198,7 @@ export const responseRecord = z
     }),
     platform: z.strictObject({
       tracing_trace_id: z.string().nullable(),
-      governance_applied: z.looseObject({}),
+      governance_applied: governance,
       iteration_count: z.int(),
       failure_reason: failureReason.nullable(),
       incomplete_reason: z.string().nullable(),
@@ -203,7 +215,7 @@ export const responsePage = page(responseRecord);
 export const responseDeleted = data(
   z.strictObject({ id: z.string(), object: z.literal('response.deleted'), deleted: z.literal(true) }),
 );
-export const inputItemPage = page(z.looseObject({ id: z.string(), type: z.string() }));
+export const inputItemPage = page(inputItem);
 
 export const eventsQuery = z.strictObject({
   after: z

@@ -145,7 +145,7 @@ export function responseRoutes(deps: GatewayDependencies) {
         const page = await request.inContext(spaceId, (ctx) =>
           listInputItems(ctx, { responseId, limit, cursor: cursor ?? null }),
         );
-        return toPage({ ...page, items: page.items.map((item) => ({ ...item })) });
+        return toPage(page);
       },
     );
 
