@@ -3,6 +3,8 @@ import closeWithGrace from 'close-with-grace';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
+import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
+import { builtinModel } from '#adapters/models/builtin.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
@@ -69,7 +71,8 @@ const activities = createActivities({
   dispatcher,
   inspector: createInspector(client),
   writer: new StreamWriter(database),
-  models: modelRouter({ openai_compatible: openAiCompatible(vendor) }),
+  extractor: createTextExtractor(),
+  models: modelRouter({ openai_compatible: openAiCompatible(vendor), builtin: builtinModel }),
 });
 
 const [connection, workflowBundle] = await Promise.all([

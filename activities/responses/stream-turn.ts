@@ -1,3 +1,4 @@
+import { toolDefinitions } from '#domain/knowledge/knowledge-definition.ts';
 import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
 import type { TurnOutcome } from '#domain/responses/commit-turn.ts';

@@ -18,4 +18,5 @@ const main = await Defuddle(document as never, 'about:blank', {
   fetch: () => Promise.reject(new Error('Extraction does not use the network.')),
 });
 const title = main.title.replace(/\s+/g, ' ').trim();
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- the port of a thread has no origin
 parentPort?.postMessage(title === '' ? main.content : `# ${title}\n\n${main.content}`);

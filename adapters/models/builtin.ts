@@ -6,7 +6,7 @@ import type {
   PromptMessage,
   TokenUsage,
 } from '#domain/models/model-gateway.ts';
-import { knowledgeToolName } from '#domain/knowledge/knowledge-tool.ts';
+import { knowledgeToolName } from '#domain/knowledge/knowledge-definition.ts';
 import { extractAnswer } from './builtin-answer.ts';
 import { readFindings } from './builtin-findings.ts';
 

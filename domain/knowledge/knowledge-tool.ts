@@ -1,33 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/kernel/errors.ts';
-import type { ToolDefinition } from '#domain/models/model-gateway.ts';
 import type { SearchResult } from '#domain/responses/output-items.ts';
 import type { OfferedTool } from '#domain/responses/response-request.ts';
+import { relevantPassages, renderKnowledgeResult, toSearchResults } from './knowledge-result.ts';
 import { longestQuestion } from './question.ts';
-import { searchKnowledge, type KnowledgeAnswer, type Passage } from './search-knowledge.ts';
-
-export const knowledgeToolName = 'knowledge_search';
-
-/** What models are offered. */
-export const knowledgeTool: ToolDefinition = {
-  name: knowledgeToolName,
-  description:
-    'Searches the documents of this space and returns the passages that answer best. Each result has a label such as [1]: cite it right after every statement that rests on it.',
-  parameters: {
-    type: 'object',
-    properties: {
-      query: { type: 'string', description: 'What to look for, as a question or as keywords.' },
-    },
-    required: ['query'],
-    additionalProperties: false,
-  },
-};
-
-/** Bytes of UTF-8 that a model is told at most. */
-const longestResult = 262_144;
-
-/** A passage must hold more than half of what the question is about, so that an absent fact finds nothing. */
-const leastCoverage = 0.5;
+import { searchKnowledge } from './search-knowledge.ts';
 
 export interface KnowledgeCall {
   spaceId: string;
@@ -93,54 +70,4 @@ function readQuery(text: string): string | undefined {
   return typeof value === 'object' && value !== null && 'query' in value && typeof value.query === 'string'
     ? value.query
     : undefined;
-}
-
-/** Leaves out what merely shares a word with the question. */
-export function relevantPassages(answer: KnowledgeAnswer): Passage[] {
-  return answer.mode === 'hybrid'
-    ? answer.passages
-    : answer.passages.filter((passage) => passage.coverage > leastCoverage);
-}
-
-export interface ToldResults {
-  passages: Passage[];
-  mode: KnowledgeAnswer['mode'];
-  /** The first passage gets the label after this one. */
-  firstLabel: number;
-}
-
-/** The result as the model reads it: JSON, with `truncated` when passages had to be left out. */
-export function renderKnowledgeResult({ passages, mode, firstLabel }: ToldResults): string {
-  const results: object[] = [];
-  let size = 0;
-  for (const [index, passage] of passages.entries()) {
-    const result = {
-      label: `[${firstLabel + index + 1}]`,
-      document_id: passage.documentId,
-      filename: passage.filename,
-      heading: passage.heading,
-      text: passage.text,
-      score: roundScore(passage.score),
-    };
-    size += Buffer.byteLength(JSON.stringify(result)) + 1;
-    if (size > longestResult - 64) {
-      return JSON.stringify({ results, mode, truncated: true });
-    }
-    results.push(result);
-  }
-  return JSON.stringify({ results, mode });
-}
-
-export function toSearchResults(passages: Passage[]): SearchResult[] {
-  return passages.map((passage) => ({
-    file_id: passage.documentId,
-    filename: passage.filename,
-    score: roundScore(passage.score),
-    text: passage.text,
-    attributes: passage.attributes,
-  }));
-}
-
-function roundScore(score: number): number {
-  return Math.round(score * 10_000) / 10_000;
 }

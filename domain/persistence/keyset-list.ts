@@ -43,7 +43,7 @@ export async function keysetPage<Entity extends Listed>(
         ];
   const rows = (await ctx.em.find<Listed>(
     query.entity,
-    { $and: [query.where, ...older] } as FilterQuery<Listed>,
+    { $and: [query.where, ...older] },
     { orderBy: { createdAt: 'desc', id: 'desc' }, limit: query.limit + 1 },
   )) as Entity[];
   const items = rows.slice(0, query.limit);

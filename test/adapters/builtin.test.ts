@@ -1,7 +1,7 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtinModel } from '#adapters/models/builtin.ts';
-import { knowledgeTool, renderKnowledgeError } from '#domain/knowledge/knowledge-tool.ts';
+import { knowledgeTool } from '#domain/knowledge/knowledge-definition.ts';
 import type { ModelPart, ModelRequest, PromptMessage } from '#domain/models/model-gateway.ts';
 
 const request = (messages: PromptMessage[], overrides: Partial<ModelRequest> = {}): ModelRequest => ({
@@ -112,7 +112,7 @@ describe('the second turn', () => {
 
   it('says that the search failed when the tool answered with an error', async () => {
     const messages = asking('Where?', []).map((message) =>
-      message.role === 'tool' ? { ...message, result: renderKnowledgeError('no') } : message,
+      message.role === 'tool' ? { ...message, result: '{"error":"no"}' } : message,
     );
     expect(textOf(await parts(request(messages)))).toContain('could not be searched');
   });

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
 import { chunkText } from '#domain/knowledge/chunk-text.ts';

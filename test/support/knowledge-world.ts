@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { MikroORM } from '@mikro-orm/postgresql';
+import type { MikroORM } from '@mikro-orm/postgresql';
 import { Client } from 'pg';
 import type { Context } from '#domain/access/context.ts';
 import { permissions, type Permission } from '#domain/access/permissions.ts';

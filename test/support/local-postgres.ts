@@ -25,10 +25,11 @@ export async function startPostgres(): Promise<LocalPostgres> {
   const data = join(home, 'data');
   run('initdb', ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C']);
   const port = await freePort();
-  const server = start('postgres', [
-    ...['-D', data, '-p', String(port), '-h', '127.0.0.1', '-c', 'unix_socket_directories='],
-    ...['-c', 'fsync=off', '-c', 'synchronous_commit=off'],
+  const options = ['unix_socket_directories=', 'fsync=off', 'synchronous_commit=off'].flatMap((set) => [
+    '-c',
+    set,
   ]);
+  const server = start('postgres', ['-D', data, '-p', String(port), '-h', '127.0.0.1', ...options]);
   const at = (user: string): string => `postgres://${user}@127.0.0.1:${port}/postgres`;
   await answering(at('postgres'));
   await migrate({

@@ -99,7 +99,7 @@ describe('listCollections', () => {
       seen.push(...page.items.map(({ id }) => id));
       cursor = page.nextCursor;
     } while (cursor !== null);
-    expect(seen).toEqual([...ids].reverse());
+    expect(seen).toEqual(ids.toReversed());
   });
 
   it('refuses a cursor of another space', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { parseKnowledgeArguments } from '#domain/knowledge/knowledge-tool.ts';
 import {
-  parseKnowledgeArguments,
   relevantPassages,
   renderKnowledgeResult,
   toSearchResults,
-} from '#domain/knowledge/knowledge-tool.ts';
+} from '#domain/knowledge/knowledge-result.ts';
 import type { Passage } from '#domain/knowledge/search-knowledge.ts';
 
 const passage = (overrides: Partial<Passage> = {}): Passage => ({

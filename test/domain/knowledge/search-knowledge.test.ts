@@ -2,13 +2,18 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDocumentActivities } from '#activities/documents/create-document-activities.ts';
 import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
+import { builtinModel } from '#adapters/models/builtin.ts';
 import { createCollection } from '#domain/collections/create-collection.ts';
 import { deleteCollection } from '#domain/collections/delete-collection.ts';
 import { deleteDocument } from '#domain/collections/delete-document.ts';
 import type { DocumentMediaType } from '#domain/collections/document-status.ts';
 import { uploadDocument } from '#domain/collections/upload-document.ts';
-import { relevantPassages } from '#domain/knowledge/knowledge-tool.ts';
+import { knowledgeTool } from '#domain/knowledge/knowledge-definition.ts';
+import { relevantPassages } from '#domain/knowledge/knowledge-result.ts';
+import { runKnowledgeTool } from '#domain/knowledge/knowledge-tool.ts';
 import { searchKnowledge, type KnowledgeQuery } from '#domain/knowledge/search-knowledge.ts';
+import type { ModelRequest, PromptMessage } from '#domain/models/model-gateway.ts';
+import { newId } from '#domain/kernel/ids.ts';
 import type { VectorIndex } from '#domain/knowledge/vector-index.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
@@ -199,5 +204,102 @@ describe('searchKnowledge', () => {
     const { passages, mode } = await search(space, 'zzz', {}, vectors);
     expect(mode).toBe('hybrid');
     expect(passages.map(({ heading }) => heading)).toEqual(['Harbour guide › Lighthouses']);
+  });
+});
+
+describe('runKnowledgeTool', () => {
+  const call = (space: SpaceFixture, args: string, collectionIds: string[] | null = null) =>
+    world.unitOfWork.inTenant(space.tenantId, (em) =>
+      runKnowledgeTool(em, {
+        spaceId: space.spaceId,
+        tool: { collection_ids: collectionIds, max_num_results: 5, alpha: 0.75 },
+        arguments: args,
+        firstLabel: 2,
+      }),
+    );
+
+  it('tells the model labelled passages and gives the same as results', async () => {
+    const space = await world.addSpace();
+    await addDocument(space, await addCollection(space), guide);
+    const reply = await call(space, '{"query":"Which colour does the beacon of Halden have?"}');
+    expect(reply.failed).toBe(false);
+    expect(JSON.parse(reply.text)).toMatchObject({
+      results: [{ label: '[3]', heading: 'Harbour guide › Beacons' }],
+      mode: 'keyword',
+    });
+    expect(reply.results).toMatchObject([{ filename: 'guide.md', attributes: { lang: 'en' } }]);
+  });
+
+  it('tells an empty list when the fact is absent', async () => {
+    const space = await world.addSpace();
+    await addDocument(space, await addCollection(space), guide);
+    const reply = await call(space, '{"query":"Who is the mayor of Bergen?"}');
+    expect(reply).toEqual({ failed: false, text: '{"results":[],"mode":"keyword"}', results: [] });
+  });
+
+  it('tells the model of bad arguments and of a collection that is gone, without throwing', async () => {
+    const space = await world.addSpace();
+    expect(await call(space, '{"que')).toMatchObject({ failed: true, results: null });
+    const reply = await call(space, '{"query":"x"}', [newId()]);
+    expect(reply).toMatchObject({ failed: true, text: '{"error":"No such collection."}' });
+  });
+
+  it.each([
+    [
+      'Which colour does the beacon of Halden have?',
+      'The Halden beacon is painted ultramarine. [3]\n\nThe Oslo beacon is painted crimson. [3]',
+    ],
+    [
+      'When was the lighthouse in Moss built?',
+      'The lighthouse of Moss was built in 1871 by the harbour board. [3]',
+    ],
+  ])('lets the builtin model answer %j with the sentence of the document', async (question, expected) => {
+    const space = await world.addSpace();
+    await addDocument(space, await addCollection(space), guide);
+    expect(await converse(space, question)).toBe(`From the documents of this space:\n\n${expected}`);
+  });
+
+  it('lets the builtin model say that it found nothing about an absent fact', async () => {
+    const space = await world.addSpace();
+    await addDocument(space, await addCollection(space), guide);
+    const said = await converse(space, 'What is the capital of Peru?');
+    expect(said).toBe('I found nothing about this in the documents of this space.');
+  });
+
+  async function converse(space: SpaceFixture, question: string): Promise<string> {
+    const messages: PromptMessage[] = [{ role: 'user', text: question }];
+    for (;;) {
+      let text = '';
+      for await (const part of builtinModel.stream(requestOf(messages), new AbortController().signal)) {
+        if (part.type === 'text') {
+          text += part.text;
+        } else if (part.type === 'tool_call') {
+          const { text: result } = await call(space, part.arguments);
+          messages.push({ role: 'tool', callId: 'c', name: part.name, result });
+        } else if (part.reason === 'stop') {
+          return text;
+        }
+      }
+    }
+  }
+
+  const requestOf = (messages: PromptMessage[]): ModelRequest => ({
+    model: {
+      alias: 'builtin',
+      providerKind: 'builtin',
+      providerModel: 'builtin',
+      baseUrl: null,
+      credentialRef: null,
+      maxOutputTokens: 1_000,
+    },
+    messages,
+    tools: [knowledgeTool],
+    toolChoice: 'auto',
+    parallelToolCalls: true,
+    maxOutputTokens: 1_000,
+    temperature: null,
+    topP: null,
+    reasoningEffort: null,
+    format: { type: 'text' },
   });
 });

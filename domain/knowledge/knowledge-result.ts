@@ -1,0 +1,58 @@
+import type { SearchResult } from '#domain/responses/output-items.ts';
+import type { KnowledgeAnswer, Passage } from './search-knowledge.ts';
+
+/** Bytes of UTF-8 that a model is told at most. */
+const longestResult = 262_144;
+
+/** A passage must hold more than half of what the question is about, so that an absent fact finds nothing. */
+const leastCoverage = 0.5;
+
+/** Leaves out what merely shares a word with the question. */
+export function relevantPassages(answer: KnowledgeAnswer): Passage[] {
+  return answer.mode === 'hybrid'
+    ? answer.passages
+    : answer.passages.filter((passage) => passage.coverage > leastCoverage);
+}
+
+export interface ToldResults {
+  passages: Passage[];
+  mode: KnowledgeAnswer['mode'];
+  /** The first passage gets the label after this one. */
+  firstLabel: number;
+}
+
+/** The result as the model reads it: JSON, with `truncated` when passages had to be left out. */
+export function renderKnowledgeResult({ passages, mode, firstLabel }: ToldResults): string {
+  const results: object[] = [];
+  let size = 0;
+  for (const [index, passage] of passages.entries()) {
+    const result = {
+      label: `[${firstLabel + index + 1}]`,
+      document_id: passage.documentId,
+      filename: passage.filename,
+      heading: passage.heading,
+      text: passage.text,
+      score: roundScore(passage.score),
+    };
+    size += Buffer.byteLength(JSON.stringify(result)) + 1;
+    if (size > longestResult - 64) {
+      return JSON.stringify({ results, mode, truncated: true });
+    }
+    results.push(result);
+  }
+  return JSON.stringify({ results, mode });
+}
+
+export function toSearchResults(passages: Passage[]): SearchResult[] {
+  return passages.map((passage) => ({
+    file_id: passage.documentId,
+    filename: passage.filename,
+    score: roundScore(passage.score),
+    text: passage.text,
+    attributes: passage.attributes,
+  }));
+}
+
+function roundScore(score: number): number {
+  return Math.round(score * 10_000) / 10_000;
+}
