@@ -1,10 +1,10 @@
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
+import { runKnowledgeTool } from '#domain/knowledge/knowledge-tool.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { claimCall, type CallKey } from '#domain/responses/claim-call.ts';
+import { claimCall, type CallKey, type ClaimedCall } from '#domain/responses/claim-call.ts';
 import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
 import { keepAlive } from '../keep-alive.ts';
-import { runKnowledgeSearch } from './run-knowledge-search.ts';
 
 export interface CallDependencies {
   unitOfWork: UnitOfWork;
@@ -21,8 +21,7 @@ export async function runCall(deps: CallDependencies, key: CallKey): Promise<{ o
     if (claim.kind === 'settled') {
       return { outcome: 'settled' };
     }
-    const outcome =
-      claim.kind === 'denied' ? denied(claim.message) : await runKnowledgeSearch(unitOfWork, claim.call);
+    const outcome = claim.kind === 'denied' ? denied(claim.message) : await execute(unitOfWork, claim.call);
     await unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome));
     reach('call.after_commit');
     deps.metrics.toolCall({ tool: 'knowledge_search', outcome: outcome.outcome });
@@ -34,4 +33,14 @@ export async function runCall(deps: CallDependencies, key: CallKey): Promise<{ o
 
 function denied(message: string): CallOutcome {
   return { outcome: 'denied', result: message, results: null };
+}
+
+/** A search reads only, so it may run any number of times. */
+async function execute(unitOfWork: UnitOfWork, call: ClaimedCall): Promise<CallOutcome> {
+  const reply = await unitOfWork.inTenant(call.tenantId, (em) => runKnowledgeTool(em, call));
+  return {
+    outcome: reply.failed ? 'failed' : 'succeeded',
+    result: reply.text,
+    results: call.includeResults ? reply.results : null,
+  };
 }

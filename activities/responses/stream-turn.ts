@@ -5,10 +5,7 @@ import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
 import { MessageComposer } from '#domain/responses/message-composer.ts';
 import type { RequestedCall } from '#domain/responses/plan-calls.ts';
 import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
-import { knowledgeTool } from '#domain/knowledge/knowledge-tool.ts';
 import type { Lane } from './stream-writer.ts';
-
-const toolDefinitions = { knowledge_search: knowledgeTool } as const;
 
 type Finish = Extract<ModelPart, { type: 'finish' }>;
 

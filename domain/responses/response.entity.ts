@@ -62,17 +62,17 @@ export class Response extends schema.class {
   }
 
   begin(now: Date): void {
-    this.#become('in_progress');
+    this.become('in_progress');
     this.startedAt = now;
     this.deadlineAt = new Date(now.getTime() + this.governance.limits.timeout_seconds * 1000);
   }
 
   finish(status: TerminalStatus, now: Date): void {
-    this.#become(status);
+    this.become(status);
     this.finishedAt = now;
   }
 
-  #become(status: ResponseStatus): void {
+  private become(status: ResponseStatus): void {
     if (!canBecome(this.status, status)) {
       throw new Error(`A ${this.status} response cannot become ${status}.`);
     }

@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Context } from '#domain/access/context.ts';
+import { deleteDocument } from '#domain/collections/delete-document.ts';
+import { Document } from '#domain/collections/document.entity.ts';
+import { uploadDocument } from '#domain/collections/upload-document.ts';
+import { sha256 } from '#domain/kernel/canonical-json.ts';
+
+const checkout = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Uploads the project's own documents: new ones, changed ones anew by content hash; gone ones go. */
+export async function refreshDocuments(
+  inSpace: <T>(work: (ctx: Context) => Promise<T>) => Promise<T>,
+  collectionId: string,
+): Promise<void> {
+  const wanted = new Map(documents().map((name) => [name, readFileSync(`${checkout}${name}`, 'utf8')]));
+  const known = await inSpace((ctx) => ctx.em.find(Document, { collectionId }));
+  for (const { id, filename, contentHash } of known) {
+    const content = wanted.get(filename);
+    if (content !== undefined && sha256(content) === contentHash) {
+      wanted.delete(filename);
+    } else {
+      await inSpace((ctx) => deleteDocument(ctx, { collectionId, documentId: id }));
+    }
+  }
+  for (const [filename, content] of wanted) {
+    await inSpace((ctx) =>
+      uploadDocument(ctx, { collectionId, filename, mediaType: 'text/markdown', content }),
+    );
+  }
+}
+
+/** README, contribution guide and everything in docs/ that is Markdown. */
+function documents(): string[] {
+  const guides = readdirSync(`${checkout}docs`, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`);
+  return ['README.md', 'CONTRIBUTING.md', ...guides].sort();
+}

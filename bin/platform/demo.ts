@@ -1,0 +1,116 @@
+import { parseApiKey, secretMatches } from '#domain/access/api-key.ts';
+import { ApiKey } from '#domain/access/api-key.entity.ts';
+import type { Context } from '#domain/access/context.ts';
+import { createApiKey } from '#domain/access/create-api-key.ts';
+import { loadCaller } from '#domain/access/load-caller.ts';
+import { Collection } from '#domain/collections/collection.entity.ts';
+import { createCollection } from '#domain/collections/create-collection.ts';
+import type { Actor } from '#domain/events/record-event.ts';
+import { addModel } from '#domain/models/add-model.ts';
+import { Model } from '#domain/models/model.entity.ts';
+import { allowModels } from '#domain/spaces/allow-models.ts';
+import { createSpace } from '#domain/spaces/create-space.ts';
+import { Space } from '#domain/spaces/space.entity.ts';
+import { createTenant } from '#domain/tenants/create-tenant.ts';
+import { Tenant } from '#domain/tenants/tenant.entity.ts';
+import { refreshDocuments } from './demo-documents.ts';
+import { findModels } from './demo-models.ts';
+import { print, withSession, type Session } from './session.ts';
+
+/** Fixed, so that every start finds the same tenant. */
+const tenantId = '00000000-0000-7000-8000-00000000de30';
+const ownerId = '00000000-0000-7000-8000-00000000de31';
+const origin = { via: 'cli', requestId: null } as const;
+const actor: Actor = { tenantId, principalId: ownerId, principalType: 'service_account', origin };
+
+/** Creates or refreshes the demo tenant through the ordinary use cases; safe to run at every start. */
+export async function demo(options: { json?: boolean }): Promise<void> {
+  await withSession(async (session) => {
+    const { space, model } = await seedSpace(session);
+    const collectionId = await inSpace(session, space.id, seedCollection);
+    await refreshDocuments((work) => inSpace(session, space.id, work), collectionId);
+    const record = {
+      tenant_id: tenantId,
+      space_id: space.id,
+      collection_id: collectionId,
+      api_key: await keepKey(session, process.env.DEMO_API_KEY),
+      model_alias: model.alias,
+    };
+    print(record, options.json);
+  });
+}
+
+/** One use case as the demo's owner. What it owes to the engine stays in the outbox for the relays. */
+function inSpace<T>(
+  { unitOfWork, secrets }: Session,
+  spaceId: string,
+  work: (ctx: Context) => Promise<T>,
+): Promise<T> {
+  return unitOfWork.inTenant(tenantId, async (em) => {
+    const identity = { tenantId, principalId: ownerId, apiKeyId: null, keyPermissions: null };
+    const caller = await loadCaller(em, identity, origin, spaceId);
+    return work({ caller, em, secrets, dispatches: [] });
+  });
+}
+
+async function seedSpace({ unitOfWork }: Session): Promise<{ space: Space; model: Model }> {
+  const found = await findModels(process.env);
+  return unitOfWork.inTenant(tenantId, async (em) => {
+    if ((await em.findOne(Tenant, { id: tenantId }, { filters: false })) === null) {
+      const owner = { id: ownerId, type: 'service_account' as const, name: 'Demo owner' };
+      await createTenant(em, { id: tenantId, slug: 'demo', name: 'Demo', owner }, origin);
+      await em.flush();
+    }
+    const space =
+      (await em.findOne(Space, { name: 'Demo' })) ?? (await createSpace(em, actor, { name: 'Demo' }));
+    const models: Model[] = [];
+    for (const settings of found) {
+      models.push(
+        (await em.findOne(Model, { alias: settings.alias })) ?? (await addModel(em, actor, settings)),
+      );
+    }
+    await em.flush();
+    const model = models.at(-1);
+    if (model === undefined) {
+      throw new Error('The demo has no model.');
+    }
+    if (space.defaultModelId !== model.id) {
+      await allowModels(em, actor, { space, modelIds: models.map(({ id }) => id), defaultModelId: model.id });
+    }
+    return { space, model };
+  });
+}
+
+async function seedCollection(ctx: Context): Promise<string> {
+  const known = await ctx.em.findOne(Collection, { name: 'Platform documentation' });
+  if (known !== null) {
+    return known.id;
+  }
+  const { collection } = await createCollection(ctx, {
+    name: 'Platform documentation',
+    description: 'README, guides and the API reference of this project.',
+  });
+  return collection.id;
+}
+
+/** The key of an earlier start when it still works, else a new one. */
+async function keepKey({ unitOfWork, secrets }: Session, given: string | undefined): Promise<string> {
+  const parsed = given === undefined ? null : parseApiKey(given);
+  return unitOfWork.inTenant(tenantId, async (em) => {
+    const row = parsed === null ? null : await em.findOne(ApiKey, { keyId: parsed.keyId });
+    const valid = row !== null && row.revokedAt == null && row.expiresAt > new Date();
+    if (
+      given !== undefined &&
+      parsed !== null &&
+      valid &&
+      secretMatches(secrets, parsed.secret, row.secretHash)
+    ) {
+      return given;
+    }
+    const key = await createApiKey(
+      { em, secrets, actor },
+      { principalId: ownerId, name: 'demo', permissions: null },
+    );
+    return key.token;
+  });
+}

@@ -1,0 +1,43 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '#domain/events/record-event.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import type { Secrets } from '#domain/kernel/secrets.ts';
+import { ApiKey } from './api-key.entity.ts';
+import { mintApiKey } from './api-key.ts';
+import type { Permission } from './permissions.ts';
+
+const lifetimeDays = 90;
+
+export interface NewApiKey {
+  principalId: string;
+  name: string;
+  /** null: everything that the principal may do. */
+  permissions: Permission[] | null;
+}
+
+/** @returns the token, which is shown once and kept nowhere. */
+export async function createApiKey(
+  work: { em: EntityManager; secrets: Secrets; actor: Actor },
+  input: NewApiKey,
+): Promise<{ id: string; token: string }> {
+  const { em, secrets, actor } = work;
+  const minted = mintApiKey(secrets);
+  const id = newId();
+  em.create(ApiKey, {
+    tenantId: actor.tenantId,
+    id,
+    keyId: minted.keyId,
+    secretHash: minted.secretHash,
+    principalId: input.principalId,
+    name: input.name,
+    permissions: input.permissions,
+    expiresAt: new Date(Date.now() + lifetimeDays * 86_400_000),
+  });
+  await recordEvent(em, actor, {
+    type: 'security.api_key_created',
+    resource: { type: 'api_key', id },
+    metadata: { principal_id: input.principalId, name: input.name },
+  });
+  return { id, token: minted.token };
+}

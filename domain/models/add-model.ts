@@ -1,0 +1,34 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import type { Continuation, ProviderKind } from './model-gateway.ts';
+import { ModelPrice } from './model-price.entity.ts';
+import { Model } from './model.entity.ts';
+import type { Price } from './pricing.ts';
+
+export interface NewModel {
+  alias: string;
+  providerKind: ProviderKind;
+  providerModel: string;
+  baseUrl: string | null;
+  credentialRef: string | null;
+  continuation: Continuation;
+  supportsReasoning: boolean;
+  contextWindow: number;
+  maxOutputTokens: number;
+  price: Price;
+}
+
+/** A model with its first price. Later prices are new rows; none is ever changed. */
+export async function addModel(em: EntityManager, actor: Actor, input: NewModel): Promise<Model> {
+  const { price, ...rest } = input;
+  const model = em.create(Model, { tenantId: actor.tenantId, id: newId(), ...rest });
+  await em.flush();
+  em.create(ModelPrice, { tenantId: actor.tenantId, id: newId(), modelId: model.id, ...price });
+  await recordEvent(em, actor, {
+    type: 'system.model_added',
+    resource: { type: 'model', id: model.id },
+    metadata: { alias: model.alias, provider_kind: model.providerKind },
+  });
+  return model;
+}

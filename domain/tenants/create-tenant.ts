@@ -1,0 +1,33 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
+import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { Principal } from '#domain/principals/principal.entity.ts';
+import { Tenant } from './tenant.entity.ts';
+
+export interface NewTenant {
+  id: string;
+  slug: string;
+  name: string;
+  owner: { id: string; type: Principal['type']; name: string };
+}
+
+/** A tenant with its first owner. Runs in the new tenant's own context. */
+export async function createTenant(
+  em: EntityManager,
+  input: NewTenant,
+  origin: Actor['origin'],
+): Promise<Actor> {
+  const actor: Actor = {
+    tenantId: input.id,
+    principalId: input.owner.id,
+    principalType: input.owner.type,
+    origin,
+  };
+  em.create(Tenant, { id: input.id, slug: input.slug, name: input.name });
+  await em.flush();
+  em.create(Principal, { tenantId: input.id, ...input.owner });
+  await em.flush();
+  em.create(RoleAssignment, { tenantId: input.id, principalId: input.owner.id, roleKey: 'owner' });
+  await recordEvent(em, actor, { type: 'system.tenant_created', resource: { type: 'tenant', id: input.id } });
+  return actor;
+}
