@@ -1,0 +1,18 @@
+import { runSteps, type Step } from './check/run-steps.ts';
+import { reportFileSizes } from './check/file-sizes.ts';
+import { findForbiddenWords } from './check/forbidden-words.ts';
+
+/** Everything that must hold before a change is merged, except the tests. Every step runs, whatever failed before. */
+const steps: Step[] = [
+  { name: 'format', command: ['oxfmt', '--check'] },
+  { name: 'lint', command: ['oxlint', '--type-aware'] },
+  { name: 'types', command: ['tsc', '--noEmit'] },
+  { name: 'dead code', command: ['knip', '--no-progress', '--no-config-hints'] },
+  { name: 'lock file', command: ['npm', 'ci', '--dry-run', '--ignore-scripts', '--no-audit', '--no-fund'] },
+  { name: 'OpenAPI snapshot', command: ['node', 'scripts/openapi.ts', '--check'] },
+  { name: 'migration drift', command: ['node', 'scripts/check-migrations.ts'] },
+  { name: 'file sizes', run: reportFileSizes },
+  { name: 'forbidden words', run: findForbiddenWords },
+];
+
+process.exitCode = (await runSteps(steps)) ? 0 : 1;

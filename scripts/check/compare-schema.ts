@@ -1,0 +1,85 @@
+import type { Column } from './read-columns.ts';
+
+/** What the comparison needs of the ORM's metadata of one entity. */
+export interface EntityTable {
+  tableName: string;
+  props: readonly {
+    fieldNames?: readonly string[];
+    columnTypes?: readonly string[];
+    nullable?: boolean | undefined;
+    persist?: boolean | undefined;
+  }[];
+}
+
+/** Reached by functions and statements of ours only, never as an entity. */
+const WITHOUT_ENTITY = new Set([
+  'chunks',
+  'event_dedupe',
+  'events',
+  'idempotency_keys',
+  'mikro_orm_migrations',
+  'outbox',
+  'response_context',
+  'response_ids',
+  'stream_runs',
+]);
+
+const SPELLINGS: Record<string, string> = {
+  int: 'integer',
+  timestamptz: 'timestamp with time zone',
+  bool: 'boolean',
+};
+
+/** One line per table or column that is on one side only, or of another type or nullability. */
+export function compareSchema(entities: readonly EntityTable[], columns: readonly Column[]): string[] {
+  const mapped = new Map<string, Column>();
+  for (const column of entities.flatMap(columnsOf)) mapped.set(keyOf(column), column);
+  const present = new Map(columns.map((column) => [keyOf(column), column]));
+  const tables = new Set(columns.map(({ table }) => table));
+  const entityTables = new Set(entities.map(({ tableName }) => tableName));
+  return [
+    ...[...tables]
+      .filter((table) => !entityTables.has(table) && !WITHOUT_ENTITY.has(table))
+      .map((table) => `${table}: a table without an entity`),
+    ...[...WITHOUT_ENTITY]
+      .filter((table) => !tables.has(table) || entityTables.has(table))
+      .map((table) => `${table}: listed as a table without an entity, and is not one`),
+    ...[...mapped].flatMap(([key, column]) => compareColumn(key, column, present.get(key))),
+    ...[...present]
+      .filter(([key, { table }]) => entityTables.has(table) && !mapped.has(key))
+      .map(([key]) => `${key}: in the database, not in the entity`),
+  ];
+}
+
+function compareColumn(key: string, entity: Column, database: Column | undefined): string[] {
+  if (!database) return [`${key}: in the entity, not in the database`];
+  const lines: string[] = [];
+  if (entity.type !== database.type)
+    lines.push(`${key}: ${entity.type} in the entity, ${database.type} in the database`);
+  if (entity.nullable !== database.nullable) {
+    const say = (nullable: boolean): string => (nullable ? 'nullable' : 'not null');
+    lines.push(`${key}: ${say(entity.nullable)} in the entity, ${say(database.nullable)} in the database`);
+  }
+  return lines;
+}
+
+function columnsOf({ tableName, props }: EntityTable): Column[] {
+  return props
+    .filter(({ persist }) => persist !== false)
+    .flatMap(({ fieldNames = [], columnTypes = [], nullable = false }) =>
+      fieldNames.map((name, index) => ({
+        table: tableName,
+        name,
+        type: spell(columnTypes[index] ?? 'unknown'),
+        nullable,
+      })),
+    );
+}
+
+function spell(type: string): string {
+  return SPELLINGS[type] ?? type;
+}
+
+function keyOf({ table, name }: Column): string {
+  return `${table}.${name}`;
+}

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkout, listFiles } from './checkout.ts';
+import type { Findings } from './run-steps.ts';
+
+/** Split, so that this file does not find itself. */
+const FORBIDDEN = [
+  { pattern: new RegExp(['\\b(TO', 'DO|FIX', 'ME)\\b'].join('')), reason: 'finish it, or write an issue' },
+  { pattern: new RegExp(['\\b(vi|jest)\\.', '(do)?[mM]ock\\b'].join('')), reason: 'tests use real parts' },
+];
+/** Documents may name what code may not hold. */
+const CODE = /\.(ts|tsx|mjs|js|css|sql|sh|ya?ml|go)$|(^|\/)(Dockerfile|run)$/;
+
+export async function findForbiddenWords(): Promise<Findings> {
+  const paths = (await listFiles()).filter((path) => CODE.test(path));
+  const found = await Promise.all(
+    paths.map(async (path) => inspect(path, await readFile(join(checkout, path), 'utf8'))),
+  );
+  const lines = found.flat();
+  return { ok: lines.length === 0, text: lines.join('\n') };
+}
+
+/** One line per find: where, and what to do instead. */
+export function inspect(path: string, text: string): string[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) =>
+      FORBIDDEN.filter(({ pattern }) => pattern.test(line)).map(
+        ({ reason }) => `${path}:${index + 1}: ${line.trim().slice(0, 100)} (${reason})`,
+      ),
+    );
+}

@@ -1,0 +1,62 @@
+import { expect, test, vi } from 'vitest';
+import { isSource } from '../../scripts/check/file-sizes.ts';
+import { inspect } from '../../scripts/check/forbidden-words.ts';
+import { runSteps, type Step } from '../../scripts/check/run-steps.ts';
+
+async function run(steps: Step[]): Promise<{ passed: boolean; printed: string }> {
+  let printed = '';
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed += String(text);
+    return true;
+  });
+  try {
+    return { passed: await runSteps(steps), printed };
+  } finally {
+    write.mockRestore();
+  }
+}
+
+test('a failed step is named at the end, with what it wrote, and the later ones still run', async () => {
+  const { passed, printed } = await run([
+    { name: 'broken', command: ['node', '-e', 'console.error("here is why"); process.exit(3)'] },
+    { name: 'absent', command: ['no-such-program-anywhere'] },
+    { name: 'thrown', run: () => Promise.reject(new Error('fell over')) },
+    { name: 'sound', run: () => Promise.resolve({ ok: true, text: 'a remark' }) },
+  ]);
+  expect(passed).toBe(false);
+  expect(printed).toMatch(/here is why\n✗ broken \(\d+\.\d s\)/);
+  expect(printed).toContain('fell over');
+  expect(printed).toMatch(/a remark\n✓ sound/);
+  expect(printed).toContain('failed: broken, absent, thrown (');
+});
+
+test('all passed is said with their number, and what passing programs wrote is left out', async () => {
+  const { passed, printed } = await run([
+    { name: 'quiet', command: ['node', '-e', 'console.log("chatter")'] },
+  ]);
+  expect(passed).toBe(true);
+  expect(printed).not.toContain('chatter');
+  expect(printed).toContain('all 1 checks passed');
+});
+
+test('notes of unfinished work and module mocks are found with their line', () => {
+  // In two halves, so that the check does not find this file.
+  const words = [
+    ['// TO', 'DO later'],
+    ['vi.', 'mock("x")'],
+    ['// FIX', 'ME'],
+  ].map((halves) => halves.join(''));
+  expect(words.flatMap((line) => inspect('a.ts', `first\n${line}`))).toEqual([
+    expect.stringMatching(/^a\.ts:2: .*finish it/),
+    expect.stringMatching(/^a\.ts:2: .*real parts/),
+    expect.stringMatching(/^a\.ts:2: .*finish it/),
+  ]);
+  expect(inspect('a.ts', 'const photodown = spyOn(process, "kill");')).toEqual([]);
+});
+
+test('tests and documents may be long, code may not', () => {
+  expect(['api/a.ts', 'bin/start.mjs', 'test/a.ts', 'docs/a.md'].filter(isSource)).toEqual([
+    'api/a.ts',
+    'bin/start.mjs',
+  ]);
+});

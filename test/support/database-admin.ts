@@ -1,0 +1,31 @@
+import { Client } from 'pg';
+
+export interface NewDatabase {
+  name: string;
+  /** Copied; nobody may be connected to it. */
+  template?: string;
+}
+
+export async function createDatabase(adminUrl: string, { name, template }: NewDatabase): Promise<void> {
+  await administrate(adminUrl, (client) => {
+    const source = template === undefined ? '' : ` template ${client.escapeIdentifier(template)}`;
+    return client.query(`create database ${client.escapeIdentifier(name)}${source}`);
+  });
+}
+
+/** Also ends the sessions that are still open on it. */
+export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+  await administrate(adminUrl, (client) =>
+    client.query(`drop database if exists ${client.escapeIdentifier(name)} with (force)`),
+  );
+}
+
+async function administrate(adminUrl: string, work: (client: Client) => Promise<unknown>): Promise<void> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import type { MikroORM } from '@mikro-orm/postgresql';
+import { inject } from 'vitest';
+import { Database } from '#domain/persistence/database.ts';
+import { createOrm } from '#domain/persistence/orm.ts';
+import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { createDatabase, dropDatabase } from './database-admin.ts';
+import { databaseUrl, withRole } from './database-urls.ts';
+
+export interface TestDatabase {
+  name: string;
+  /** The superuser's: for arranging and for looking behind the wall. */
+  adminUrl: string;
+  /** As app_rt, the role that the gateway and the worker use. */
+  url: string;
+  /** As app_purge. */
+  purgeUrl: string;
+  /** These three work as app_rt. */
+  database: Database;
+  orm: MikroORM;
+  unitOfWork: UnitOfWork;
+  /** Closes the pools and removes the database. */
+  drop(): Promise<void>;
+}
+
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+/** A fresh, migrated and empty database on the run's server; it takes about 50 ms. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = inject('postgres');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await createDatabase(server.adminUrl, { name, template: server.templateDatabase });
+  const adminUrl = databaseUrl(server.adminUrl, name);
+  const url = withRole(adminUrl, 'app_rt', server.rolePassword);
+  const purgeUrl = withRole(adminUrl, 'app_purge', server.rolePassword);
+  const database = new Database({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  const orm = createOrm({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  return {
+    name,
+    adminUrl,
+    url,
+    purgeUrl,
+    database,
+    orm,
+    unitOfWork: new UnitOfWork(orm),
+    async drop() {
+      await Promise.all([database.close(), orm.close(true)]);
+      await dropDatabase(server.adminUrl, name);
+    },
+  };
+}

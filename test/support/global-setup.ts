@@ -1,0 +1,42 @@
+import type { TestProject } from 'vitest/node';
+import type { Progress } from '../../bin/launcher/output.ts';
+import { openRunLogs } from './run-logs.ts';
+import { startTestServers } from './test-servers.ts';
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const logs = openRunLogs(`${project.config.root}/.test-logs`);
+  try {
+    const servers = await startTestServers({ log: (server, line) => logs.write(server, line), progress });
+    project.provide('postgres', servers.postgres);
+    project.provide('temporal', servers.temporal);
+    project.provide('logFolder', logs.folder);
+    return async () => {
+      await servers.stop();
+      logs.finish(hasFailed(project));
+    };
+  } catch (error) {
+    logs.finish(true);
+    throw error;
+  }
+}
+
+function hasFailed({ vitest: { state } }: TestProject): boolean {
+  const failed = state.getCountOfFailedTests() + state.getFailedFilepaths().length;
+  return failed + state.getUnhandledErrors().length > 0;
+}
+
+const progress: Progress = {
+  note: (text) => void process.stderr.write(`${text}\n`),
+  /** A Temporal server that has to be built first takes minutes. */
+  async during(what, work) {
+    const since = Date.now();
+    const timer = setInterval(() => {
+      process.stderr.write(`${what} … ${Math.round((Date.now() - since) / 1000)} s\n`);
+    }, 10_000);
+    try {
+      return await work;
+    } finally {
+      clearInterval(timer);
+    }
+  },
+};

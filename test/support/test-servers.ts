@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newPassword } from '../../bin/launcher/data-directory.ts';
+import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
+import type { Progress } from '../../bin/launcher/output.ts';
+import { sendSignal } from '../../bin/launcher/processes.ts';
+import { startPostgres, type RunningPostgres } from '../../bin/launcher/postgres.ts';
+import { NAMESPACE, startTemporal, type RunningTemporal } from '../../bin/launcher/temporal.ts';
+import { databaseUrl, withRole } from './database-urls.ts';
+import type { ProvidedPostgres, ProvidedTemporal } from './provided.ts';
+
+export interface TestServers {
+  postgres: ProvidedPostgres;
+  temporal: ProvidedTemporal;
+  stop(): Promise<void>;
+}
+
+export interface TestServersInput {
+  log: (server: string, line: string) => void;
+  progress: Progress;
+}
+
+const TEMPLATE = 'platform_template';
+/** A free port may be taken by another run before the server opens it. */
+const START_ATTEMPTS = 3;
+
+/** One PostgreSQL and one Temporal server for a whole run, on free ports and in a folder of their own. */
+export async function startTestServers(input: TestServersInput): Promise<TestServers> {
+  const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
+  let postmaster: number | undefined;
+  /** A run that is interrupted ends at once; the servers' hosts notice, the folder is ours to remove. */
+  function abandon(): void {
+    if (postmaster !== undefined) sendSignal(postmaster, 'SIGKILL');
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+  process.once('exit', abandon);
+  const starting = [startDatabase(folder, input), startWorkflowServer(input)] as const;
+  async function stop(): Promise<void> {
+    const started = await Promise.allSettled(starting);
+    await Promise.all(
+      started.map(async (result) => {
+        if (result.status === 'fulfilled') await result.value.stop();
+      }),
+    );
+    process.off('exit', abandon);
+    rmSync(folder, { recursive: true, force: true });
+  }
+  try {
+    const [database, temporal] = await Promise.all(starting);
+    postmaster = database.pid;
+    const postgres = await prepareTemplate(database.adminUrl);
+    return { postgres, temporal: { address: temporal.address, namespace: NAMESPACE }, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function startDatabase(folder: string, { log }: TestServersInput): Promise<RunningPostgres> {
+  return repeat(() =>
+    startPostgres({
+      dataDir: join(folder, 'postgres'),
+      settings: { max_connections: '300' },
+      log: (line) => log('postgres', line),
+    }),
+  );
+}
+
+async function startWorkflowServer({ log, progress }: TestServersInput): Promise<RunningTemporal> {
+  const { env } = process;
+  const { path } = await findTemporal({ cacheDir: temporalCache(env), env, progress });
+  return repeat(() => startTemporal({ binary: path, log: (line) => log('temporal', line) }));
+}
+
+async function repeat<T>(start: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start();
+    } catch (error) {
+      if (attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function prepareTemplate(serverUrl: string): Promise<ProvidedPostgres> {
+  const rolePassword = newPassword();
+  const adminUrl = databaseUrl(serverUrl, TEMPLATE);
+  const { createDatabase } = await import('./database-admin.ts');
+  // The ORM takes a third of a second to load: only when the servers are up and nothing else waits for it.
+  const { migrate } = await import('#domain/persistence/migrate.ts');
+  await createDatabase(serverUrl, { name: TEMPLATE });
+  await migrate({
+    DATABASE_ADMIN_URL: adminUrl,
+    DATABASE_URL: withRole(adminUrl, 'app_rt', rolePassword),
+    DATABASE_PURGE_URL: withRole(adminUrl, 'app_purge', rolePassword),
+  });
+  return { adminUrl: serverUrl, rolePassword, templateDatabase: TEMPLATE };
+}
