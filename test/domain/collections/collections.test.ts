@@ -60,7 +60,7 @@ describe('createCollection', () => {
 
   it('answers a repeated key with the first collection and makes no second', async () => {
     const space = await world.addSpace();
-    const idempotency = { key: 'k1', scope: 'POST collections', body: { name: 'Once' } };
+    const idempotency = { key: 'k1', scope: 'POST collections', fingerprint: 'f1' };
     const make = () => world.act(space, (ctx) => createCollection(ctx, { name: 'Once', idempotency }));
     const first = await make();
     const second = await make();
@@ -171,7 +171,7 @@ describe('uploadDocument', () => {
           filename: 'a.md',
           mediaType: 'text/markdown',
           content: '# A',
-          idempotency: { key: 'up', scope: `POST ${collectionId}/documents`, body: { filename: 'a.md' } },
+          idempotency: { key: 'up', scope: `POST ${collectionId}/documents`, fingerprint: 'f2' },
         }),
       );
     const first = await upload();
