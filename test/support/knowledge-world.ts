@@ -18,6 +18,9 @@ export interface SpaceFixture {
 
 /** A database with the means to act in it as any principal. */
 export interface KnowledgeWorld {
+  /** Of the runtime role. */
+  url: string;
+  secrets: Secrets;
   unitOfWork: UnitOfWork;
   /** Behind the wall's back, for looking. */
   admin: Client;
@@ -40,6 +43,8 @@ export async function openWorld(): Promise<KnowledgeWorld> {
   const secrets = new Secrets(randomBytes(32).toString('base64'));
   const dispatches: Dispatch[] = [];
   return {
+    url: postgres.url,
+    secrets,
     unitOfWork,
     admin,
     dispatches,

@@ -1,10 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
+import { documentRoutes } from './collections/document-routes.ts';
+import { collectionRoutes } from './collections/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 
 /** Every REST operation of version 1. */
 export function restV1(deps: GatewayDependencies) {
   return async (scope: FastifyInstance): Promise<void> => {
     await scope.register(responseRoutes(deps));
+    await scope.register(collectionRoutes);
+    await scope.register(documentRoutes);
   };
 }

@@ -1,0 +1,10 @@
+import { fingerprintOf, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
+
+/** @param path the operation's path with its ids, without the prefix that it came by. */
+export function idempotencyOf(
+  key: string | undefined,
+  path: string,
+  body: unknown,
+): IdempotentRequest | null {
+  return key === undefined ? null : { key, scope: `POST ${path}`, fingerprint: fingerprintOf(body) };
+}
