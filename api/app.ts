@@ -16,8 +16,9 @@ const bodyLimit = 4 * 1024 * 1024;
 
 /** The gateway as a Fastify instance that listens nowhere yet. */
 export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstance> {
+  const logger: FastifyBaseLogger = deps.logger;
   const app = fastify({
-    loggerInstance: deps.logger as FastifyBaseLogger,
+    loggerInstance: logger,
     disableRequestLogging: true,
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
     requestIdHeader: false,

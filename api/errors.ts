@@ -1,4 +1,4 @@
-import { DomainError, type DomainErrorCode, type FieldError } from '#domain/kernel/errors.ts';
+import type { DomainError, DomainErrorCode, FieldError } from '#domain/kernel/errors.ts';
 
 type ErrorType =
   | 'invalid_request_error'

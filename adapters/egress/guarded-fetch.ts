@@ -46,9 +46,9 @@ export function createGuardedFetch(allowedOrigins: readonly string[]): typeof gl
       redirect: 'manual',
       dispatcher: listed ? open : guarded,
     });
-    return response as unknown as Response;
+    return response;
   };
-  return guardedFetch as typeof globalThis.fetch;
+  return guardedFetch;
 }
 
 function resolvePublic(hostname: string, done: (error: Error | null, address: string) => void): void {
@@ -71,7 +71,7 @@ function resolvePublic(hostname: string, done: (error: Error | null, address: st
 /** Unicast and global; `::/96` is refused although it counts as unicast. */
 export function isPublic(address: string): boolean {
   const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv6' && parsed.match(ipaddr.parse('::') as ipaddr.IPv6, 96)) {
+  if (parsed.kind() === 'ipv6' && parsed.match(ipaddr.parse('::'), 96)) {
     return false;
   }
   return parsed.range() === 'unicast' && parsed.toString() !== azureWireServer;

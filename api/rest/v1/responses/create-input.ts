@@ -96,7 +96,7 @@ function toItems(input: CreateResponseBody['input']): InputItem[] {
         return toMessage(item as Message);
       }
       if (item.type === 'item_reference' && 'id' in item) {
-        return { type: 'item_reference', id: String(item.id) };
+        return { type: 'item_reference', id: item.id };
       }
       throw unsupported('input', `Items of type ${item.type} are not supported.`);
     });
@@ -159,7 +159,7 @@ function toToolChoice(choice: NonNullable<CreateResponseBody['tool_choice']>): R
     case 'file_search':
       return { type: 'knowledge_search' };
     case 'allowed_tools': {
-      const { mode, tools } = choice as Extract<typeof choice, { mode: string }>;
+      const { mode, tools } = choice;
       const names = tools
         .map((tool) => tool.name ?? tool.type)
         .map((name) => (name === 'file_search' ? 'knowledge_search' : name));

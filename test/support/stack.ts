@@ -1,0 +1,164 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { inject } from 'vitest';
+import { findFreePort } from '../../bin/launcher/ports.ts';
+import type { TestDatabase } from './database.ts';
+
+const checkout = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Keys of every test deployment: the same master key, so that keys minted in a test work in its processes. */
+export const masterKey = Buffer.alloc(32, 7).toString('base64');
+
+export interface StackProcess {
+  readonly role: 'gateway' | 'worker';
+  readonly port: number;
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** SIGKILL; resolves with the signal that the exit status shows. */
+  kill(): Promise<NodeJS.Signals | null>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+}
+
+export interface Stack {
+  namespace: string;
+  temporal: Client;
+  gateways: StackProcess[];
+  workers: StackProcess[];
+  /** Starts one more, ready when it resolves. `env` is laid over the stack's. */
+  start(role: StackProcess['role'], env?: Record<string, string>): Promise<StackProcess>;
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  database: Pick<TestDatabase, 'url' | 'purgeUrl'>;
+  gateways?: number;
+  workers?: number;
+  env?: Record<string, string>;
+  /** Another server than the run's own. */
+  temporalAddress?: string;
+}
+
+/** Gateways and workers as their own processes, in a Temporal namespace of their own. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const address = options.temporalAddress ?? inject('temporal').address;
+  const connection = await Connection.connect({ address });
+  const namespace = await createNamespace(connection);
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: process.env.HOME ?? '',
+    DATABASE_URL: options.database.url,
+    DATABASE_PURGE_URL: options.database.purgeUrl,
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
+    MASTER_KEY: masterKey,
+    SWEEP_INTERVAL_SECONDS: '5',
+    DRAIN_SECONDS: '2',
+    EXIT_WITH_PARENT: '1',
+    ...options.env,
+  };
+  const stack: Stack = {
+    namespace,
+    temporal: new Client({ connection, namespace }),
+    gateways: [],
+    workers: [],
+    start: async (role, extra = {}) => {
+      const started = await startProcess(role, { ...env, ...extra });
+      (role === 'gateway' ? stack.gateways : stack.workers).push(started);
+      return started;
+    },
+    stop: async () => {
+      await Promise.all([...stack.gateways, ...stack.workers].map((running) => running.stop()));
+      await connection.close();
+    },
+  };
+  await Promise.all([
+    ...Array.from({ length: options.workers ?? 1 }, () => stack.start('worker')),
+    ...Array.from({ length: options.gateways ?? 1 }, () => stack.start('gateway')),
+  ]);
+  return stack;
+}
+
+async function createNamespace(connection: Connection): Promise<string> {
+  const namespace = `test-${randomBytes(6).toString('hex')}`;
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as unknown as Long },
+  });
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await connection.operatorService.addSearchAttributes({
+        namespace,
+        searchAttributes: { TenantId: 2, SpaceId: 2 },
+      });
+      return namespace;
+    } catch (error) {
+      if (attempt > 100) {
+        throw error;
+      }
+      await sleep(100);
+    }
+  }
+}
+
+type Long = NonNullable<
+  NonNullable<
+    Parameters<Connection['workflowService']['registerNamespace']>[0]['workflowExecutionRetentionPeriod']
+  >['seconds']
+>;
+
+async function startProcess(role: StackProcess['role'], env: Record<string, string>): Promise<StackProcess> {
+  const port = await findFreePort();
+  const entry = role === 'gateway' ? 'api/main.ts' : 'temporal/worker.ts';
+  const portVariable = role === 'gateway' ? 'PORT' : 'WORKER_PORT';
+  const child = spawn(process.execPath, ['--disable-warning=FSTDEP023', entry], {
+    cwd: checkout,
+    env: { ...env, [portVariable]: String(port) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const log = createWriteStream(`${inject('logFolder')}/${role}-${child.pid}.log`);
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const url = `http://127.0.0.1:${port}`;
+  await waitUntilReady(url, child);
+  return {
+    role,
+    port,
+    url,
+    child,
+    kill: async () => {
+      child.kill('SIGKILL');
+      return (await exited)[1];
+    },
+    stop: async () => {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM');
+      }
+      return (await exited)[0];
+    },
+  };
+}
+
+async function waitUntilReady(url: string, child: ChildProcess): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 50) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`The process ended before it was ready (${child.exitCode ?? child.signalCode}).`);
+    }
+    const ready = await fetch(`${url}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ready) {
+      return;
+    }
+    await sleep(50);
+  }
+  throw new Error(`${url} was not ready in time.`);
+}
