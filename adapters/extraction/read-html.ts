@@ -12,6 +12,7 @@ export async function readHtml(html: string, limits: HtmlLimits, signal: AbortSi
   const worker = new Worker(new URL('./html-worker.ts', import.meta.url), {
     workerData: html,
     resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
+    env: {},
     stdout: true,
     stderr: true,
   });

@@ -29,10 +29,14 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
        from unnest(to_tsvector(?::regconfig, ?)) limit 32),
      wanted as materialized (select string_agg(query::text, ' | ')::tsquery as query from question),
      total as materialized (select count(*) as n from chunks where collection_id = any(?::uuid[])),
+     -- concatenation unpacks a vector once, not once for each lexeme
+     candidates as materialized (
+       select c.document_id, c.position, c.tsv || ''::tsvector as tsv
+       from chunks c, wanted w where c.collection_id = any(?::uuid[]) and c.tsv @@ w.query),
      matches as materialized (
        select c.document_id, c.position, ts_rank_cd(c.tsv, w.query, 1) as rank,
               array(select q.lexeme from question q where c.tsv @@ q.query) as hits
-       from chunks c, wanted w where c.collection_id = any(?::uuid[]) and c.tsv @@ w.query),
+       from candidates c, wanted w),
      present as materialized (
        select lexeme, 1 + ln((t.n + 1)::float8 / (count(*) + 1)) as weight
        from matches, unnest(hits) as lexeme, total t group by lexeme, t.n),

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { MikroORM } from '@mikro-orm/postgresql';
 import { Client } from 'pg';
 import type { Context } from '#domain/access/context.ts';
 import { permissions, type Permission } from '#domain/access/permissions.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
-import { createOrm } from '#domain/persistence/orm.ts';
-import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { startPostgres } from './local-postgres.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { createTestDatabase } from './database.ts';
 
 export interface SpaceFixture {
   tenantId: string;
@@ -35,15 +33,14 @@ export interface KnowledgeWorld {
 }
 
 export async function openWorld(): Promise<KnowledgeWorld> {
-  const postgres = await startPostgres();
-  const orm: MikroORM = createOrm({ url: postgres.url, statementTimeoutMs: 10_000, poolSize: 4 });
-  const unitOfWork = new UnitOfWork(orm);
-  const admin = new Client({ connectionString: postgres.adminUrl });
+  const database = await createTestDatabase();
+  const { unitOfWork } = database;
+  const admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
   const secrets = new Secrets(randomBytes(32).toString('base64'));
   const dispatches: Dispatch[] = [];
   return {
-    url: postgres.url,
+    url: database.url,
     secrets,
     unitOfWork,
     admin,
@@ -80,9 +77,8 @@ export async function openWorld(): Promise<KnowledgeWorld> {
         }),
       ),
     stop: async () => {
-      await orm.close(true);
       await admin.end();
-      await postgres.stop();
+      await database.drop();
     },
   };
 }

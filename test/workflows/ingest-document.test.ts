@@ -1,0 +1,74 @@
+import { Connection, WorkflowClient } from '@temporalio/client';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createDocumentActivities } from '#activities/documents/create-document-activities.ts';
+import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
+import { createCollection } from '#domain/collections/create-collection.ts';
+import type { DocumentMediaType } from '#domain/collections/document-status.ts';
+import { uploadDocument } from '#domain/collections/upload-document.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { buildBundle } from '#temporal/build-bundle.ts';
+import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+
+let world: KnowledgeWorld;
+let connection: Connection;
+let native: NativeConnection;
+let worker: Worker;
+let running: Promise<void>;
+const taskQueue = `documents-${newId()}`;
+
+beforeAll(async () => {
+  const { address } = inject('temporal');
+  Runtime.install({ logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} } });
+  world = await openWorld();
+  connection = await Connection.connect({ address });
+  native = await NativeConnection.connect({ address });
+  worker = await Worker.create({
+    connection: native,
+    taskQueue,
+    workflowBundle: await buildBundle(),
+    activities: createDocumentActivities({
+      unitOfWork: world.unitOfWork,
+      extractor: createTextExtractor({ timeoutMs: 1_000, heapMb: 256 }),
+    }),
+  });
+  running = worker.run();
+});
+afterAll(async () => {
+  worker.shutdown();
+  await running;
+  await native.close();
+  await connection.close();
+  await world.stop();
+});
+
+async function ingest(content: string, mediaType: DocumentMediaType) {
+  const space = await world.addSpace();
+  const { collection } = await world.act(space, (ctx) => createCollection(ctx, { name: 'C' }));
+  await world.act(space, (ctx) =>
+    uploadDocument(ctx, { collectionId: collection.id, filename: 'a', mediaType, content }),
+  );
+  const owed = world.dispatches.at(-1)!;
+  const client = new WorkflowClient({ connection, namespace: inject('temporal').namespace });
+  const handle = await client.start(owed.workflowType, {
+    taskQueue,
+    workflowId: owed.workflowId,
+    args: [owed.payload],
+  });
+  const result: unknown = await handle.result();
+  return { result, history: JSON.stringify(await handle.fetchHistory()) };
+}
+
+describe('ingestDocument', () => {
+  it('makes what the outbox owes ready, and keeps the text out of its history', async () => {
+    const { result, history } = await ingest('# Canary-title\n\nThe canary-4711 is blue.', 'text/markdown');
+    expect(result).toEqual({ status: 'ready', chunkCount: 1, failureCode: null });
+    expect(history).not.toMatch(/canary/i);
+    expect(history.length).toBeLessThan(16_000);
+  });
+
+  it('ends with a failed document, not with a failed run, when the document cannot be read', async () => {
+    const { result } = await ingest('<div>'.repeat(5_000), 'text/html');
+    expect(result).toEqual({ status: 'failed', chunkCount: 0, failureCode: 'extraction_failed' });
+  });
+});
