@@ -13,6 +13,7 @@ import {
   sourceOf,
   variablesOf,
 } from '#test/support/compose.ts';
+import { importedFiles } from '#test/support/import-graph.ts';
 import { DYNAMIC_CONFIG } from '../../bin/launcher/temporal.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -248,19 +249,17 @@ describe('the files that docker-compose.yml names', () => {
     expect(existsSync(new URL(source!, root)), source).toBe(true);
   });
 
-  test('the image holds what its commands need: nothing they name is left out of it', () => {
+  test('the image holds every file that its commands load', () => {
     const kept = [...read('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path]) => path!);
-    const ours = paths.filter(([name]) => services[name]!.build).map(([, path]) => path);
-    for (const path of ours)
-      expect(
-        kept.some((each) => path === each || path.startsWith(`${each}/`)),
-        path,
-      ).toBe(true);
-    const { imports } = JSON.parse(read('package.json')) as { imports: Record<string, string> };
-    const folders = Object.values(imports)
-      .map((target) => target.split('/')[1]!)
-      .filter((folder) => folder !== 'test');
-    expect(kept).toEqual(expect.arrayContaining(folders));
+    const inImage = (file: string): boolean =>
+      kept.some((path) => file === path || file.startsWith(`${path}/`));
+    const commands = paths.filter(([name]) => services[name]!.build).map(([, path]) => path);
+    const loaded = commands.flatMap((command) => [...importedFiles(command)]);
+    expect(loaded).toContain('domain/kernel/config.ts');
+    expect(loaded.filter((each) => !inImage(each))).toEqual([]);
+    expect(inImage('bin/launcher/launch.ts') || inImage('.env') || inImage('test/support/compose.ts')).toBe(
+      false,
+    );
   });
 
   test('the image is of the Node that .node-version names, and does not run as root', () => {
