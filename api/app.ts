@@ -61,10 +61,15 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
         if (prefix === '/api') {
           await describeApi(scope);
         }
-        authenticate(scope, deps);
-        requireWellFormed(scope);
-        provideContext(scope, deps);
-        await scope.register(restV1(deps), { prefix: '/v1' });
+        await scope.register(
+          async (v1) => {
+            authenticate(v1, deps);
+            requireWellFormed(v1);
+            provideContext(v1, deps);
+            await v1.register(restV1(deps));
+          },
+          { prefix: '/v1' },
+        );
       },
       { prefix },
     );

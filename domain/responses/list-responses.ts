@@ -52,8 +52,8 @@ async function partsOf(ctx: Context, ids: string[]): Promise<Map<string, Parts>>
        (select jsonb_agg(i.wire order by i.output_index) from items i
          where i.tenant_id = ? and i.response_id = wanted.id
            and i.output_index is not null and i.superseded_by is null) as items
-     from unnest(?::text[]) as wanted (id)`,
-    [ctx.caller.tenantId, ctx.caller.tenantId, ids],
+     from jsonb_array_elements_text(?::jsonb) as wanted (id)`,
+    [ctx.caller.tenantId, ctx.caller.tenantId, JSON.stringify(ids)],
   );
   return new Map(rows.map((row) => [row.id, row]));
 }
