@@ -54,6 +54,16 @@ async function insert(em: EntityManager, row: Dispatch, dueNow = false): Promise
   return row;
 }
 
+/** Hands rows that this process will not send to the relays at once, instead of when their first lease ends. */
+export async function leaveToRelays(em: EntityManager, rows: readonly Dispatch[]): Promise<void> {
+  for (const { tenantId, id } of rows) {
+    await em.execute('update outbox set claimed_until = now() where tenant_id = ? and id = ?', [
+      tenantId,
+      id,
+    ]);
+  }
+}
+
 interface OutboxRow {
   tenant_id: string;
   id: string;
