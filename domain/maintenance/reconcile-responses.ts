@@ -34,6 +34,7 @@ export interface ReconcileDependencies {
  */
 export async function reconcileResponses(deps: ReconcileDependencies): Promise<Dispatch[]> {
   const starts: Dispatch[] = [];
+  const [clock] = await deps.database.call<{ now: Date }>('now', 'select now()', []);
   let after: { createdAt: Date; id: string } = { createdAt: new Date(0), id: '' };
   for (;;) {
     const rows = await deps.database.call<StaleRow>(
@@ -42,7 +43,7 @@ export async function reconcileResponses(deps: ReconcileDependencies): Promise<D
       [after.createdAt, after.id, pageSize],
     );
     for (const row of rows) {
-      const start = await reconcile(deps, row);
+      const start = await reconcile(deps, row, clock?.now.getTime() ?? Number.NaN);
       if (start !== null) {
         starts.push(start);
       }
@@ -55,8 +56,8 @@ export async function reconcileResponses(deps: ReconcileDependencies): Promise<D
   }
 }
 
-async function reconcile(deps: ReconcileDependencies, row: StaleRow): Promise<Dispatch | null> {
-  const now = Date.now();
+/** @param now by the database's clock, in milliseconds */
+async function reconcile(deps: ReconcileDependencies, row: StaleRow, now: number): Promise<Dispatch | null> {
   const overdue =
     row.status === 'queued'
       ? now - row.created_at.getTime() > queueLimitMs

@@ -1,3 +1,4 @@
+import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ModelFailure } from '#domain/models/model-gateway.ts';
 import { lockLane } from './commit-turn.ts';
@@ -53,6 +54,6 @@ export async function yieldTurn(em: EntityManager, turn: ClaimedTurn): Promise<v
   await em.nativeUpdate(
     TurnAttempt,
     { responseId: turn.responseId, iteration: turn.iteration, attempt: turn.attempt, outcome: 'running' },
-    { outcome: 'aborted', endedAt: new Date() },
+    { outcome: 'aborted', endedAt: raw('now()') },
   );
 }

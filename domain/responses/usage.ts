@@ -1,3 +1,4 @@
+import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { estimateTokenCount } from 'tokenx';
 import { ModelPrice } from '#domain/models/model-price.entity.ts';
@@ -14,11 +15,11 @@ export function estimatePrompt(messages: readonly PromptMessage[]): number {
   }, 0);
 }
 
-/** The price in force. Every model has at least one: it is written with the model. */
+/** The price in force, by the clock of the database. Every model has at least one: it is written with the model. */
 export async function currentPrice(em: EntityManager, modelId: string): Promise<ModelPrice> {
   const [price] = await em.find(
     ModelPrice,
-    { modelId, validFrom: { $lte: new Date() } },
+    { modelId, validFrom: { $lte: raw('now()') } },
     { orderBy: { validFrom: 'desc', id: 'desc' }, limit: 1 },
   );
   if (price === undefined) {

@@ -28,6 +28,8 @@ export interface Script {
   toolRounds?: number;
   /** What to search for, one per round (the last one repeats); without it the last user text. */
   toolQuery?: string | string[];
+  /** How many calls each round makes at once, for the queries from the round's own on; without it one. */
+  callsPerRound?: number[];
   /** Text before each call, in the same turn. */
   commentary?: string;
   /** The answer. */
