@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
-import { fastify, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { recordRefusal } from '#domain/access/record-refusal.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { authenticate } from './plugins/authentication.ts';
@@ -19,7 +19,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   const logger: FastifyBaseLogger = deps.logger;
   const app = fastify({
     loggerInstance: logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
     requestIdHeader: false,
     bodyLimit,
@@ -38,6 +38,9 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     const route = request.routeOptions.url ?? 'unknown';
     const seconds = reply.elapsedTime / 1_000;
     deps.telemetry.request({ route, method: request.method, status: reply.statusCode, seconds });
+    if ('public' in request.routeOptions.config) {
+      return;
+    }
     request.log.info(
       { method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
       'request',
@@ -58,10 +61,15 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
         if (prefix === '/api') {
           await describeApi(scope);
         }
-        authenticate(scope, deps);
-        requireWellFormed(scope);
-        provideContext(scope, deps);
-        await scope.register(restV1(deps), { prefix: '/v1' });
+        await scope.register(
+          async (v1) => {
+            authenticate(v1, deps);
+            requireWellFormed(v1);
+            provideContext(v1, deps);
+            await v1.register(restV1(deps));
+          },
+          { prefix: '/v1' },
+        );
       },
       { prefix },
     );

@@ -1,5 +1,6 @@
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
+import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
 import { reconcileResponses, type ReconcileDependencies } from '#domain/maintenance/reconcile-responses.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 
@@ -11,8 +12,8 @@ export interface MaintenanceDependencies extends ReconcileDependencies {
 
 export function createMaintenanceActivities(deps: MaintenanceDependencies) {
   return {
-    reconcileResponses: async () => {
-      const starts = await reconcileResponses(deps);
+    reconcile: async () => {
+      const starts = [...(await reconcileResponses(deps)), ...(await reconcileDocuments(deps))];
       for (const start of starts) {
         await deps.dispatcher.dispatch(start);
       }

@@ -7,8 +7,10 @@ import type { Database } from '#domain/persistence/database.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Proved by the request's credential. Throws on routes that declare themselves public. */
+    /** Proved by the request's credential; not set on routes that declare themselves public. */
     identity: Identity;
+    /** Proves the credential again. @throws when it was revoked meanwhile */
+    reauthenticate(): Promise<void>;
   }
 }
 
@@ -24,9 +26,13 @@ interface CredentialRow {
 /** `X-API-Key: ak.…` or `Authorization: Bearer ak.…`; both only when they are the same principal's. */
 export function authenticate(app: FastifyInstance, deps: { database: Database; secrets: Secrets }): void {
   app.decorateRequest('identity');
+  app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
+    await identify(this, deps);
+  });
   app.addHook('onRequest', async (request) => {
     if (!('public' in request.routeOptions.config)) {
       request.identity = await identify(request, deps);
+      requireOwnTenant(request);
     }
   });
 }
@@ -46,11 +52,15 @@ async function identify(
   ) {
     throw new DomainError('ambiguous_credentials', 'The two credentials belong to different principals.');
   }
+  return first;
+}
+
+/** The header only ever selects a sign-in; elsewhere it must agree with the credential. */
+function requireOwnTenant(request: FastifyRequest): void {
   const tenant = request.headers['x-tenant-id'];
-  if (tenant !== undefined && tenant !== first.tenantId) {
+  if (tenant !== undefined && tenant !== request.identity.tenantId) {
     throw new DomainError('tenant_mismatch', 'X-Tenant-Id is not the tenant of the credential.');
   }
-  return first;
 }
 
 function presented(request: FastifyRequest): string[] {

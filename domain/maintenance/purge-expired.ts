@@ -48,10 +48,10 @@ async function purgeResponse(em: EntityManager, responseId: string): Promise<voi
   // An item lives as long as any response was given it, however long its own response is gone.
   await em.execute(
     `delete from items i
-      where (i.response_id = ? or i.id = any(?))
+      where (i.response_id = ? or i.id in (select jsonb_array_elements_text(?::jsonb)))
         and not exists (select from responses r where r.tenant_id = i.tenant_id and r.id = i.response_id)
         and not exists (select from response_context c where c.tenant_id = i.tenant_id and c.item_id = i.id)`,
-    [responseId, released.map((row) => row.item_id)],
+    [responseId, JSON.stringify(released.map((row) => row.item_id))],
   );
 }
 

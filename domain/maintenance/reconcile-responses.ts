@@ -17,6 +17,8 @@ interface StaleRow {
   status: 'queued' | 'in_progress';
   created_at: Date;
   deadline_at: Date | null;
+  /** Its parent's end will start it. */
+  waits: boolean;
 }
 
 export interface ReconcileDependencies {
@@ -63,6 +65,9 @@ async function reconcile(deps: ReconcileDependencies, row: StaleRow): Promise<Di
     await deps.unitOfWork.inTenant(row.tenant_id, (em) =>
       closeResponse(em, row.response_id, { kind: 'deadline' }),
     );
+    return null;
+  }
+  if (row.waits) {
     return null;
   }
   const state = await deps.inspector.stateOf(`response/${row.tenant_id}/${row.response_id}`);

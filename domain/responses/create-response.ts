@@ -6,7 +6,7 @@ import { reach } from '#domain/kernel/failpoint.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
-import { snapshotContext } from './chain.ts';
+import { joinChain } from './chain.ts';
 import type { CreateResponseInput } from './create-input.ts';
 import { currentRecord, publish } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
@@ -67,10 +67,14 @@ export async function createResponse(
     ],
   );
   const response = await ctx.em.findOneOrFail(Response, { id: responseId });
-  await snapshotContext(ctx, input, { response, contextWindow: model.contextWindow });
+  await joinChain(ctx, input, { response, contextWindow: model.contextWindow });
   const record = await currentRecord(ctx.em, response);
   await publish(ctx.em, response, [{ type: 'response.created', response: record }]);
-  ctx.dispatches.push(await oweGeneration(ctx.em, response));
+  if (response.waitsFor == null) {
+    ctx.dispatches.push(await oweGeneration(ctx.em, response));
+  } else {
+    await publish(ctx.em, response, [{ type: 'response.queued', response: record }]);
+  }
   reach('create.before_commit');
   return { kind: 'created', record };
 }

@@ -4,12 +4,14 @@ import type { Actor } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { failureReason } from './failure-reasons.ts';
 import { currentRecord, publish } from './head.ts';
 import { Item } from './item.entity.ts';
 import { closeMessage } from './message-events.ts';
 import { foldTurn } from './open-item.ts';
 import type { FileSearchCall, OutputItem } from './output-items.ts';
 import type { FailureReason, IncompleteReason } from './response-status.ts';
+import { releaseWaiting } from './release-waiting.ts';
 import type { Response } from './response.entity.ts';
 import type { StreamEvent } from './stream-events.ts';
 import { ToolCall } from './tool-call.entity.ts';
@@ -86,6 +88,12 @@ export async function endResponse(
     },
     dedupeKey: `response/${response.id}/finished`,
   });
+  for (const child of await releaseWaiting(em, response)) {
+    await endResponse(em, child, now, {
+      status: 'failed',
+      failure: failureReason('context_length_exceeded'),
+    });
+  }
 }
 
 /** A cancel names whoever cancelled; every other end names whoever asked. */

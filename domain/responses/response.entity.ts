@@ -29,6 +29,7 @@ const schema = defineEntity({
     modelAlias: p.text(),
     previousResponseId: p.text().nullable(),
     chainDepth: p.integer().default(0),
+    waitsFor: p.text().nullable(),
     request: p.json<ResponseRequest>(),
     fingerprint: p.text(),
     governance: p.json<Governance>(),

@@ -37,10 +37,13 @@ begin
   return accepted;
 end $$;
 
+-- Reading functions are STABLE: all their queries see the snapshot of the one call, so that a turn which commits
+-- meanwhile is seen either open or committed, never neither.
+
 -- The runs after a cursor for many attached readers at once. A row is a run; n may lie before p_after
 -- inside the first run, which the reader drops.
 create function app.read_streams(p_tenant uuid[], p_response text[], p_after integer[], p_limit integer)
-returns table (response_id text, first_n integer, n integer, events text) language plpgsql as $$
+returns table (response_id text, first_n integer, n integer, events text) language plpgsql stable as $$
 declare
   i integer;
 begin
@@ -57,7 +60,7 @@ begin
 end $$;
 
 create function app.read_lane(p_tenant uuid, p_response text) returns table (epoch integer, next_n integer)
-language plpgsql as $$
+language plpgsql stable as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
   return query select r.writer_epoch, r.next_n from responses r where r.tenant_id = p_tenant and r.id = p_response;
@@ -65,7 +68,7 @@ end $$;
 
 -- Everything that decides what a principal may do in a tenant and, when given, in one of its spaces.
 create function app.read_access(p_tenant uuid, p_principal uuid, p_space uuid) returns jsonb
-language plpgsql as $$
+language plpgsql stable as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
   return (
@@ -88,7 +91,7 @@ end $$;
 -- One response with all that its GET needs: access, head, finished items, usage and, while it runs,
 -- the events of the open turn. null parts mean not found; the caller tells expired from unknown by ids.
 create function app.read_response(p_tenant uuid, p_principal uuid, p_space uuid, p_response text)
-returns table (access jsonb, head jsonb, ids jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text) language plpgsql as $$
+returns table (access jsonb, head jsonb, ids jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text) language plpgsql stable as $$
 declare
   v_turn_first integer;
 begin
@@ -198,9 +201,9 @@ $$;
 
 -- Non-terminal responses old enough that their workflow must exist, by keyset.
 create function app.list_stale(p_after_created timestamptz, p_after_id text, p_limit integer)
-returns table (tenant_id uuid, response_id text, status text, created_at timestamptz, deadline_at timestamptz)
+returns table (tenant_id uuid, response_id text, status text, created_at timestamptz, deadline_at timestamptz, waits boolean)
 language sql stable security definer set search_path = pg_catalog, public as $$
-  select r.tenant_id, r.id, r.status, r.created_at, r.deadline_at from public.responses r
+  select r.tenant_id, r.id, r.status, r.created_at, r.deadline_at, r.waits_for is not null from public.responses r
   where r.finished_at is null and r.created_at < now() - interval '15 seconds'
     and (r.created_at, r.id) > (p_after_created, p_after_id)
   order by r.created_at, r.id limit p_limit

@@ -47,7 +47,7 @@ create policy system on idempotency_keys for select to app_system using (true);
 create policy system on documents for select to app_system using (true);
 grant select (tenant_id, id, key_id, secret_hash, principal_id, permissions, expires_at, revoked_at) on api_keys to app_system;
 grant select, update on outbox to app_system;
-grant select (tenant_id, id, status, created_at, started_at, deadline_at, finished_at, expires_at, deleted_at) on responses to app_system;
+grant select (tenant_id, id, status, created_at, started_at, deadline_at, finished_at, expires_at, deleted_at, waits_for) on responses to app_system;
 grant select (tenant_id, id, expires_at) on response_ids to app_system;
 grant select (tenant_id, principal_id, expires_at) on idempotency_keys to app_system;
 grant select (tenant_id, id, status, created_at) on documents to app_system;

@@ -45,7 +45,7 @@ export async function handleCreate(
     reply.header('Idempotent-Replayed', 'true');
   }
   if (body.stream) {
-    await deliverStream(deps, request, reply, { ...delivery, after: created.after });
+    await deliverStream(deps, request, reply, { ...delivery, after: created.after, byHeader: true });
     return undefined;
   }
   reply.header('Location', locationOf(request, delivery));

@@ -29,7 +29,7 @@ export async function deliverStream(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  delivery: Delivery & { after: number },
+  delivery: Delivery & { after: number; byHeader: boolean },
 ): Promise<void> {
   const { after, responseId } = delivery;
   const current = await read(deps, request, delivery);
@@ -38,17 +38,22 @@ export async function deliverStream(
       param: 'Last-Event-ID',
     });
   }
+  reply.header('Location', locationOf(request, delivery));
+  if (isTerminal(current.record.status) && after === current.nextN - 1) {
+    endOfStream(reply, delivery.byHeader);
+    return;
+  }
   if (deps.hub.countOf(responseId) >= deps.config.MAX_STREAMS_PER_RESPONSE) {
     throw new DomainError('rate_limited', 'Too many readers are attached to this response.', {
       retryAfter: 5,
     });
   }
-  reply.header('Location', locationOf(request, delivery));
   streamResponse(request, reply, deps.hub, {
     responseId,
     after,
     expiresInMs: current.expiresInMs,
     authorize: async () => {
+      await request.reauthenticate();
       await read(deps, request, delivery);
     },
     open: deps.openStreams,
@@ -57,9 +62,20 @@ export async function deliverStream(
   });
 }
 
-/** Whether a reader at `n` has had everything of an ended response. */
-export function isAtEnd(current: ReadResponse, n: number): boolean {
-  return isTerminal(current.record.status) && n === current.nextN - 1;
+/** 204 keeps a browser's EventSource from coming back; other clients cannot iterate an empty body. */
+function endOfStream(reply: FastifyReply, byHeader: boolean): void {
+  reply.hijack();
+  const headers = reply.getHeaders() as Record<string, string>;
+  if (byHeader) {
+    reply.raw.writeHead(204, headers).end();
+  } else {
+    reply.raw.writeHead(200, {
+      ...headers,
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-cache, no-transform',
+    });
+    reply.raw.end('data: [DONE]\n\n');
+  }
 }
 
 /** Resolves with the response once it has ended or `seconds` are over. */
