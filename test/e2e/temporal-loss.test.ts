@@ -2,7 +2,6 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startFileTemporal, temporaryFolder } from '../kill/deployment.ts';
-import type { startKillable } from '../kill/killable-server.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { ResponsesClient, textOf } from '../support/responses-client.ts';
