@@ -174,15 +174,21 @@ export class StreamHub {
   }
 }
 
-/** Event lines whose number is above `after`; runs are contiguous and in order. */
+/**
+ * Event lines whose number is above `after`, without a gap. The runs may be those of several readers of one
+ * response, who stand at different places: repeated, and with runs between them that nobody has read yet.
+ */
 export function linesAfter(
   runs: readonly { firstN: number; n: number; events: string }[],
   after: number,
 ): string[] {
   const lines: string[] = [];
   let last = after;
-  for (const run of runs) {
+  for (const run of runs.toSorted((a, b) => a.firstN - b.firstN)) {
     const end = run.firstN + run.n - 1;
+    if (run.firstN > last + 1) {
+      break;
+    }
     if (end > last) {
       lines.push(...run.events.split('\n').slice(Math.max(0, last + 1 - run.firstN)));
       last = end;

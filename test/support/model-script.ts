@@ -108,7 +108,8 @@ export function seedOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32LE(0);
 }
 
-function mulberry32(seed: number): () => number {
+/** A small seeded generator of numbers from 0 to 1. */
+export function mulberry32(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
