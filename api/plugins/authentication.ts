@@ -27,6 +27,7 @@ export function authenticate(app: FastifyInstance, deps: { database: Database; s
   app.addHook('onRequest', async (request) => {
     if (!('public' in request.routeOptions.config)) {
       request.identity = await identify(request, deps);
+      refuseOtherTenant(request);
     }
   });
 }
@@ -46,11 +47,14 @@ async function identify(
   ) {
     throw new DomainError('ambiguous_credentials', 'The two credentials belong to different principals.');
   }
-  const tenant = request.headers['x-tenant-id'];
-  if (tenant !== undefined && tenant !== first.tenantId) {
+  return first;
+}
+
+function refuseOtherTenant({ headers, identity }: FastifyRequest): void {
+  const tenant = headers['x-tenant-id'];
+  if (tenant !== undefined && tenant !== identity.tenantId) {
     throw new DomainError('tenant_mismatch', 'X-Tenant-Id is not the tenant of the credential.');
   }
-  return first;
 }
 
 function presented(request: FastifyRequest): string[] {

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import { deliverStream, isAtEnd, locationOf, read } from './deliver.ts';
+import { deliverStream, read } from './deliver.ts';
 import { invalidCursor, parseLastEventId } from './sse-cursor.ts';
 
 interface GetCall {
@@ -19,23 +18,18 @@ export async function handleGet(
   const { params, query } = request as FastifyRequest & GetCall;
   const delivery = { spaceId: params.space_id, responseId: params.response_id };
   const wantsStream = query.stream === 'true' || (query.stream !== 'false' && acceptsStream(request));
-  const current = await read(deps, request, delivery);
-  if (!wantsStream) {
-    return { data: current.record };
+  if (!wantsStream || request.method === 'HEAD') {
+    return { data: (await read(deps, request, delivery)).record };
   }
   const header = request.headers['last-event-id'];
-  const after =
-    typeof header === 'string' ? cursorOf(header, delivery.responseId) : (query.starting_after ?? -1);
-  if (after >= current.nextN) {
-    throw new DomainError('cursor_out_of_range', 'The cursor lies beyond the last event.', {
-      param: typeof header === 'string' ? 'Last-Event-ID' : 'starting_after',
-    });
-  }
-  if (isAtEnd(current, after)) {
-    endOfStream(reply, { byHeader: typeof header === 'string', location: locationOf(request, delivery) });
-    return undefined;
-  }
-  await deliverStream(deps, request, reply, { ...delivery, after });
+  await deliverStream(
+    deps,
+    request,
+    reply,
+    typeof header === 'string'
+      ? { ...delivery, after: cursorOf(header, delivery.responseId), cursor: 'Last-Event-ID' }
+      : { ...delivery, after: query.starting_after ?? -1, cursor: 'starting_after' },
+  );
   return undefined;
 }
 
@@ -49,20 +43,4 @@ function cursorOf(header: string, responseId: string): number {
     throw invalidCursor();
   }
   return cursor.n;
-}
-
-/** 204 keeps a browser's EventSource from coming back; other clients cannot iterate an empty body. */
-function endOfStream(reply: FastifyReply, options: { byHeader: boolean; location: string }): void {
-  reply.hijack();
-  const headers = { ...reply.getHeaders(), Location: options.location } as Record<string, string>;
-  if (options.byHeader) {
-    reply.raw.writeHead(204, headers).end();
-  } else {
-    reply.raw.writeHead(200, {
-      ...headers,
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-cache, no-transform',
-    });
-    reply.raw.end('data: [DONE]\n\n');
-  }
 }
