@@ -1,14 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { recordRefusal } from '#domain/access/record-refusal.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { authenticate } from './plugins/authentication.ts';
-import { handleErrors } from './plugins/error-handling.ts';
+import { answerClientError } from './plugins/client-errors.ts';
+import { answerFrameworkError, handleErrors } from './plugins/error-handling.ts';
 import { serveHealth } from './plugins/health.ts';
+import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
 import { provideContext } from './plugins/unit-of-work.ts';
+import { newRequestId } from './plugins/request-id.ts';
+import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
 import { restV1 } from './rest/v1/index.ts';
 
@@ -20,7 +23,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   const app = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
+    genReqId: newRequestId,
     requestIdHeader: false,
     bodyLimit,
     requestTimeout: 30_000,
@@ -30,6 +33,8 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     http: { maxHeaderSize: 16 * 1024, headersTimeout: 15_000 },
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+    frameworkErrors: answerFrameworkError,
+    clientErrorHandler: answerClientError,
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id);
@@ -50,6 +55,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     onRefusal: (request, error) =>
       recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id }),
   });
+  readJsonBodies(app);
   await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
   serveHealth(app, deps);
   // One route table, mounted under both prefixes.
@@ -61,15 +67,13 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
         if (prefix === '/api') {
           await describeApi(scope);
         }
-        await scope.register(
-          async (v1) => {
-            authenticate(v1, deps);
-            requireWellFormed(v1);
-            provideContext(v1, deps);
-            await v1.register(restV1(deps));
-          },
-          { prefix: '/v1' },
-        );
+        await scope.register(async (operations) => {
+          authenticate(operations, deps);
+          requireWellFormed(operations);
+          refuseUndeclared(operations);
+          provideContext(operations, deps);
+          await operations.register(restV1(deps), { prefix: '/v1' });
+        });
       },
       { prefix },
     );

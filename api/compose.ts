@@ -30,36 +30,43 @@ export interface GatewayDependencies {
 
 const gatewayTimeouts = { statementTimeoutMs: 5_000 };
 
-/** Wires a gateway by hand, top to bottom. @throws when the database login is not behind the wall */
-export async function compose(
-  config: GatewayConfig,
-): Promise<GatewayDependencies & { close: () => Promise<void> }> {
+/** A gateway's parts with their beginning and end. */
+export interface Gateway extends GatewayDependencies {
+  /** Opens connections and begins background work. @throws when the database login is not behind the wall */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Wires a gateway by hand, top to bottom. Nothing is connected before `start`. */
+export function assemble(config: GatewayConfig): Gateway {
   const logger = createLogger('gateway', config.LOG_LEVEL);
   const database = new Database({ url: config.DATABASE_URL, ...gatewayTimeouts });
-  await database.assertBehindTheWall();
   const orm = createOrm({ url: config.DATABASE_URL, ...gatewayTimeouts });
-  const unitOfWork = new UnitOfWork(orm);
   const telemetry = createTelemetry();
-  telemetry.observeQueueAge(() => outboxAgeSeconds(database));
   const client = connectLazily({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
   const relayDependencies = { client, database, metrics: telemetry, logger };
   const dispatcher = createDispatcher(relayDependencies);
-  const relay = startRelay(relayDependencies, dispatcher);
   const hub = new StreamHub(database, logger);
-  await hub.start();
+  let relay: ReturnType<typeof startRelay> | null = null;
   return {
     config,
     logger,
     database,
-    unitOfWork,
+    unitOfWork: new UnitOfWork(orm),
     secrets: new Secrets(config.MASTER_KEY),
     dispatcher,
     hub,
     telemetry,
     openStreams: new Set(),
     draining: { value: false },
+    start: async () => {
+      await database.assertBehindTheWall();
+      telemetry.observeQueueAge(() => outboxAgeSeconds(database));
+      relay = startRelay(relayDependencies, dispatcher);
+      await hub.start();
+    },
     close: async () => {
-      await Promise.allSettled([relay.stop(), hub.stop()]);
+      await Promise.allSettled([relay?.stop(), hub.stop()]);
       await Promise.allSettled([
         orm.close(true),
         database.close(),

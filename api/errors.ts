@@ -120,6 +120,21 @@ export function toProblem(error: ErrorObject): Record<string, unknown> {
   };
 }
 
+const problemType = 'application/problem+json';
+
+/** Whether `Accept` names problem details and nothing else before them. */
+export function prefersProblem(accept: string | undefined): boolean {
+  const weights = new Map(
+    (accept ?? '').split(',').map((entry) => {
+      const [type = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((parameter) => parameter.startsWith('q='));
+      return [type, weight === undefined ? 1 : Number(weight.slice(2)) || 0] as const;
+    }),
+  );
+  const problem = weights.get(problemType) ?? 0;
+  return problem > 0 && problem >= (weights.get('application/json') ?? 0);
+}
+
 /** The database is away or too busy: the caller may come again. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {

@@ -3,14 +3,15 @@ import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import { armFailpointFrom } from '#domain/kernel/failpoint.ts';
 import { buildApp } from './app.ts';
-import { compose } from './compose.ts';
+import { assemble } from './compose.ts';
 
 const config = parseGatewayConfig(process.env);
 armFailpointFrom(config.PLATFORM_FAILPOINT);
 if (config.EXIT_WITH_PARENT === '1') {
   exitWithParent();
 }
-const deps = await compose(config);
+const deps = assemble(config);
+await deps.start();
 const app = await buildApp(deps);
 
 /** Readiness says no, open streams get a hint to resume elsewhere, then requests are let finish. */

@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 /** Shapes that every operation shares. Wire shapes live in this folder only. */
 
-export const uuid = z.uuid();
+/** In lower case, as ids are compared. */
+export const uuid = z.uuid().toLowerCase();
 
 export const timestamp = z.iso.datetime();
 

@@ -9,10 +9,17 @@ export const responseParams = spaceParams.extend({ response_id: responseId });
 
 const text = z.string().max(1_000_000);
 
-const contentPart = z.looseObject({
-  type: z.enum(['input_text', 'output_text', 'input_image', 'input_file']),
-  text: text.optional(),
-});
+const contentPart = z.union([
+  z.strictObject({ type: z.literal('input_text'), text }),
+  // as it stands in an earlier output
+  z.strictObject({
+    type: z.literal('output_text'),
+    text,
+    annotations: z.array(z.unknown()).optional(),
+    logprobs: z.array(z.unknown()).optional(),
+  }),
+  z.looseObject({ type: z.enum(['input_image', 'input_file']) }),
+]);
 
 const message = z.strictObject({
   type: z.literal('message').optional(),
@@ -58,7 +65,7 @@ const toolChoice = z.union([
     type: z.literal('allowed_tools'),
     mode: z.enum(['auto', 'required']),
     tools: z
-      .array(z.looseObject({ type: z.string(), name: z.string().optional() }))
+      .array(z.strictObject({ type: z.string(), name: z.string().optional() }))
       .min(1)
       .max(128),
   }),
@@ -135,9 +142,11 @@ export type CreateResponseBody = z.infer<typeof createResponseBody>;
 
 export const createResponseHeaders = z.looseObject({
   'idempotency-key': idempotencyKey.optional(),
-  'last-event-id': z.string().min(1).max(200).optional(),
-  prefer: z.string().max(200).optional(),
+  'last-event-id': z.string().optional(),
+  prefer: z.string().optional(),
 });
+
+export const getResponseHeaders = z.looseObject({ 'last-event-id': z.string().optional() });
 
 export const getResponseQuery = z.strictObject({
   stream: z.enum(['true', 'false']).optional(),

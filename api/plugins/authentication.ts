@@ -32,7 +32,7 @@ export function authenticate(app: FastifyInstance, deps: { database: Database; s
   app.addHook('onRequest', async (request) => {
     if (!('public' in request.routeOptions.config)) {
       request.identity = await identify(request, deps);
-      requireOwnTenant(request);
+      refuseOtherTenant(request);
     }
   });
 }
@@ -56,9 +56,9 @@ async function identify(
 }
 
 /** The header only ever selects a sign-in; elsewhere it must agree with the credential. */
-function requireOwnTenant(request: FastifyRequest): void {
-  const tenant = request.headers['x-tenant-id'];
-  if (tenant !== undefined && tenant !== request.identity.tenantId) {
+function refuseOtherTenant({ headers, identity }: FastifyRequest): void {
+  const tenant = headers['x-tenant-id'];
+  if (tenant !== undefined && tenant !== identity.tenantId) {
     throw new DomainError('tenant_mismatch', 'X-Tenant-Id is not the tenant of the credential.');
   }
 }

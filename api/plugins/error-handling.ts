@@ -1,7 +1,8 @@
 import { hasZodFastifySchemaValidationErrors } from '@fastify/type-provider-zod';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DomainError, type FieldError } from '#domain/kernel/errors.ts';
-import { isDatabaseUnavailable, statusOf, toErrorObject, toProblem } from '../errors.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+import { isDatabaseUnavailable, prefersProblem, statusOf, toErrorObject, toProblem } from '../errors.ts';
+import { fromValidation } from './validation-errors.ts';
 
 export interface ErrorHandling {
   /** Told of every refusal, to be written into the event log. */
@@ -22,7 +23,9 @@ export function handleErrors(app: FastifyInstance, options: ErrorHandling): void
       request.log.error({ error: error.name, code: error.code, frames: frames(error) }, 'unexpected error');
     }
     if (statusOf[known.code].status === 403 && known.code !== 'tenant_deleting') {
-      await options.onRefusal(request, known);
+      await options.onRefusal(request, known).catch((cause: unknown) => {
+        request.log.error({ error: cause instanceof Error ? cause.name : 'unknown' }, 'refusal not recorded');
+      });
     }
     return send(request, reply, known);
   });
@@ -36,6 +39,15 @@ export function handleErrors(app: FastifyInstance, options: ErrorHandling): void
         : new DomainError('route_not_found', 'There is nothing at this path.'),
     );
   });
+}
+
+/** For what the framework refuses before any route is found. */
+export function answerFrameworkError(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  void send(request, reply, translate(error));
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, error: DomainError): FastifyReply {
@@ -61,9 +73,10 @@ function send(request: FastifyRequest, reply: FastifyReply, error: DomainError):
       `Bearer error="insufficient_scope"${scope === undefined ? '' : `, scope="${scope}"`}`,
     );
   }
-  const problem = request.headers.accept?.includes('application/problem+json') ?? false;
+  const problem = prefersProblem(request.headers.accept);
   return reply
     .status(status)
+    .header('X-Request-Id', request.id)
     .header('Cache-Control', 'no-store')
     .type(problem ? 'application/problem+json' : 'application/json; charset=utf-8')
     .serializer(JSON.stringify)
@@ -97,46 +110,13 @@ function translate(error: FastifyError): DomainError {
       return new DomainError('invalid_request', 'The body is not valid JSON.');
     case 'FST_ERR_BAD_URL':
       return new DomainError('malformed_http', 'The path is not valid.');
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new DomainError('route_not_found', 'There is nothing at this path.');
     default:
       return error.statusCode === 400
         ? new DomainError('invalid_request', 'The body is not valid JSON.')
         : new DomainError('internal_error', 'Something went wrong on our side.', {}, { cause: error });
   }
-}
-
-const placeOf = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
-
-type ValidationError = FastifyError & { validationContext?: keyof typeof placeOf };
-
-function fromValidation(error: Pick<ValidationError, 'validation' | 'validationContext'>): DomainError {
-  const place = placeOf[error.validationContext ?? 'body'];
-  const unknown: string[] = [];
-  const errors = (error.validation ?? []).map((problem): FieldError => {
-    const keys =
-      problem.keyword === 'unrecognized_keys' ? (problem.params.keys as string[] | undefined) : undefined;
-    const pointer = keys?.[0] === undefined ? problem.instancePath : `${problem.instancePath}/${keys[0]}`;
-    if (keys !== undefined) {
-      unknown.push(toParam(pointer));
-    }
-    return {
-      in: place,
-      pointer,
-      code: problem.keyword,
-      message: keys === undefined ? 'is not valid' : 'is not known',
-    };
-  });
-  const [first] = unknown;
-  return first === undefined
-    ? new DomainError('invalid_request', 'The request is not valid.', {
-        param: toParam(errors[0]?.pointer ?? ''),
-        errors,
-      })
-    : new DomainError('unknown_parameter', 'The request has an unknown parameter.', { param: first, errors });
-}
-
-/** `/platform/max_cost_usd` to `platform.max_cost_usd`; at most 100 characters, since keys may be the caller's. */
-function toParam(pointer: string): string {
-  return pointer.split('/').filter(Boolean).join('.').slice(0, 100);
 }
 
 function allowedMethods(routes: ReadonlyMap<string, ReadonlySet<string>>, url: string): string[] {

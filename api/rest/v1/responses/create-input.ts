@@ -1,6 +1,6 @@
 import type { CreateResponseBody } from '#api/contract/responses.ts';
 import { fingerprintOf, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
-import { DomainError, invalid, unsupported } from '#domain/kernel/errors.ts';
+import { DomainError, unsupported } from '#domain/kernel/errors.ts';
 import type {
   CreateResponseInput,
   InputItem,
@@ -73,6 +73,9 @@ function refuseMissingFeatures(body: CreateResponseBody): void {
   if (body.conversation != null) {
     throw unsupported('conversation');
   }
+  if (body.reasoning?.summary != null) {
+    throw unsupported('reasoning.summary', 'No model here summarises its reasoning.');
+  }
   for (const name of ['skill_id', 'thread_id'] as const) {
     if (body.platform?.[name] != null) {
       throw unsupported(`platform.${name}`);
@@ -101,6 +104,8 @@ function toItems(input: CreateResponseBody['input']): InputItem[] {
   return [toMessage(input)];
 }
 
+type TextPart = Extract<Exclude<Message['content'], string>[number], { type: 'input_text' | 'output_text' }>;
+
 type Message = Extract<CreateResponseBody['input'], { role: string }>;
 
 function toMessage({ role, content }: Message): InputItem {
@@ -111,10 +116,7 @@ function toMessage({ role, content }: Message): InputItem {
     if (part.type === 'input_image' || part.type === 'input_file') {
       throw refusedFile(part);
     }
-    if (part.text === undefined) {
-      throw invalid('input', 'A text part has no text.');
-    }
-    return part.text;
+    return (part as TextPart).text;
   });
   return { type: 'message', role, text: texts.join('') };
 }
@@ -128,6 +130,11 @@ function refusedFile(part: Record<string, unknown>): DomainError {
     : unsupported('input', 'Images and files are not supported as input.');
 }
 
+type SearchTool = Extract<
+  NonNullable<CreateResponseBody['tools']>[number],
+  { type: 'knowledge_search' | 'file_search' }
+>;
+
 function toTool(tool: NonNullable<CreateResponseBody['tools']>[number]): RequestedTool {
   if (typeof tool === 'string') {
     if (tool === 'knowledge_search') {
@@ -135,10 +142,10 @@ function toTool(tool: NonNullable<CreateResponseBody['tools']>[number]): Request
     }
     throw unsupported('tools', 'Connected tool servers are not supported.');
   }
-  if (!('max_num_results' in tool) && (tool.type === 'function' || tool.type === 'mcp')) {
+  if (tool.type === 'function' || tool.type === 'mcp') {
     throw unsupported('tools', `Tools of type ${tool.type} are not supported.`);
   }
-  const search = tool as Extract<typeof tool, { type: 'knowledge_search' | 'file_search' }>;
+  const search = tool as SearchTool;
   return {
     type: 'knowledge_search',
     collectionIds: search.collection_ids ?? search.vector_store_ids ?? null,

@@ -45,7 +45,11 @@ export async function handleCreate(
     reply.header('Idempotent-Replayed', 'true');
   }
   if (body.stream) {
-    await deliverStream(deps, request, reply, { ...delivery, after: created.after, byHeader: true });
+    await deliverStream(deps, request, reply, {
+      ...delivery,
+      after: created.after,
+      cursor: 'Last-Event-ID',
+    });
     return undefined;
   }
   reply.header('Location', locationOf(request, delivery));

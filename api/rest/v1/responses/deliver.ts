@@ -24,23 +24,26 @@ export function read(
   });
 }
 
-/** Attaches the caller to the response's stream behind `after`. */
+export interface Attachment extends Delivery {
+  /** The last sequence number that the reader has; -1 for none. */
+  after: number;
+  /** Where the reader told it. */
+  cursor: 'Last-Event-ID' | 'starting_after';
+}
+
+/** Attaches the caller to the response's stream. @throws `cursor_out_of_range`, `rate_limited` */
 export async function deliverStream(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  delivery: Delivery & { after: number; byHeader: boolean },
+  attachment: Attachment,
 ): Promise<void> {
-  const { after, responseId } = delivery;
-  const current = await read(deps, request, delivery);
-  if (after >= current.nextN) {
-    throw new DomainError('cursor_out_of_range', 'The cursor lies beyond the last event.', {
-      param: 'Last-Event-ID',
-    });
-  }
-  reply.header('Location', locationOf(request, delivery));
+  const { after, cursor, responseId } = attachment;
+  const current = await read(deps, request, attachment);
+  requireInRange(current, after, cursor);
+  reply.header('Location', locationOf(request, attachment));
   if (isTerminal(current.record.status) && after === current.nextN - 1) {
-    endOfStream(reply, delivery.byHeader);
+    endOfStream(reply, cursor);
     return;
   }
   if (deps.hub.countOf(responseId) >= deps.config.MAX_STREAMS_PER_RESPONSE) {
@@ -54,7 +57,7 @@ export async function deliverStream(
     expiresInMs: current.expiresInMs,
     authorize: async () => {
       await request.reauthenticate();
-      await read(deps, request, delivery);
+      await read(deps, request, attachment);
     },
     open: deps.openStreams,
     onOpen: () => deps.telemetry.streamOpened(),
@@ -62,20 +65,27 @@ export async function deliverStream(
   });
 }
 
+/** @throws `cursor_out_of_range` */
+export function requireInRange({ nextN }: ReadResponse, after: number, param: string): void {
+  if (after >= nextN) {
+    throw new DomainError('cursor_out_of_range', 'The cursor lies beyond the last event.', { param });
+  }
+}
+
 /** 204 keeps a browser's EventSource from coming back; other clients cannot iterate an empty body. */
-function endOfStream(reply: FastifyReply, byHeader: boolean): void {
+function endOfStream(reply: FastifyReply, cursor: Attachment['cursor']): void {
   reply.hijack();
   const headers = reply.getHeaders() as Record<string, string>;
-  if (byHeader) {
+  if (cursor === 'Last-Event-ID') {
     reply.raw.writeHead(204, headers).end();
-  } else {
-    reply.raw.writeHead(200, {
-      ...headers,
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-cache, no-transform',
-    });
-    reply.raw.end('data: [DONE]\n\n');
+    return;
   }
+  reply.raw.writeHead(200, {
+    ...headers,
+    'Content-Type': 'text/event-stream',
+    'Cache-Control': 'no-cache, no-transform',
+  });
+  reply.raw.end('data: [DONE]\n\n');
 }
 
 /** Resolves with the response once it has ended or `seconds` are over. */

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { linesAfter } from '#api/sse/stream-hub.ts';
 import { readStreams } from '#domain/responses/stream-store.ts';
-import { read } from './deliver.ts';
+import { read, requireInRange } from './deliver.ts';
 
 /** A JSON page of the same events that the stream sends, for callers that cannot hold SSE. */
 export async function handleEvents(
@@ -12,8 +12,9 @@ export async function handleEvents(
 ) {
   const params = request.params as { space_id: string; response_id: string };
   const delivery = { spaceId: params.space_id, responseId: params.response_id };
-  const { nextN } = await read(deps, request, delivery);
+  const current = await read(deps, request, delivery);
   const after = query.after ?? -1;
+  requireInRange(current, after, 'after');
   const cursor = { tenantId: request.identity.tenantId, responseId: delivery.responseId, after };
   const lines = linesAfter(await readStreams(deps.database, [cursor], query.limit), after).slice(
     0,
@@ -22,6 +23,6 @@ export async function handleEvents(
   const lastN = after + lines.length;
   return {
     data: lines.map((line) => JSON.parse(line) as { type: string; sequence_number: number }),
-    meta: { last_n: lastN, has_more: lastN < nextN - 1 },
+    meta: { last_n: lastN, has_more: lastN < current.nextN - 1 },
   };
 }

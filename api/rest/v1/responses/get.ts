@@ -18,13 +18,18 @@ export async function handleGet(
   const { params, query } = request as FastifyRequest & GetCall;
   const delivery = { spaceId: params.space_id, responseId: params.response_id };
   const wantsStream = query.stream === 'true' || (query.stream !== 'false' && acceptsStream(request));
-  if (!wantsStream) {
+  if (!wantsStream || request.method === 'HEAD') {
     return { data: (await read(deps, request, delivery)).record };
   }
   const header = request.headers['last-event-id'];
-  const after =
-    typeof header === 'string' ? cursorOf(header, delivery.responseId) : (query.starting_after ?? -1);
-  await deliverStream(deps, request, reply, { ...delivery, after, byHeader: typeof header === 'string' });
+  await deliverStream(
+    deps,
+    request,
+    reply,
+    typeof header === 'string'
+      ? { ...delivery, after: cursorOf(header, delivery.responseId), cursor: 'Last-Event-ID' }
+      : { ...delivery, after: query.starting_after ?? -1, cursor: 'starting_after' },
+  );
   return undefined;
 }
 

@@ -83,6 +83,7 @@ export function responseRoutes(deps: GatewayDependencies) {
             'With `stream=true` or `Accept: text/event-stream` the events behind Last-Event-ID or starting_after.',
           params: contract.responseParams,
           querystring: contract.getResponseQuery,
+          headers: contract.getResponseHeaders,
           response: { 200: contract.responseEnvelope, ...errorResponses },
         },
       },

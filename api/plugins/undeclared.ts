@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify';
+import { DomainError } from '#domain/kernel/errors.ts';
+
+/** An operation without a query or a body takes none: what is not read must not look as if it were. */
+export function refuseUndeclared(app: FastifyInstance): void {
+  app.addHook('preValidation', async (request) => {
+    const { schema } = request.routeOptions;
+    if (schema?.querystring === undefined) {
+      refuse(request.query, 'query');
+    }
+    if (schema?.body === undefined) {
+      refuse(request.body, 'body');
+    }
+  });
+}
+
+function refuse(value: unknown, place: 'query' | 'body'): void {
+  if (value === undefined || value === null) {
+    return;
+  }
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw new DomainError('invalid_request', 'This operation takes no body.');
+  }
+  const [key] = Object.keys(value);
+  if (key !== undefined) {
+    const param = key.slice(0, 100);
+    throw new DomainError('unknown_parameter', 'The request has an unknown parameter.', {
+      param,
+      errors: [{ in: place, pointer: `/${param}`, code: 'unrecognized_keys', message: 'is not known' }],
+    });
+  }
+}

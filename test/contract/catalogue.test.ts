@@ -1,0 +1,272 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Database } from '#domain/persistence/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { masterKey } from '../support/stack.ts';
+import { connect } from '../support/tables.ts';
+import { findWallBreaches } from '../support/wall-breaches.ts';
+import { createWorld } from '../support/world.ts';
+
+let database: TestDatabase;
+let admin: Client;
+let runtime: Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = await connect(database.adminUrl);
+  runtime = await connect(database.url);
+});
+afterAll(async () => {
+  await Promise.all([admin?.end(), runtime?.end()]);
+  await database?.drop();
+});
+
+/** Runs `work` and takes back whatever it did. */
+async function undone<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  await client.query('begin');
+  try {
+    return await work();
+  } finally {
+    await client.query('rollback');
+  }
+}
+
+describe('every table of a tenant', () => {
+  it('stands behind the whole wall', async () => {
+    expect(await findWallBreaches(admin)).toEqual([]);
+  });
+
+  const walled = `alter table t owner to app_owner; alter table t enable row level security, force row level security;
+    create policy runtime on t to app_rt using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
+      with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+    create policy purge on t to app_purge using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
+      with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);`;
+  const good = 'create table t (tenant_id uuid not null, id uuid, primary key (tenant_id, id));';
+
+  it.each([
+    ['nothing', good + walled, []],
+    [
+      'a nullable tenant',
+      `create table t (tenant_id uuid, id uuid primary key);${walled}`,
+      [
+        't: tenant_id is missing or nullable',
+        't: the primary key does not lead with tenant_id',
+        't_pkey: unique across tenants',
+      ],
+    ],
+    [
+      'FORCE',
+      `${good}${walled} alter table t no force row level security;`,
+      ['t: row-level security is not forced'],
+    ],
+    [
+      'its runtime policy',
+      `${good}${walled} drop policy runtime on t;`,
+      ['t: not exactly one runtime policy for every command'],
+    ],
+    [
+      'a policy that holds',
+      `${good}${walled} alter policy runtime on t using (true or tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);`,
+      ['t: the runtime policy lets other tenants pass'],
+    ],
+    [
+      'a second policy',
+      `${good}${walled} create policy more on t to app_rt using (true);`,
+      ['t: not exactly one runtime policy for every command'],
+    ],
+    [
+      'a tenant in its foreign key',
+      `${good}${walled} alter table t add unique (tenant_id, id), add other uuid, add foreign key (other, tenant_id) references principals (id, tenant_id);`,
+      ['t_other_tenant_id_fkey: does not lead with tenant_id', 't_other_tenant_id_fkey: no index'],
+    ],
+    [
+      'an index on its foreign key',
+      `${good}${walled} alter table t add s uuid, add constraint link foreign key (tenant_id, s) references spaces;`,
+      ['link: no index'],
+    ],
+  ])('is told by name what it lacks: %s', async (_what, ddl, breaches) => {
+    const found = await undone(admin, async () => {
+      await admin.query(ddl);
+      return findWallBreaches(admin);
+    });
+    expect(found).toEqual(breaches);
+  });
+});
+
+describe('the doors between tenants', () => {
+  it('are exactly these functions, with a pinned search path and an owner that cannot log in', async () => {
+    const { rows } = await admin.query(
+      `select p.oid::regprocedure::text as door, pg_get_userbyid(p.proowner) as owner, p.proconfig as config,
+         array(select distinct pg_get_userbyid(a.grantee) from aclexplode(p.proacl) a
+               where a.grantee <> p.proowner order by 1)::text[] as grantees
+       from pg_proc p where p.pronamespace = 'app'::regnamespace and p.prosecdef order by 1`,
+    );
+    const path = ['search_path=pg_catalog, public'];
+    const system = { owner: 'app_system', config: path, grantees: ['app_purge', 'app_rt'] };
+    expect(rows).toEqual([
+      { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
+      { door: 'app.claim_outbox(integer)', ...system },
+      { door: 'app.find_credential(text)', ...system },
+      { door: 'app.list_expired(integer)', ...system },
+      { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
+      { door: 'app.list_tenants_with_stale_rows()', ...system },
+      { door: 'app.list_unprocessed(integer)', ...system },
+      { door: 'app.maintain_partitions()', owner: 'app_owner', config: path, grantees: ['app_purge'] },
+      { door: 'app.outbox_age_seconds()', ...system },
+    ]);
+  });
+
+  it('lead to nothing but what these policies and column grants show', async () => {
+    const policies = await admin.query(
+      `select polrelid::regclass::text as name, polcmd as command from pg_policy
+       where 'app_system'::regrole = any (polroles) order by 1`,
+    );
+    expect(policies.rows.map(({ name, command }) => `${name} ${command}`)).toEqual([
+      'api_keys r',
+      'documents r',
+      'idempotency_keys r',
+      'outbox *',
+      'response_ids r',
+      'responses r',
+    ]);
+    const { rows } = await admin.query(
+      `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
+       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'idempotency_keys', 'response_ids', 'responses')
+         and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
+    );
+    expect(rows).toEqual([
+      {
+        name: 'api_keys',
+        columns: [
+          'expires_at',
+          'id',
+          'key_id',
+          'permissions',
+          'principal_id',
+          'revoked_at',
+          'secret_hash',
+          'tenant_id',
+        ],
+      },
+      { name: 'documents', columns: ['created_at', 'id', 'status', 'tenant_id'] },
+      { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
+      { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
+      {
+        name: 'responses',
+        columns: [
+          'created_at',
+          'deadline_at',
+          'deleted_at',
+          'expires_at',
+          'finished_at',
+          'id',
+          'started_at',
+          'status',
+          'tenant_id',
+        ],
+      },
+    ]);
+  });
+
+  it('are the only functions that do not run as their caller', async () => {
+    const { rows } = await admin.query<{ name: string; owner: string }>(
+      `select p.proname as name, pg_get_userbyid(p.proowner) as owner from pg_proc p
+       where p.pronamespace = 'app'::regnamespace and not p.prosecdef order by 1`,
+    );
+    expect(rows.map(({ name }) => name)).toEqual([
+      'append_stream',
+      'read_access',
+      'read_lane',
+      'read_response',
+      'read_streams',
+      'refuse_change',
+      'remove_outbox',
+      'sum_usage',
+    ]);
+  });
+});
+
+describe('the roles', () => {
+  it('are ordinary, own nothing that they use, and belong to nobody else', async () => {
+    const { rows } = await admin.query(
+      `select r.rolname as role, r.rolcanlogin as login, r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb as mighty,
+         exists (select from pg_class c where c.relowner = r.oid) as owns,
+         exists (select from pg_auth_members m where m.member = r.oid) as member
+       from pg_roles r where r.rolname like 'app\\_%' order by 1`,
+    );
+    const plain = { mighty: false, member: false };
+    expect(rows).toEqual([
+      { role: 'app_owner', login: false, owns: true, ...plain },
+      { role: 'app_purge', login: true, owns: false, ...plain },
+      { role: 'app_rt', login: true, owns: false, ...plain },
+      { role: 'app_system', login: false, owns: false, ...plain },
+    ]);
+  });
+
+  it.each(['events', 'model_prices', 'event_dedupe', 'response_context'])(
+    'cannot change or take back a row of %s as app_rt',
+    async (table) => {
+      await createWorld(database.unitOfWork);
+      const refused = expect.objectContaining({ code: '42501' });
+      await expect(runtime.query(`update ${table} set tenant_id = tenant_id`)).rejects.toEqual(refused);
+      await expect(runtime.query(`delete from ${table}`)).rejects.toEqual(refused);
+    },
+  );
+
+  it('cannot rewrite the log even as the superuser, nor as app_purge', async () => {
+    const { tenantId } = await createWorld(database.unitOfWork);
+    await expect(admin.query('update events set actor_id = null')).rejects.toThrow(
+      /events\w* is append-only/,
+    );
+    await expect(admin.query('delete from events')).rejects.toThrow(/events\w* is append-only/);
+    const purge = await connect(database.purgeUrl);
+    await purge.query(`select set_config('app.tenant_id', $1, false)`, [tenantId]);
+    await expect(purge.query('update events set actor_id = null')).rejects.toThrow(
+      /events\w* is append-only/,
+    );
+    await purge.end();
+  });
+
+  it('let app_rt see and write nothing without a tenant', async () => {
+    const { tenantId } = await createWorld(database.unitOfWork);
+    expect((await runtime.query('select from spaces')).rowCount).toBe(0);
+    await expect(
+      runtime.query(`insert into spaces (tenant_id, id, name) values ($1, gen_random_uuid(), 'x')`, [
+        tenantId,
+      ]),
+    ).rejects.toThrow('row-level security');
+  });
+});
+
+describe('a process', () => {
+  it.each([
+    ['gateway', 'api/main.ts'],
+    ['worker', 'temporal/worker.ts'],
+  ])('of the %s refuses to start on a login that stands above the wall', async (_role, entry) => {
+    const child = spawn(process.execPath, ['--disable-warning=FSTDEP023', entry], {
+      cwd: new URL('../../', import.meta.url),
+      env: {
+        PATH: process.env.PATH,
+        DATABASE_URL: database.adminUrl,
+        DATABASE_PURGE_URL: database.purgeUrl,
+        TEMPORAL_ADDRESS: '127.0.0.1:1',
+        MASTER_KEY: masterKey,
+        PORT: '0',
+        WORKER_PORT: '0',
+      },
+    });
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect(said).toContain('The database login must be app_rt');
+    expect(code).toBe(1);
+  });
+
+  it('starts on app_rt', async () => {
+    const hot = new Database({ url: database.url, statementTimeoutMs: 1_000 });
+    await expect(hot.assertBehindTheWall()).resolves.toBeUndefined();
+    await hot.close();
+  });
+});

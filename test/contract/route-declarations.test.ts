@@ -1,0 +1,90 @@
+import { fastify, type RouteOptions } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildApp } from '#api/app.ts';
+import { assemble, type Gateway } from '#api/compose.ts';
+import { permissions } from '#domain/access/permissions.ts';
+import { eventTypes } from '#domain/events/catalogue.ts';
+import { restV1 } from '#api/rest/v1/index.ts';
+import { gatewayConfig } from '../support/gateway.ts';
+
+let gateway: Gateway;
+
+beforeAll(() => {
+  gateway = assemble(gatewayConfig('postgres://nobody@127.0.0.1:1/none'));
+});
+afterAll(() => gateway.close());
+
+/** What a route fails to declare. */
+function missingFrom(route: RouteOptions): string[] {
+  const { config = {}, schema } = route;
+  const audit = config.audit;
+  const audited =
+    audit !== undefined &&
+    ('none' in audit
+      ? audit.none !== ''
+      : audit.length > 0 && audit.every((type) => eventTypes.includes(type)));
+  const permitted = config.permission !== undefined && permissions.includes(config.permission);
+  const statuses = Object.keys(schema?.response ?? {});
+  return [
+    ...(permitted || (config.public ?? '') !== '' ? [] : ['permission']),
+    ...(audited ? [] : ['audit']),
+    ...(statuses.some((status) => /^2\d\d$/.test(status)) ? [] : ['response schema']),
+    ...(schema?.operationId === undefined ? ['operationId'] : []),
+  ];
+}
+
+async function routesOf(edit: (route: RouteOptions) => void = () => undefined): Promise<RouteOptions[]> {
+  const app = fastify();
+  const routes: RouteOptions[] = [];
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD') {
+      const copy = { ...route, config: { ...route.config }, schema: { ...route.schema } };
+      edit(copy);
+      routes.push(copy);
+    }
+  });
+  await app.register(restV1(gateway), { prefix: '/v1' });
+  await app.ready();
+  await app.close();
+  return routes;
+}
+
+const problemsOf = (routes: RouteOptions[]) =>
+  routes.flatMap((route) =>
+    missingFrom(route).map((what) => `${String(route.method)} ${route.url}: ${what}`),
+  );
+
+describe('every operation of version 1', () => {
+  it('declares its permission, its audit events and the schema of its success', async () => {
+    const routes = await routesOf();
+    expect(routes.length).toBeGreaterThan(10);
+    expect(problemsOf(routes)).toEqual([]);
+  });
+
+  it.each([
+    ['permission', (route: RouteOptions) => delete route.config!.permission],
+    ['audit', (route: RouteOptions) => delete route.config!.audit],
+    ['audit', (route: RouteOptions) => Object.assign(route.config!, { audit: ['space.exploded'] })],
+    ['response schema', (route: RouteOptions) => delete route.schema!.response],
+    ['operationId', (route: RouteOptions) => delete route.schema!.operationId],
+  ])('is named when it lacks its %s', async (what, remove) => {
+    const routes = await routesOf((route) => {
+      if (route.method === 'DELETE' && route.url.endsWith('/responses/:response_id')) {
+        remove(route);
+      }
+    });
+    expect(problemsOf(routes)).toEqual([`DELETE /v1/spaces/:space_id/responses/:response_id: ${what}`]);
+  });
+
+  it('stands under both prefixes', async () => {
+    const app = await buildApp(gateway);
+    await app.close();
+    for (const { url, method } of await routesOf()) {
+      for (const prefix of ['/api', '/api-proxy']) {
+        expect(app.hasRoute({ method: method as 'GET', url: `${prefix}${url}` }), prefix + url).toBe(true);
+      }
+    }
+  });
+});

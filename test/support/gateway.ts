@@ -1,0 +1,108 @@
+import type { FastifyInstance } from 'fastify';
+import { buildApp } from '#api/app.ts';
+import { assemble, type Gateway } from '#api/compose.ts';
+import { parseGatewayConfig } from '#domain/kernel/config.ts';
+import type { Dispatch } from '#domain/kernel/dispatcher.ts';
+import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
+import { masterKey } from './stack.ts';
+
+export interface Call {
+  method: string;
+  /** With the version, without the prefix: `/v1/spaces/…`. */
+  path: string;
+  prefix?: '/api' | '/api-proxy';
+  /** Sent as X-API-Key. */
+  apiKey?: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON; text and bytes go as they are. */
+  body?: unknown;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | undefined>;
+  text: string;
+  /** Parsed, null where it is not JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+/** A gateway in this process, over a real database as app_rt. What it owes to Temporal stays in the outbox. */
+export interface TestGateway {
+  app: FastifyInstance;
+  gateway: Gateway;
+  description: ApiDescription;
+  /** What it would have sent right after its commits. */
+  dispatched: Dispatch[];
+  /** Every answer under `/v1` is held against our own OpenAPI document. */
+  send(call: Call): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** The configuration of a gateway that no Temporal server answers. */
+export function gatewayConfig(databaseUrl: string) {
+  return parseGatewayConfig({
+    DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    MASTER_KEY: masterKey,
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+  });
+}
+
+export async function openGateway(database: { url: string }): Promise<TestGateway> {
+  const gateway = assemble(gatewayConfig(database.url));
+  await gateway.database.assertBehindTheWall();
+  await gateway.hub.start();
+  const dispatched: Dispatch[] = [];
+  const dispatcher = { dispatch: async (row: Dispatch) => void dispatched.push(row) };
+  const app = await buildApp({ ...gateway, dispatcher });
+  const served = await app.inject('/api/openapi.json');
+  const description = new ApiDescription(served.json<OpenApi>());
+  return {
+    app,
+    gateway,
+    description,
+    dispatched,
+    send: async (call) => {
+      const answer = await inject(app, call);
+      const operation: Operation | undefined = description.operationAt(call.method, call.path);
+      if (operation !== undefined) {
+        description.expectMatches(operation, answer);
+      }
+      return answer;
+    },
+    close: async () => {
+      await app.close();
+      await gateway.close();
+    },
+  };
+}
+
+async function inject(app: FastifyInstance, call: Call): Promise<Answer> {
+  const { body, headers = {} } = call;
+  const isRaw = typeof body === 'string' || Buffer.isBuffer(body);
+  const response = await app.inject({
+    method: call.method as 'GET',
+    url: `${call.prefix ?? '/api'}${call.path}`,
+    headers: {
+      ...(call.apiKey === undefined ? {} : { 'x-api-key': call.apiKey }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { payload: isRaw ? body : JSON.stringify(body) }),
+  });
+  return {
+    status: response.statusCode,
+    headers: response.headers as Record<string, string | undefined>,
+    text: response.body,
+    body: parse(response.body),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,88 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect } from 'vitest';
+
+/** The parts of an OpenAPI 3.1 document that tests read. */
+export interface OpenApi {
+  paths: Record<string, Record<string, OpenApiOperation>>;
+  components: { schemas: Record<string, JsonSchema> };
+}
+
+export interface OpenApiOperation {
+  operationId: string;
+  parameters?: { in: 'path' | 'query' | 'header'; name: string; required?: boolean; schema: JsonSchema }[];
+  requestBody?: { required?: boolean; content: Record<string, { schema: JsonSchema }> };
+  responses: Record<string, { content?: Record<string, { schema: JsonSchema }> }>;
+}
+
+export type JsonSchema = Record<string, unknown>;
+
+export interface Operation {
+  id: string;
+  method: string;
+  /** `/v1/spaces/{space_id}/…` */
+  path: string;
+  declared: OpenApiOperation;
+}
+
+export interface Answered {
+  status: number;
+  headers: { 'content-type'?: string | undefined };
+  text: string;
+}
+
+/** Our own description of the API, and whether answers keep to it. */
+export class ApiDescription {
+  readonly document: OpenApi;
+  readonly operations: Operation[];
+  readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+
+  constructor(document: OpenApi) {
+    this.document = document;
+    this.operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, declared]) => ({
+        id: declared.operationId,
+        method: method.toUpperCase(),
+        path,
+        declared,
+      })),
+    );
+    this.#ajv.addSchema(document, 'api');
+  }
+
+  /** The operation behind a concrete path without its prefix, if there is one. */
+  operationAt(method: string, path: string): Operation | undefined {
+    const steps = path.split('?', 1)[0]!.split('/');
+    return this.operations.find((operation) => {
+      const template = operation.path.split('/');
+      return (
+        operation.method === method &&
+        template.length === steps.length &&
+        template.every((step, i) => step.startsWith('{') || step === steps[i])
+      );
+    });
+  }
+
+  /** Fails unless status, media type and body are what the operation declares. */
+  expectMatches(operation: Operation, answer: Answered): void {
+    const { responses } = operation.declared;
+    const status = [String(answer.status), `${Math.floor(answer.status / 100)}XX`].find(
+      (key) => key in responses,
+    );
+    expect(status, `${operation.id} does not declare the status ${answer.status}`).toBeDefined();
+    const mediaType = (answer.headers['content-type'] ?? '').split(';')[0]!;
+    if (mediaType === 'text/event-stream' || answer.status === 204) {
+      return;
+    }
+    expect(mediaType, `${operation.id} answered ${answer.status} as`).toBe('application/json');
+    const pointer = ['paths', operation.path, operation.method.toLowerCase(), 'responses', status!]
+      .concat('content', 'application/json', 'schema')
+      .map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')))
+      .join('/');
+    const validate = this.#ajv.getSchema(`api#/${pointer}`)!;
+    const valid = validate(JSON.parse(answer.text));
+    expect(
+      valid ? [] : validate.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`),
+      `${operation.id} answered ${answer.status} with ${answer.text.slice(0, 500)}`,
+    ).toEqual([]);
+  }
+}
