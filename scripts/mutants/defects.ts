@@ -178,6 +178,13 @@ export const defects: readonly Defect[] = [
     caughtBy: 'settles an attempt that was cut off by estimate, once',
   },
   {
+    name: 'repeated prefix not taken off',
+    file: 'domain/responses/message-composer.ts',
+    replace: [["prefix === '' ? null : new ContinuationMatcher(prefix)", 'null']],
+    test: 'test/domain/responses/stream-invariants.test.ts',
+    caughtBy: 'keeps O1 to O10',
+  },
+  {
     name: 'two activities of the workflow swapped',
     file: 'workflows/generate-response/workflow.ts',
     replace: [
