@@ -72,7 +72,7 @@ describe('the outbox', () => {
     }
     await leaseOut();
     const [one, two] = await Promise.all([claim(3), claim(3)]);
-    expect([...one!, ...two!].toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => `start ${id}`));
+    expect([...one, ...two].toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => `start ${id}`));
   });
 
   it('sends rows of one workflow in their order, and others past them', async () => {

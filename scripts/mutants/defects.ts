@@ -1,0 +1,204 @@
+import type { Replacement } from './replace-once.ts';
+
+/** A defect that somebody could bring in, and the test that must not let it pass. */
+export interface Defect {
+  name: string;
+  file: string;
+  replace: readonly Replacement[];
+  test: string;
+  /** A part of the name of the test that fails; another failure would be an accident. */
+  caughtBy: string;
+}
+
+const functions = 'domain/persistence/migrations/functions.sql';
+const wall = 'domain/persistence/migrations/wall.sql';
+const turns = 'test/domain/responses/turns.test.ts';
+const publishing = 'test/domain/responses/publishing.test.ts';
+const clocks = 'test/domain/responses/clocks.test.ts';
+const limits = 'test/domain/responses/limits.test.ts';
+
+export const defects: readonly Defect[] = [
+  {
+    name: 'no epoch check',
+    file: functions,
+    replace: [['writer_epoch = p_epoch[i] and next_n', 'p_epoch[i] is not null and next_n']],
+    test: turns,
+    caughtBy: 'fences the attempt before',
+  },
+  {
+    name: 'no compare-and-set on next_n',
+    file: functions,
+    replace: [['and next_n = p_first_n[i] and', 'and p_first_n[i] is not null and']],
+    test: turns,
+    caughtBy: 'only at the number where the stream stands',
+  },
+  {
+    name: 'FORCE removed from one table',
+    file: wall,
+    replace: [
+      [
+        `execute format('alter table %I force row level security', t);`,
+        `if t <> 'items' then execute format('alter table %I force row level security', t); end if;`,
+      ],
+    ],
+    test: 'test/domain/persistence/wall.test.ts',
+    caughtBy: 'forces row-level security on every table',
+  },
+  {
+    name: 'publish before commit',
+    file: 'domain/responses/head.ts',
+    replace: [
+      [
+        'const run = toRun(events, response.nextN);\n  await em.execute(',
+        `const run = toRun(events, response.nextN);
+  const own = em.fork({ session: { variables: { 'app.tenant_id': response.tenantId } } });
+  await own.transactional((other) => other.execute(`,
+      ],
+      [
+        '`${response.id}:${run.firstN + run.n - 1}`,\n    ],\n  );',
+        '`${response.id}:${run.firstN + run.n - 1}`,\n    ],\n  ));',
+      ],
+    ],
+    test: publishing,
+    caughtBy: 'before the commit, then everything',
+  },
+  {
+    name: 'outbox row deleted before the start',
+    file: 'temporal/dispatcher.ts',
+    replace: [
+      ['await send(deps, row);', 'await removeFromOutbox(deps.database, row);'],
+      [
+        `reach('dispatch.after_start');\n        await removeFromOutbox(deps.database, row);`,
+        `reach('dispatch.after_start');\n        await send(deps, row);`,
+      ],
+    ],
+    test: 'test/temporal/dispatcher.test.ts',
+    caughtBy: 'keeps the row when Temporal does not take the start',
+  },
+  {
+    name: 'NOTIFY dropped on the model lane',
+    file: functions,
+    replace: [
+      [
+        `if woken <> '' then\n    perform pg_notify('wake', woken);`,
+        `if woken <> '' then\n    perform length(woken);`,
+      ],
+    ],
+    test: publishing,
+    caughtBy: 'wakes the listeners with the last number of each run',
+  },
+  {
+    name: 'NOTIFY dropped in transactions',
+    file: 'domain/responses/head.ts',
+    replace: [[`select pg_notify('wake', ?)`, 'select length(?)']],
+    test: publishing,
+    caughtBy: 'before the commit, then everything',
+  },
+  {
+    name: 'cursor MAC ignored',
+    file: 'domain/kernel/page.ts',
+    replace: [[' || !timingSafeEqual(given, expected)', '']],
+    test: 'test/domain/kernel/page.test.ts',
+    caughtBy: 'its position was changed and its signature kept',
+  },
+  {
+    name: "crash counted as a vendor's failure",
+    file: 'domain/responses/fail-turn.ts',
+    replace: [
+      [
+        `TurnAttempt, { ...place, outcome: 'vendor_failed' }`,
+        `TurnAttempt, { ...place, outcome: { $in: ['vendor_failed', 'crashed'] } }`,
+      ],
+    ],
+    test: limits,
+    caughtBy: 'is counted apart from crashes',
+  },
+  {
+    name: 'surrogate pair split',
+    file: 'domain/responses/continuation.ts',
+    replace: [
+      [
+        'const cut = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;',
+        'const cut = text.length;',
+      ],
+    ],
+    test: 'test/domain/responses/message-composer.test.ts',
+    caughtBy: 'half of a surrogate pair',
+  },
+  {
+    name: 'permission check removed from a use case',
+    file: 'domain/responses/create-response.ts',
+    replace: [[`authorize(ctx.caller, 'responses.create');`, '']],
+    test: 'test/domain/access/use-case-permissions.test.ts',
+    caughtBy: 'createResponse refuses a caller without responses.create',
+  },
+  {
+    name: 'expiry by the process clock',
+    file: 'domain/responses/read-response.ts',
+    replace: [['row.head.expires_in_ms,', 'Date.parse(row.head.expires_at) - Date.now(),']],
+    test: clocks,
+    caughtBy: 'a response runs, is read and ends as ever',
+  },
+  {
+    name: 'expiry not enforced by the wall',
+    file: wall,
+    replace: [[`when 'responses' then ' and expires_at > now() and (`, `when 'responses' then ' and (`]],
+    test: clocks,
+    caughtBy: 'an expired response cannot be read',
+  },
+  {
+    name: 'deadline by the process clock',
+    file: 'domain/responses/head.ts',
+    replace: [['return new Date(row?.now ?? Number.NaN);', 'return new Date();']],
+    test: clocks,
+    caughtBy: 'a response runs, is read and ends as ever',
+  },
+  {
+    name: 'committed turn runs again',
+    file: 'domain/responses/claim-turn.ts',
+    replace: [[`if (existing?.status === 'committed') {`, `if (existing?.result === undefined) {`]],
+    test: turns,
+    caughtBy: 'with its stored result',
+  },
+  {
+    name: 'no poison guard',
+    file: 'domain/responses/claim-turn.ts',
+    replace: [['recent.length === poisonLimit &&', 'recent.length > poisonLimit &&']],
+    test: turns,
+    caughtBy: 'ten times in a row',
+  },
+  {
+    name: 'usage settled twice',
+    file: 'domain/responses/usage.ts',
+    replace: [
+      ['if (entry === null || entry.settled) {', 'if (entry === null) {'],
+      ['{ responseId: response.id, settled: false }', '{ responseId: response.id }'],
+    ],
+    test: limits,
+    caughtBy: 'settles an attempt that was cut off by estimate, once',
+  },
+  {
+    name: 'repeated prefix not taken off',
+    file: 'domain/responses/message-composer.ts',
+    replace: [["prefix === '' ? null : new ContinuationMatcher(prefix)", 'null']],
+    test: 'test/domain/responses/stream-invariants.test.ts',
+    caughtBy: 'keeps O1 to O10',
+  },
+  {
+    name: 'two activities of the workflow swapped',
+    file: 'workflows/generate-response/workflow.ts',
+    replace: [
+      ['const { runTurn } = proxy', 'const { runCall: runTurn } = proxy'],
+      ['const { runCall } = proxy', 'const { runTurn: runCall } = proxy'],
+    ],
+    test: 'test/replay/replay.test.ts',
+    caughtBy: 'replay on the workflows of today',
+  },
+  {
+    name: 'closing activity cancelled with its workflow',
+    file: 'workflows/generate-response/workflow.ts',
+    replace: [['CancellationScope.nonCancellable(() =>', 'CancellationScope.cancellable(() =>']],
+    test: 'test/workflows/generate-response.test.ts',
+    caughtBy: 'though the workflow itself is being cancelled',
+  },
+];
