@@ -27,7 +27,12 @@ export interface Recovery {
   nextEvent: number[];
   /** Milliseconds from a worker's kill to the beginning of the next attempt at the turn. */
   nextAttempt: number[];
+  /** The slow ones, in words. */
+  slow: string[];
 }
+
+/** A lost heartbeat is noticed after 2.5 s at most; what takes much longer waited for something else as well. */
+const slowMs = 4_000;
 
 const settleMs = 6_000;
 
@@ -37,7 +42,7 @@ const settleMs = 6_000;
  * there already, so its next event tells of the model and is left out; its next attempt counts.
  */
 export function measureRecovery(struck: readonly Struck[], attempts: readonly Attempt[]): Recovery {
-  const recovery: Recovery = { nextEvent: [], nextAttempt: [] };
+  const recovery: Recovery = { nextEvent: [], nextAttempt: [], slow: [] };
   const byResponse = Map.groupBy(attempts, (attempt) => attempt.responseId);
   for (const kill of struck) {
     if (kill.strike.kind !== 'worker') continue;
@@ -50,11 +55,28 @@ export function measureRecovery(struck: readonly Struck[], attempts: readonly At
       );
       if (disturbed) continue;
       const begun = (byResponse.get(live.id ?? '') ?? []).find(({ startedAt }) => startedAt > kill.time);
-      if (begun !== undefined) recovery.nextAttempt.push(begun.startedAt - kill.time);
-      if (live.part.script.manner !== 'restarts') recovery.nextEvent.push(next - kill.at);
+      const attemptMs = begun === undefined ? null : begun.startedAt - kill.time;
+      const eventMs = next - kill.at;
+      if (attemptMs !== null) recovery.nextAttempt.push(attemptMs);
+      if (live.part.script.manner !== 'restarts') recovery.nextEvent.push(eventMs);
+      if (Math.max(attemptMs ?? 0, eventMs) > slowMs)
+        recovery.slow.push(describe({ kill, live, boundary, attemptMs, eventMs }));
     }
   }
   return recovery;
+}
+
+interface Slow extends Held {
+  kill: Struck;
+  attemptMs: number | null;
+  eventMs: number;
+}
+
+function describe({ live, boundary, attemptMs, eventMs }: Slow): string {
+  const last = live.heard.findLast((heard) => heard.n < boundary)?.type ?? 'nothing';
+  const first = live.heard.find((heard) => heard.n >= boundary)?.type ?? 'nothing';
+  const attempt = attemptMs === null ? 'no further attempt' : `attempt after ${attemptMs} ms`;
+  return `#${live.index} ${live.part.script.name} at ${boundary}: ${attempt}, ${first} after ${Math.round(eventMs)} ms, last was ${last}`;
 }
 
 export function percentile(values: readonly number[], share: number): number {

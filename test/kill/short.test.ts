@@ -11,9 +11,9 @@ it('no response is lost or stuck while ten kills of every kind hit the deploymen
     seed,
     size: shortForm,
     gateways: 2,
-    workers: 3,
-    concurrency: 5,
-    say: () => undefined,
+    workers: 2,
+    concurrency: 4,
+    say: (line) => console.log(line),
   });
   console.log(report(run));
   expect(run.missed).toEqual([]);

@@ -136,12 +136,16 @@ async function killAtFailpoint(field: Field, strike: Strike & { kind: 'failpoint
   const role = roleOf(strike.name);
   // Every end of its own is a different response, so a skip would need as many of them on this one worker.
   const skip = strike.name.startsWith('finish.') ? 0 : strike.skip;
-  const armed = await fleet.arm(role, `${strike.name}:${skip}`);
+  let armed = await fleet.arm(role, `${strike.name}:${skip}`);
   await Promise.race([armed.ready.catch(() => undefined), armed.exited]);
   for (let waitedMs = 0; waitedMs < failpointMs; waitedMs += 500) {
     lead(field, strike.name, { armed, waitedMs });
     const signal = await Promise.race([armed.exited, sleep(500).then(() => undefined)]);
-    if (signal !== undefined) {
+    if (signal === null) {
+      // It could not start, because a server was just coming back: as a supervisor would, start another.
+      armed = await fleet.arm(role, `${strike.name}:${skip}`);
+      await Promise.race([armed.ready.catch(() => undefined), armed.exited]);
+    } else if (signal !== undefined) {
       const moment = { at: performance.now(), time: Date.now() };
       return { strike, pid: armed.child.pid ?? 0, signal, ...moment, held: [] };
     }
