@@ -26,7 +26,7 @@ export interface Deployment {
   stack: Stack;
   world: World;
   /** Rows as the superuser sees them, on a connection of its own. */
-  query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
+  query: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
   stop(): Promise<void>;
 }
 
