@@ -158,12 +158,16 @@ function roleOf(name: Failpoint): StackProcess['role'] {
   return name.startsWith('create.') || name.startsWith('dispatch.') ? 'gateway' : 'worker';
 }
 
-/** Running responses reach most failpoints of a worker by themselves; deadlines and gateways need asking. */
+/** Gives an armed process what leads it to its failpoint: requests, deadlines, or more turns and calls to share. */
 function lead(field: Field, name: Failpoint, at: { armed: StackProcess; waitedMs: number }): void {
   if (roleOf(name) === 'gateway') {
     field.traffic.launch(pickPart(field), at.armed);
-  } else if (name.startsWith('finish.') && at.waitedMs % 2_000 === 0) {
+  } else if (at.waitedMs % 2_000 !== 0) {
+    return;
+  } else if (name.startsWith('finish.')) {
     for (let i = 0; i < 5; i += 1) field.traffic.launch(silent);
+  } else {
+    field.traffic.launch(pickPart(field));
   }
 }
 
