@@ -23,7 +23,7 @@ export function report(run: KillRun): string {
       'worker kills',
       `${betweenDeltas} of ${total} between two deltas of one item (${share(betweenDeltas, total)}), ${otherwise} elsewhere`,
     ],
-    ['next attempt', times(run.recovery.nextAttempt)],
+    ['recovery begun', times(run.recovery.begun)],
     ['next event', times(run.recovery.nextEvent)],
     ['took', `${run.seconds} s`],
   ];
