@@ -13,13 +13,14 @@ export interface MaintenanceDependencies extends ReconcileDependencies {
 export function createMaintenanceActivities(deps: MaintenanceDependencies) {
   return {
     reconcile: async () => {
-      const starts = [...(await reconcileResponses(deps)), ...(await reconcileDocuments(deps))];
+      const [responses, documents] = [await reconcileResponses(deps), await reconcileDocuments(deps)];
+      const starts = [...responses.starts, ...documents.starts];
       for (const start of starts) {
         await deps.dispatcher.dispatch(start);
       }
-      return { restarted: starts.length };
+      return { restarted: starts.length, failed: responses.failed + documents.failed };
     },
-    purgeExpired: async () => ({ purged: await purgeExpired(deps.database, deps.purge) }),
+    purgeExpired: () => purgeExpired(deps.database, deps.purge),
     maintainPartitions: async () => {
       await deps.purge.acrossTenants((em) => em.execute('select app.maintain_partitions()'));
     },

@@ -1,7 +1,7 @@
 import type { Context } from '#domain/access/context.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { cancelRunning } from './cancel-response.ts';
-import { copyContext, exceeds } from './context-snapshot.ts';
+import { copyContext, exceeds, unansweredCalls } from './context-snapshot.ts';
 import type { CreateResponseInput } from './create-input.ts';
 import { lockHead } from './head.ts';
 import { keepInput } from './input-items.ts';
@@ -34,6 +34,13 @@ export async function joinChain(
     return;
   }
   const position = parent === null ? 0 : await copyContext(ctx.em, parent.id, response.id);
+  const callIds = await unansweredCalls(ctx.em, response.id);
+  if (callIds.length > 0) {
+    throw new DomainError('tool_output_missing', 'The previous response waits for the output of its calls.', {
+      param: 'input',
+      callIds,
+    });
+  }
   await keepInput(ctx, response, { items: input.input, position });
   if (await exceeds(ctx.em, response.id, contextWindow)) {
     throw tooLong('input', "The conversation exceeds the model's context.");

@@ -100,7 +100,12 @@ async function resolveModel(
 }
 
 async function refuseWhenBusy(ctx: Context, spaceId: string, limit: number): Promise<void> {
-  const active = await ctx.em.count(Response, { spaceId, finishedAt: null });
+  let active = await ctx.em.count(Response, { spaceId, finishedAt: null });
+  if (active >= limit / 2) {
+    // Near the limit, requests queue here, so that those which count at once cannot all pass.
+    await ctx.em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`active/${spaceId}`]);
+    active = await ctx.em.count(Response, { spaceId, finishedAt: null });
+  }
   if (active >= limit) {
     throw new DomainError('too_many_active_responses', 'Too many responses of this space are running.', {
       retryAfter: 1,

@@ -1,7 +1,9 @@
 import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { toHead } from './head.ts';
+import { reachesOwn } from './response-access.ts';
 import type { OutputItem } from './output-items.ts';
 import { noUsage, toResponseRecord, type ResponseRecord, type UsageSum } from './response-record.ts';
 import { Response } from './response.entity.ts';
@@ -16,6 +18,9 @@ export interface ListResponses {
 
 /** Newest first: the caller's own, and everybody's with `responses.read`. Output is what is finished. */
 export async function listResponses(ctx: Context, input: ListResponses): Promise<Page<ResponseRecord>> {
+  if (!reachesOwn(ctx.caller, 'responses.read')) {
+    authorize(ctx.caller, 'responses.read');
+  }
   const mine = ctx.caller.granted.has('responses.read') ? {} : { principalId: ctx.caller.principalId };
   const page = await keysetPage(ctx, {
     entity: Response,

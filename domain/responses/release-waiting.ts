@@ -23,6 +23,7 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
       continue;
     }
     const child = head.response;
+    child.queuedSince = head.now;
     const model = await em.findOneOrFail(Model, { id: child.modelId });
     await copyContext(em, parent.id, child.id);
     child.waitsFor = null;

@@ -38,6 +38,7 @@ const schema = defineEntity({
     incompleteReason: p.text().$type<IncompleteReason>().nullable(),
     cancelledBy: p.uuid().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
+    queuedSince: p.datetime().defaultRaw('now()'),
     startedAt: p.datetime().nullable(),
     deadlineAt: p.datetime().nullable(),
     finishedAt: p.datetime().nullable(),

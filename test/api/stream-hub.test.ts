@@ -43,6 +43,7 @@ describe('the hub', () => {
         tenantId,
         responseId: 'resp_a',
         after,
+        isReady: () => true,
         deliver: (lines) => {
           numbers.push(...lines.map((line) => eventHead(line).n));
           if (numbers.at(-1) === 11) resolve(numbers);

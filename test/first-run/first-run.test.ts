@@ -38,7 +38,7 @@ describe('the first run of a fresh clone', () => {
 
       const stopped = await first.stop();
       expect(stopped.tookMs).toBeLessThan(stopMs);
-      expect(first.output()).toMatch(/^start +\| postgres stopped\n$/m);
+      expect(first.output()).toMatch(/^start +\| postgres stopped$/m);
       expect(first.output()).not.toMatch(/unexpected|warning|deprecat/i);
 
       const again = Date.now();
@@ -46,6 +46,8 @@ describe('the first run of a fresh clone', () => {
       expect(Date.now() - again).toBeLessThan(laterStartMs * slack);
       expect(second.curlLines).toEqual(first.curlLines);
       expect(await readBack(second.curlLines[1]!)).toEqual(streamed);
+      expect((await second.stop('signal to npm')).tookMs).toBeLessThan(stopMs);
+      expect(second.output()).toMatch(/^start +\| postgres stopped$/m);
     } finally {
       await first.stop();
       await second?.stop();

@@ -84,7 +84,10 @@ export async function openEngine(model: Partial<NewModel> = {}): Promise<Engine>
       inTenant(tenantId, async (em) => currentRecord(em, (await lockHead(em, responseId))!.response)),
     events: async (responseId) => {
       const runs = await readStreams(database.database, [{ tenantId, responseId, after: -1 }], 10_000);
-      return runs.flatMap((run) => run.events.split('\n')).map((line) => JSON.parse(line) as Json);
+      return runs
+        .flat()
+        .flatMap((run) => run.events.split('\n'))
+        .map((line) => JSON.parse(line) as Json);
     },
     stop: async () => {
       await admin.end();
@@ -182,11 +185,11 @@ export class Attempt {
     }
     const run = toRun(events, this.nextN);
     const { tenantId, responseId, epoch } = this.turn;
-    const [accepted] = await appendStream(this.#engine.database.database, [
+    const [answer] = await appendStream(this.#engine.database.database, [
       { tenantId, responseId, epoch, run },
     ]);
-    this.nextN += accepted === true ? run.n : 0;
-    return accepted === true;
+    this.nextN += answer === 'in' ? run.n : 0;
+    return answer === 'in';
   }
 }
 

@@ -24,8 +24,11 @@ export interface StartedClone {
   screen: string;
   /** Everything that was printed. */
   output(): string;
-  /** Ctrl-C: the signal reaches everything in the foreground. Resolves when all of it has gone. */
-  stop(): Promise<{ tookMs: number }>;
+  /**
+   * By Ctrl-C, whose signal reaches everything in the foreground, or by a signal to npm alone. Resolves when all of
+   * it has gone.
+   */
+  stop(by?: 'ctrl-c' | 'signal to npm'): Promise<{ tookMs: number }>;
 }
 
 export async function freshClone(): Promise<FreshClone> {
@@ -81,9 +84,10 @@ async function start(clone: string, env: Record<string, string>): Promise<Starte
     screen,
     curlLines: screen.split('\n').filter((line) => line.startsWith('curl ')),
     output: () => printed,
-    stop: async () => {
+    stop: async (by = 'ctrl-c') => {
       const since = Date.now();
-      interrupt(npm);
+      if (by === 'ctrl-c') interrupt(npm);
+      else npm.kill('SIGTERM');
       await exited;
       return { tookMs: Date.now() - since };
     },

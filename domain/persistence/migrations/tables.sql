@@ -218,6 +218,8 @@ create table responses (
   incomplete_reason text,
   cancelled_by uuid,
   created_at timestamptz not null default now(),
+  -- since when a worker could have begun it: its creation, or its parent's end
+  queued_since timestamptz not null default now(),
   started_at timestamptz,
   deadline_at timestamptz,
   finished_at timestamptz,
@@ -318,6 +320,8 @@ create table turn_attempts (
   epoch integer not null,
   outcome text not null default 'running' check (outcome in ('running', 'committed', 'vendor_failed', 'crashed', 'aborted')),
   failure_code text,
+  -- the stream's next number when the attempt began: what was published from there is its own
+  first_n integer not null,
   -- characters of the open item that were already published when the attempt began
   prefix_length integer not null default 0,
   continuation text,

@@ -3,6 +3,7 @@ import {
   claimOutbox,
   enqueueCancel,
   enqueueStart,
+  leaveToRelays,
   outboxAgeSeconds,
   removeFromOutbox,
   type DurableStart,
@@ -41,6 +42,15 @@ describe('the outbox', () => {
     await enqueue('a');
     expect(await claim()).toEqual([]);
     await leaseOut();
+    expect(await claim()).toEqual(['start a']);
+  });
+
+  it('gives a row to a relay at once when the process that wrote it leaves it to them', async () => {
+    await engine.act(async (ctx) => {
+      const left = await enqueueStart(ctx.em, start('a'));
+      await enqueueStart(ctx.em, start('b'));
+      await leaveToRelays(ctx.em, [left]);
+    });
     expect(await claim()).toEqual(['start a']);
   });
 

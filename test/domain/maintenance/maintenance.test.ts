@@ -30,7 +30,10 @@ const reconcile = (state: State) =>
   });
 
 const age = (id: string, interval = '1 min') =>
-  engine.admin.query('update responses set created_at = now() - $2::interval where id = $1', [id, interval]);
+  engine.admin.query(
+    'update responses set created_at = now() - $2::interval, queued_since = now() - $2::interval where id = $1',
+    [id, interval],
+  );
 
 async function rowsOf(id: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
@@ -54,7 +57,7 @@ describe('the reconcile sweep', () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('Half');
     await age(id);
-    expect(await reconcile('closed')).toEqual([]);
+    expect(await reconcile('closed')).toEqual({ starts: [], failed: 0 });
     expect(await engine.record(id)).toMatchObject({
       status: 'failed',
       output: [{ status: 'incomplete', content: [{ text: 'Half' }] }],
@@ -67,9 +70,9 @@ describe('the reconcile sweep', () => {
     await (await engine.attempt(id)).say('Half');
     await age(id);
     await engine.admin.query('delete from outbox');
-    const starts = await reconcile('unknown_id');
+    const { starts } = await reconcile('unknown_id');
     expect(starts).toMatchObject([{ kind: 'start', workflowId: `response/${engine.world.tenantId}/${id}` }]);
-    expect(await reconcile('unknown_id')).toEqual([]);
+    expect(await reconcile('unknown_id')).toEqual({ starts: [], failed: 0 });
     expect((await engine.attempt(id)).turn.composer.open?.text).toBe('Half');
     await reconcile('closed');
   });
@@ -77,7 +80,7 @@ describe('the reconcile sweep', () => {
   it('leaves a start to the outbox while it is still owed', async () => {
     const id = await engine.create();
     await age(id);
-    expect(await reconcile('unknown_id')).toEqual([]);
+    expect(await reconcile('unknown_id')).toEqual({ starts: [], failed: 0 });
     await reconcile('closed');
   });
 
@@ -107,7 +110,7 @@ describe('the purge', () => {
   it('removes the content of an expired response, and keeps its usage and its event', async () => {
     const id = await answered('An answer.');
     await expire(id);
-    expect(await purge()).toBe(1);
+    expect(await purge()).toEqual({ purged: 1, failed: 0 });
     expect(Object.values(await rowsOf(id))).toEqual([0, 0, 0, 0, 0, 0]);
     const kept = await engine.admin.query(
       `select from usage_ledger where response_id = $1
@@ -116,7 +119,7 @@ describe('the purge', () => {
       [id],
     );
     expect(kept.rowCount).toBe(3);
-    expect(await purge()).toBe(0);
+    expect(await purge()).toEqual({ purged: 0, failed: 0 });
   });
 
   it('keeps items as long as a living child was given them', async () => {

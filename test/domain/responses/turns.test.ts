@@ -221,7 +221,7 @@ describe('the closing activity', () => {
 
   it('gives a response up that no worker began within an hour', async () => {
     const id = await engine.create();
-    await engine.admin.query(`update responses set created_at = now() - interval '61 min' where id = $1`, [
+    await engine.admin.query(`update responses set queued_since = now() - interval '61 min' where id = $1`, [
       id,
     ]);
     expect(await close(id, { kind: 'deadline' })).toBeNull();
