@@ -1,4 +1,5 @@
 import closeWithGrace from 'close-with-grace';
+import { describeFault } from '#adapters/telemetry/logger.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import { armFailpointFrom } from '#domain/kernel/failpoint.ts';
@@ -15,7 +16,12 @@ await deps.start();
 const app = await buildApp(deps);
 
 /** Readiness says no, open streams get a hint to resume elsewhere, then requests are let finish. */
-closeWithGrace({ delay: config.DRAIN_SECONDS * 1_000, logger: false }, async () => {
+closeWithGrace({ delay: config.DRAIN_SECONDS * 1_000, logger: false }, async ({ err, signal }) => {
+  if (err === undefined) {
+    deps.logger.info({ signal }, 'stopping');
+  } else {
+    deps.logger.fatal(describeFault(err), 'stopping after a fault');
+  }
   deps.draining.value = true;
   for (const end of deps.openStreams) {
     end('drain');

@@ -9,7 +9,7 @@ import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
-import { createLogger } from '#adapters/telemetry/logger.ts';
+import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/kernel/config.ts';
 import { armFailpointFrom } from '#domain/kernel/failpoint.ts';
@@ -113,8 +113,12 @@ async function answer(path: string): Promise<{ status: number; text: string }> {
   }
 }
 
-closeWithGrace({ delay: 25_000, logger: false }, async () => {
-  logger.info('stopping');
+closeWithGrace({ delay: 25_000, logger: false }, async ({ err, signal }) => {
+  if (err === undefined) {
+    logger.info({ signal }, 'stopping');
+  } else {
+    logger.fatal(describeFault(err), 'stopping after a fault');
+  }
   schedules.stop();
   workers.forEach((worker) => worker.shutdown());
   await Promise.allSettled([running, relay.stop()]);

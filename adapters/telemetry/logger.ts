@@ -23,3 +23,16 @@ export function createLogger(name: string, level: string): Logger {
     hooks: { streamWrite: (line) => line.replace(secretShapes, '***') },
   });
 }
+
+/** What ended a process, for its log: names and places, never a message, which may quote content. */
+export function describeFault(error: unknown): { error: string; cause?: string; frames: string[] } {
+  if (!(error instanceof Error)) {
+    return { error: typeof error, frames: [] };
+  }
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '));
+  return {
+    error: error.name,
+    ...(error.cause instanceof Error ? { cause: error.cause.name } : {}),
+    frames: frames.slice(0, 6).map((line) => line.trim()),
+  };
+}

@@ -185,7 +185,7 @@ describe('how a response ends', () => {
       [id],
     );
     expect(rows).toMatchObject([{ outcome: 'aborted' }, { outcome: 'committed', continuation: 'instruct' }]);
-    // Sooner than a heartbeat's absence could tell.
-    expect(rows[1].started_at.getTime() - asked).toBeLessThan(2_000);
+    // A second of grace, and then at once.
+    expect(rows[1].started_at.getTime() - asked).toBeLessThan(4_000);
   });
 });

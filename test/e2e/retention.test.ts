@@ -66,8 +66,10 @@ describe('retention', () => {
     ];
     /** Each path's status, or code where it is refused. */
     const paths = async () => {
-      const got = await Promise.all(reads.map((path) => codeOf(path)));
-      const page = await client.call<{ id: string }[]>('?limit=50');
+      const [page, ...got] = await Promise.all([
+        client.call<{ id: string }[]>('?limit=50'),
+        ...reads.map((path) => codeOf(path)),
+      ]);
       return [...got, page.data.some(({ id }) => id === done!.id)];
     };
     const codeOf = async (path: string, method: 'GET' | 'POST' | 'DELETE' = 'GET') => {

@@ -74,7 +74,7 @@ describe('an engine that loses its runs', () => {
         timeoutMs: 90_000,
       }),
     );
-    const [page] = await Promise.all([untilThreeRun()]);
+    const running = await untilThreeRun();
     await temporal.killAndRestart(() => {
       for (const suffix of ['', '-wal', '-shm', '-journal'])
         rmSync(`${join(folder.path, 'temporal.db')}${suffix}`, { force: true });
@@ -86,7 +86,7 @@ describe('an engine that loses its runs', () => {
       const { segments } = recording;
       expect(checkStream({ responseId: final.id, segments, final: final as unknown as Json })).toEqual([]);
     }
-    expect(page).toHaveLength(3);
+    expect(running).toHaveLength(3);
     // Upkeep is back as well, so that the next loss is noticed, too.
     expect((await stack.temporal.schedule.getHandle('maintenance').describe()).scheduleId).toBe(
       'maintenance',

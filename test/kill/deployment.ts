@@ -26,7 +26,7 @@ export interface Deployment {
   stack: Stack;
   world: World;
   /** Rows as the superuser sees them, on a connection of its own. */
-  query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
+  query: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
   stop(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export async function deploy(size: { gateways: number; workers: number }): Promi
   const folder = temporaryFolder();
   const undo: (() => Promise<unknown> | void)[] = [folder.remove];
   const stop = async () => {
-    for (const step of undo.reverse()) await step();
+    for (const step of undo.toReversed()) await step();
     undo.length = 0;
   };
   try {

@@ -25,19 +25,24 @@ export function distribute(struck: readonly Struck[]): WorkerKills {
 export interface Recovery {
   /** Milliseconds from a worker's kill to the first event that another worker wrote, as the client got it. */
   nextEvent: number[];
-  /** Milliseconds from a worker's kill to the beginning of the next attempt at the turn. */
-  nextAttempt: number[];
+  /** Milliseconds from a worker's kill until another worker was at the work: its claim of the turn, or its first event. */
+  begun: number[];
+  /** The slow ones, in words. */
+  slow: string[];
 }
+
+/** A lost heartbeat is noticed after 2.5 s at most; what takes much longer waited for something else as well. */
+const slowMs = 4_000;
 
 const settleMs = 6_000;
 
 /**
  * How soon work went on after a worker's kill with another one standing by. Only kills with no other kill around
  * them count: of two at once neither tells. A model that begins from zero is silent while it repeats what is
- * there already, so its next event tells of the model and is left out; its next attempt counts.
+ * there already, so its next event tells of the model and is left out; that another worker began counts.
  */
 export function measureRecovery(struck: readonly Struck[], attempts: readonly Attempt[]): Recovery {
-  const recovery: Recovery = { nextEvent: [], nextAttempt: [] };
+  const recovery: Recovery = { nextEvent: [], begun: [], slow: [] };
   const byResponse = Map.groupBy(attempts, (attempt) => attempt.responseId);
   for (const kill of struck) {
     if (kill.strike.kind !== 'worker') continue;
@@ -49,12 +54,22 @@ export function measureRecovery(struck: readonly Struck[], attempts: readonly At
         (other) => other !== kill && other.at > kill.at - 1_500 && other.at < until,
       );
       if (disturbed) continue;
-      const begun = (byResponse.get(live.id ?? '') ?? []).find(({ startedAt }) => startedAt > kill.time);
-      if (begun !== undefined) recovery.nextAttempt.push(begun.startedAt - kill.time);
-      if (live.part.script.manner !== 'restarts') recovery.nextEvent.push(next - kill.at);
+      const claimed = (byResponse.get(live.id ?? '') ?? []).find(({ startedAt }) => startedAt > kill.time);
+      const eventMs = next - kill.at;
+      const begunMs = Math.min(eventMs, claimed === undefined ? Infinity : claimed.startedAt - kill.time);
+      recovery.begun.push(begunMs);
+      if (live.part.script.manner !== 'restarts') recovery.nextEvent.push(eventMs);
+      if (eventMs > slowMs) recovery.slow.push(describe({ live, boundary }, begunMs, eventMs));
     }
   }
   return recovery;
+}
+
+function describe({ live, boundary }: Held, begunMs: number, eventMs: number): string {
+  const last = live.heard.findLast((heard) => heard.n < boundary)?.type ?? 'nothing';
+  const first = live.heard.find((heard) => heard.n >= boundary)?.type ?? 'nothing';
+  const times = `begun after ${Math.round(begunMs)} ms, ${first} after ${Math.round(eventMs)} ms`;
+  return `#${live.index} ${live.part.script.name} at ${boundary}: ${times}, last was ${last}`;
 }
 
 export function percentile(values: readonly number[], share: number): number {

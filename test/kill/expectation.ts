@@ -14,13 +14,17 @@ function compareSpoken(part: Part, final: Json, continued: boolean): string[] {
       `ended ${String(final['status'])}: ${JSON.stringify(asObject(final['platform'])['failure_reason'])}`,
     );
   const expected = expectedOutput(part, continued);
-  const output = asList(final['output']).map(({ id: _, ...item }) => item);
+  const output = asList(final['output']).map(withoutId);
   if (output.length !== expected.length) losses.push(`has ${output.length} items, not ${expected.length}`);
   expected.forEach((item, i) => {
     if (isDeepStrictEqual(output[i], item)) return;
     losses.push(`item ${i} is ${shorten(output[i])}, not ${shorten(item)}`);
   });
   return losses;
+}
+
+function withoutId(item: Json): Json {
+  return Object.fromEntries(Object.entries(item).filter(([key]) => key !== 'id'));
 }
 
 /** The output without ids: per round the text before the call and the call, then the answer. */

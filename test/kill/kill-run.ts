@@ -36,10 +36,12 @@ const stuckAfterMs = 60_000;
 export async function runKills(options: KillRunOptions): Promise<KillRun> {
   const { seed, size, say } = options;
   const startedAt = performance.now();
+  const seconds = () => Math.round((performance.now() - startedAt) / 1_000);
   const random = mulberry32(seed);
   const plan = makePlan(size, seed);
   const deployment = await deploy(options);
   try {
+    say(`deployed after ${seconds()} s`);
     const fleet = new Fleet(deployment.stack);
     const gateway = () => {
       const ready = fleet.ready('gateway');
@@ -55,15 +57,17 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
       try {
         const result = await perform(field, strike);
         struck.push(result);
-        say(`${i + 1}/${plan.length} ${nameOf(strike)} pid ${result.pid} ${result.signal}`);
+        say(`${seconds()} s  ${i + 1}/${plan.length} ${nameOf(strike)} pid ${result.pid} ${result.signal}`);
       } catch (error) {
         missed.push(`${nameOf(strike)}: ${(error as Error).message}`);
-        say(`${i + 1}/${plan.length} ${missed.at(-1)}`);
+        say(`${seconds()} s  ${i + 1}/${plan.length} ${missed.at(-1)}`);
       }
     }
+    say(`the last kill was ${seconds()} s after the start`);
     await traffic.finish(stuckAfterMs);
     await fleet.settle();
     missed.push(...fleet.failures.map((failure) => `a replacement did not start: ${failure.message}`));
+    say(`everything had ended after ${seconds()} s`);
     const verdict = await verify(deployment, fleet, traffic.all);
     return {
       ...verdict,
@@ -73,7 +77,7 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
       missed,
       workerKills: distribute(struck),
       recovery: measureRecovery(struck, verdict.attempts),
-      seconds: (performance.now() - startedAt) / 1_000,
+      seconds: seconds(),
     };
   } finally {
     await deployment.stop();

@@ -23,6 +23,8 @@ export interface PlanSize {
   /** How often each of these is armed. */
   failpoints: readonly Failpoint[];
   rounds: number;
+  /** The longest pause between two kills. */
+  pauseMs: number;
 }
 
 export const longForm: PlanSize = {
@@ -32,6 +34,7 @@ export const longForm: PlanSize = {
   temporal: 10,
   failpoints,
   rounds: 2,
+  pauseMs: 2_500,
 };
 
 /** About ten kills of every kind, for each ordinary test run. */
@@ -40,8 +43,9 @@ export const shortForm: PlanSize = {
   gateways: 2,
   postgres: 1,
   temporal: 1,
-  failpoints: ['publish.after_commit', 'turn.after_commit'],
+  failpoints: ['create.after_commit', 'publish.after_commit'],
   rounds: 1,
+  pauseMs: 900,
 };
 
 const writingShare = 0.85;
@@ -59,7 +63,10 @@ export function makePlan(size: PlanSize, seed: number): PlannedStrike[] {
       size.failpoints.map((name): Strike => ({ kind: 'failpoint', name, skip: Math.floor(random() * 3) })),
     ).flat(),
   ];
-  return shuffle(strikes, random).map((strike) => ({ strike, pauseMs: 300 + Math.floor(random() * 2_200) }));
+  return shuffle(strikes, random).map((strike) => ({
+    strike,
+    pauseMs: 300 + Math.floor(random() * (size.pauseMs - 300)),
+  }));
 }
 
 /** The seed of a run: SEED in the environment, or one by the clock. */

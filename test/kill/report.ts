@@ -23,13 +23,20 @@ export function report(run: KillRun): string {
       'worker kills',
       `${betweenDeltas} of ${total} between two deltas of one item (${share(betweenDeltas, total)}), ${otherwise} elsewhere`,
     ],
-    ['next attempt', times(run.recovery.nextAttempt)],
+    ['recovery begun', times(run.recovery.begun)],
     ['next event', times(run.recovery.nextEvent)],
-    ['took', `${Math.round(run.seconds)} s`],
+    ['took', `${run.seconds} s`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);
-  return ['', 'kill run', ...lines, ...run.lost.slice(0, 20).map((loss) => `  LOST ${loss}`), ''].join('\n');
+  return [
+    '',
+    'kill run',
+    ...lines,
+    ...run.recovery.slow.map((line) => `  slow ${line}`),
+    ...run.lost.slice(0, 20).map((loss) => `  LOST ${loss}`),
+    '',
+  ].join('\n');
 }
 
 function times(values: readonly number[]): string {

@@ -11,9 +11,9 @@ it('no response is lost or stuck while ten kills of every kind hit the deploymen
     seed,
     size: shortForm,
     gateways: 2,
-    workers: 3,
-    concurrency: 5,
-    say: () => undefined,
+    workers: 2,
+    concurrency: 4,
+    say: (line) => console.log(line),
   });
   console.log(report(run));
   expect(run.missed).toEqual([]);
@@ -21,5 +21,5 @@ it('no response is lost or stuck while ten kills of every kind hit the deploymen
   expect(run.lost).toEqual([]);
   expect(run.stuck).toEqual([]);
   expect(run.workerKills.betweenDeltas).toBeGreaterThanOrEqual(run.workerKills.total / 2);
-  expect(percentile(run.recovery.nextAttempt, 0.5)).toBeLessThanOrEqual(5_000);
+  expect(percentile(run.recovery.begun, 0.5)).toBeLessThanOrEqual(5_000);
 }, 240_000);

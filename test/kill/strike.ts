@@ -136,12 +136,16 @@ async function killAtFailpoint(field: Field, strike: Strike & { kind: 'failpoint
   const role = roleOf(strike.name);
   // Every end of its own is a different response, so a skip would need as many of them on this one worker.
   const skip = strike.name.startsWith('finish.') ? 0 : strike.skip;
-  const armed = await fleet.arm(role, `${strike.name}:${skip}`);
+  let armed = await fleet.arm(role, `${strike.name}:${skip}`);
   await Promise.race([armed.ready.catch(() => undefined), armed.exited]);
   for (let waitedMs = 0; waitedMs < failpointMs; waitedMs += 500) {
     lead(field, strike.name, { armed, waitedMs });
     const signal = await Promise.race([armed.exited, sleep(500).then(() => undefined)]);
-    if (signal !== undefined) {
+    if (signal === null) {
+      // It could not start, because a server was just coming back: as a supervisor would, start another.
+      armed = await fleet.arm(role, `${strike.name}:${skip}`);
+      await Promise.race([armed.ready.catch(() => undefined), armed.exited]);
+    } else if (signal !== undefined) {
       const moment = { at: performance.now(), time: Date.now() };
       return { strike, pid: armed.child.pid ?? 0, signal, ...moment, held: [] };
     }
@@ -154,12 +158,16 @@ function roleOf(name: Failpoint): StackProcess['role'] {
   return name.startsWith('create.') || name.startsWith('dispatch.') ? 'gateway' : 'worker';
 }
 
-/** Running responses reach most failpoints of a worker by themselves; deadlines and gateways need asking. */
+/** Gives an armed process what leads it to its failpoint: requests, deadlines, or more turns and calls to share. */
 function lead(field: Field, name: Failpoint, at: { armed: StackProcess; waitedMs: number }): void {
   if (roleOf(name) === 'gateway') {
     field.traffic.launch(pickPart(field), at.armed);
-  } else if (name.startsWith('finish.') && at.waitedMs % 2_000 === 0) {
+  } else if (at.waitedMs % 2_000 !== 0) {
+    return;
+  } else if (name.startsWith('finish.')) {
     for (let i = 0; i < 5; i += 1) field.traffic.launch(silent);
+  } else {
+    field.traffic.launch(pickPart(field));
   }
 }
 

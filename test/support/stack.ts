@@ -91,11 +91,16 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       await connection.close();
     },
   };
-  await Promise.all([
-    ...Array.from({ length: options.workers ?? 1 }, () => stack.start('worker')),
-    ...Array.from({ length: options.gateways ?? 1 }, () => stack.start('gateway')),
-  ]);
-  return stack;
+  try {
+    await Promise.all([
+      ...Array.from({ length: options.workers ?? 1 }, () => stack.start('worker')),
+      ...Array.from({ length: options.gateways ?? 1 }, () => stack.start('gateway')),
+    ]);
+    return stack;
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
 }
 
 async function createNamespace(connection: Connection): Promise<string> {
