@@ -7,9 +7,7 @@ import { checkStream } from '../support/stream-checker.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 
 /** About 130 kB: its last events, which repeat the text four times, exceed every socket buffer. */
-const text = Array.from({ length: 3_000 }, (_, i) => `Sentence number ${i} differs from the rest.`).join(
-  ' ',
-);
+const text = Array.from({ length: 3_000 }, (_, i) => `Sentence number ${i} differs from the rest.`).join(' ');
 
 describe('a very long answer', () => {
   let database: TestDatabase;

@@ -21,6 +21,7 @@ async function bytesOf(responseId: string): Promise<Buffer> {
   const { tenantId } = engine.world;
   const runs = await readStreams(engine.database.database, [{ tenantId, responseId, after: -1 }], 10_000);
   const frames = runs
+    .flat()
     .flatMap((run) => run.events.split('\n'))
     .map((line, n) => {
       const { type } = JSON.parse(line) as { type: string };
