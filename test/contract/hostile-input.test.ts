@@ -3,6 +3,7 @@ import { connect as dial } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bodyFields } from '../support/id-positions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { hostileKinds, type Target } from '../support/hostile-kinds.ts';
@@ -30,7 +31,8 @@ beforeAll(async () => {
   }
   for (const operation of gateway.description.operations) {
     const call = await fixtures[`${operation.id} path space_id`]!.call(here, here.spaceId);
-    targets.push({ operation, call, here, abroad, foreignCursors });
+    const fields = bodyFields(gateway.description.document, operation);
+    targets.push({ operation, fields, call, here, abroad, foreignCursors });
   }
   address = await gateway.app.listen({ host: '127.0.0.1', port: 0 });
 });

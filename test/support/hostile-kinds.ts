@@ -5,6 +5,8 @@ import type { Place } from './places.ts';
 /** What a cell of hostile input starts from: a request of the operation that is right in everything. */
 export interface Target {
   operation: Operation;
+  /** The members of its body. */
+  fields: string[];
   call: Call;
   here: Place;
   abroad: Place;
@@ -132,9 +134,7 @@ export const hostileKinds: Record<string, Kind> = {
     if (!takesBody(target)) {
       return [];
     }
-    const schema = target.operation.declared.requestBody!.content['application/json']!.schema;
-    const fields = Object.keys(schema.properties as object);
-    return fields.map((name) => {
+    return target.fields.map((name) => {
       const call = { ...target.call, body: { ...(target.call.body as object), [name]: [[1]] } };
       if (name === 'conversation') {
         return { call, status: 422, code: 'unsupported_parameter', param: name };

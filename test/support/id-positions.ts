@@ -16,6 +16,18 @@ export function textPositions(document: OpenApi, operation: Operation): string[]
   return [...new Set(found)].map((position) => `${operation.id} ${position}`);
 }
 
+/** The members of an operation's body. */
+export function bodyFields(document: OpenApi, operation: Operation): string[] {
+  const schema = operation.declared.requestBody?.content['application/json']?.schema;
+  return schema === undefined ? [] : Object.keys(resolve(document, schema).properties as object);
+}
+
+function resolve(document: OpenApi, schema: JsonSchema): JsonSchema {
+  return typeof schema.$ref === 'string'
+    ? document.components.schemas[schema.$ref.split('/').at(-1)!]!
+    : schema;
+}
+
 function holdsText(schema: JsonSchema): boolean {
   const isOpen = Object.keys(schema).length === 0;
   return isOpen || (schema.type === 'string' && schema.enum === undefined && schema.const === undefined);
@@ -23,7 +35,7 @@ function holdsText(schema: JsonSchema): boolean {
 
 function walk(document: OpenApi, schema: JsonSchema, at: string): string[] {
   if (typeof schema.$ref === 'string') {
-    return walk(document, document.components.schemas[schema.$ref.split('/').at(-1)!]!, at);
+    return walk(document, resolve(document, schema), at);
   }
   const inner = [...((schema.anyOf ?? schema.oneOf ?? []) as JsonSchema[])].flatMap((each) =>
     walk(document, each, at),
