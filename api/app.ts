@@ -1,6 +1,6 @@
 import helmet from '@fastify/helmet';
 import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
-import { fastify, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { recordRefusal } from '#domain/access/record-refusal.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { authenticate } from './plugins/authentication.ts';
@@ -22,7 +22,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   const logger: FastifyBaseLogger = deps.logger;
   const app = fastify({
     loggerInstance: logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,
     requestIdHeader: false,
     bodyLimit,
@@ -43,6 +43,9 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     const route = request.routeOptions.url ?? 'unknown';
     const seconds = reply.elapsedTime / 1_000;
     deps.telemetry.request({ route, method: request.method, status: reply.statusCode, seconds });
+    if ('public' in request.routeOptions.config) {
+      return;
+    }
     request.log.info(
       { method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
       'request',

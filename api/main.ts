@@ -24,5 +24,5 @@ closeWithGrace({ delay: config.DRAIN_SECONDS * 1_000, logger: false }, async () 
   await deps.close();
 });
 
-await app.listen({ host: config.HOST, port: config.PORT });
+await app.listen({ host: config.HOST, port: config.PORT, listenTextResolver: () => 'listening' });
 deps.logger.info({ port: config.PORT }, 'gateway ready');

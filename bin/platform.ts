@@ -38,6 +38,7 @@ keys
 program
   .command('demo')
   .description('create or refresh the demo tenant')
+  .option('--wait <seconds>', 'wait until a worker has made the documents searchable', Number)
   .option('--json', 'print JSON')
   .action(demo);
 

@@ -19,15 +19,29 @@ function runWith(node) {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  whenNpmDies(() => child.kill('SIGTERM'));
   child.on('error', (error) =>
     refuse(`Node ${NEEDED} in node_modules cannot run (${error.message}): run \`npm ci\` again.`),
   );
   child.on('exit', (code) => process.exit(code === null ? 1 : code));
 }
 
+/** A signal to npm alone ends npm and its shell, and never gets here: their end does. */
+function whenNpmDies(stop) {
+  if (process.env.npm_lifecycle_event === undefined || process.env.PLATFORM_NODE_CHOSEN) return;
+  const starter = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === starter) return;
+    clearInterval(timer);
+    stop();
+  }, 500);
+  timer.unref();
+}
+
 if (!existsSync(`${checkout}node_modules/pg`)) {
   refuse('The dependencies are not installed: run `npm ci`, then `npm start`.');
 } else if (Number(process.versions.node.split('.')[0]) >= NEEDED) {
+  whenNpmDies(() => process.kill(process.pid, 'SIGTERM'));
   const { launch } = await import('./launcher/launch.ts');
   process.exit(await launch({ env: process.env, args: process.argv.slice(2) }));
 } else if (existsSync(installed) && !process.env.PLATFORM_NODE_CHOSEN) {

@@ -60,7 +60,7 @@ const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
 const vendor = {
   fetch: createGuardedFetch(config.EGRESS_ALLOW),
-  credential: (ref: string) => process.env[ref],
+  credential: (ref: string) => (config.MODEL_CREDENTIALS.includes(ref) ? process.env[ref] : undefined),
 };
 const activities = createActivities({
   database,

@@ -1,5 +1,6 @@
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
+import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
 import { reconcileResponses, type ReconcileDependencies } from '#domain/maintenance/reconcile-responses.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 
@@ -11,14 +12,15 @@ export interface MaintenanceDependencies extends ReconcileDependencies {
 
 export function createMaintenanceActivities(deps: MaintenanceDependencies) {
   return {
-    reconcileResponses: async () => {
-      const starts = await reconcileResponses(deps);
+    reconcile: async () => {
+      const [responses, documents] = [await reconcileResponses(deps), await reconcileDocuments(deps)];
+      const starts = [...responses.starts, ...documents.starts];
       for (const start of starts) {
         await deps.dispatcher.dispatch(start);
       }
-      return { restarted: starts.length };
+      return { restarted: starts.length, failed: responses.failed + documents.failed };
     },
-    purgeExpired: async () => ({ purged: await purgeExpired(deps.database, deps.purge) }),
+    purgeExpired: () => purgeExpired(deps.database, deps.purge),
     maintainPartitions: async () => {
       await deps.purge.acrossTenants((em) => em.execute('select app.maintain_partitions()'));
     },

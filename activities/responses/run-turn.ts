@@ -4,9 +4,10 @@ import { reach } from '#domain/kernel/failpoint.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
 import { ModelFailure, type ModelGateway } from '#domain/models/model-gateway.ts';
+import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { claimTurn } from '#domain/responses/claim-turn.ts';
-import { commitTurn, Fenced, type TurnOutcome } from '#domain/responses/commit-turn.ts';
+import { commitTurn, committedResult, Fenced, type TurnOutcome } from '#domain/responses/commit-turn.ts';
 import { failTurn, yieldTurn } from '#domain/responses/fail-turn.ts';
 import type { ClaimedTurn, TurnKey } from '#domain/responses/turn-claim.ts';
 import type { TurnResult } from '#domain/responses/turn-result.ts';
@@ -14,6 +15,8 @@ import { retryLater } from '../failures.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { streamTurn } from './stream-turn.ts';
 import type { StreamWriter } from './stream-writer.ts';
+
+const commitPatienceMs = 30_000;
 
 export interface TurnDependencies {
   unitOfWork: UnitOfWork;
@@ -28,27 +31,61 @@ export interface TurnDependencies {
  * an interrupted one goes on from the exact character that readers have.
  */
 export async function runTurn(deps: TurnDependencies, key: TurnKey): Promise<TurnResult> {
-  const { unitOfWork, secrets } = deps;
-  const claim = await unitOfWork.inTenant(key.tenantId, (em) => claimTurn(em, secrets, key));
-  reach('turn.after_claim');
-  if (claim.kind === 'settled') {
-    return claim.result;
-  }
-  const { turn } = claim;
   const stop = new AbortController();
   const beat = keepAlive(stop);
+  try {
+    const claim = await deps.unitOfWork.inTenant(key.tenantId, (em) => claimTurn(em, deps.secrets, key));
+    reach('turn.after_claim');
+    return claim.kind === 'settled' ? claim.result : await attempt(deps, claim.turn, stop);
+  } finally {
+    beat.stop();
+  }
+}
+
+async function attempt(
+  deps: TurnDependencies,
+  turn: ClaimedTurn,
+  stop: AbortController,
+): Promise<TurnResult> {
   const startedAt = performance.now();
   try {
     const outcome = await stream(deps, turn, stop);
-    const result = await unitOfWork.inTenant(key.tenantId, (em) => commitTurn(em, secrets, turn, outcome));
+    const result = await commitSurely(deps, turn, outcome);
     reach('turn.after_commit');
     deps.metrics.modelTurn({ outcome: 'committed', seconds: (performance.now() - startedAt) / 1_000 });
     reach('activity.before_completion');
     return result;
   } catch (error) {
     return await settleFailure(deps, turn, error);
-  } finally {
-    beat.stop();
+  }
+}
+
+/**
+ * A generation that is complete is not thrown away because the database was away at its commit: the commit is
+ * repeated while this attempt holds the lane. One whose answer was lost is found by its result.
+ */
+async function commitSurely(
+  deps: TurnDependencies,
+  turn: ClaimedTurn,
+  outcome: TurnOutcome,
+): Promise<TurnResult> {
+  const { unitOfWork, secrets } = deps;
+  const giveUpAt = performance.now() + commitPatienceMs;
+  for (let doubtful = false; ; doubtful = true) {
+    try {
+      return await unitOfWork.inTenant(turn.tenantId, (em) => commitTurn(em, secrets, turn, outcome));
+    } catch (error) {
+      if (doubtful && error instanceof Fenced) {
+        const stored = await unitOfWork.inTenant(turn.tenantId, (em) => committedResult(em, turn));
+        if (stored !== null) {
+          return stored;
+        }
+      }
+      if (!isDatabaseUnavailable(error) || performance.now() > giveUpAt) {
+        throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
   }
 }
 

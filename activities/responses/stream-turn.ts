@@ -1,4 +1,5 @@
 import { toolDefinitions } from '#domain/knowledge/knowledge-definition.ts';
+import { cleanText } from '#domain/kernel/clean-text.ts';
 import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
 import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
@@ -26,7 +27,7 @@ export async function streamTurn(
         await lane.ready();
         break;
       case 'tool_call':
-        calls.push({ name: part.name, arguments: part.arguments });
+        calls.push({ name: cleanText(part.name), arguments: cleanText(part.arguments) });
         break;
       case 'finish':
         finish = part;

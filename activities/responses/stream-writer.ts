@@ -1,5 +1,5 @@
-import { appendStream, readLane } from '#domain/responses/stream-store.ts';
-import { toRun, type StreamEvent } from '#domain/responses/stream-events.ts';
+import { appendStream, readLane, type AppendAnswer } from '#domain/responses/stream-store.ts';
+import { toRun, type EventRun, type StreamEvent } from '#domain/responses/stream-events.ts';
 import { Fenced } from '#domain/responses/commit-turn.ts';
 import type { Database } from '#domain/persistence/database.ts';
 
@@ -8,6 +8,8 @@ interface LaneKey {
   responseId: string;
   epoch: number;
 }
+
+const busyRetryMs = 10;
 
 /** Waiting events beyond which a model's reader pauses until they are in. */
 const highWaterMark = 500;
@@ -79,6 +81,13 @@ export class Lane {
   }
 }
 
+/** A run on its way into the store. */
+interface Flight {
+  lane: Lane;
+  events: StreamEvent[];
+  run: EventRun;
+}
+
 /**
  * The one writer of stream events in a process. A flush starts as soon as the previous one has returned and
  * carries what waits in every lane, so a lone stream waits for nothing and a busy process batches by itself.
@@ -115,59 +124,73 @@ export class StreamWriter {
     this.#flushing = false;
   }
 
-  #take(): { lane: Lane; run: ReturnType<typeof toRun> }[] {
+  #take(): Flight[] {
     return [...this.#lanes]
-      .filter((lane) => lane.pending.length > 0)
+      .filter((lane) => lane.pending.length > 0 && !lane.inFlight)
       .map((lane) => {
-        const run = toRun(lane.pending, lane.nextN);
+        const events = lane.pending;
         lane.pending = [];
         lane.inFlight = true;
-        return { lane, run };
+        return { lane, events, run: toRun(events, lane.nextN) };
       });
   }
 
-  async #append(batch: { lane: Lane; run: ReturnType<typeof toRun> }[]): Promise<void> {
-    let accepted: (boolean | null)[];
+  async #append(batch: Flight[]): Promise<void> {
+    let answers: (AppendAnswer | 'unknown')[];
     try {
-      accepted = await appendStream(
+      answers = await appendStream(
         this.#database,
         batch.map(({ lane, run }) => ({ ...lane.key, run })),
       );
     } catch {
-      accepted = batch.map(() => null);
+      answers = batch.map(() => 'unknown');
     }
-    for (const [i, { lane, run }] of batch.entries()) {
-      const isIn = accepted[i] ?? (await this.#resolveDoubt(lane, run));
-      lane.inFlight = false;
-      if (isIn) {
-        lane.nextN += run.n;
-        lane.settleIfIdle();
+    for (const [i, flight] of batch.entries()) {
+      const answer = answers[i] ?? 'unknown';
+      if (answer === 'unknown') {
+        // One response's doubt does not hold up the others.
+        void this.#resolveDoubt(flight).then((settled) => this.#land(flight, settled));
       } else {
-        lane.fail(new Fenced());
+        this.#land(flight, answer);
       }
     }
+  }
+
+  #land({ lane, events, run }: Flight, answer: AppendAnswer): void {
+    lane.inFlight = false;
+    switch (answer) {
+      case 'in':
+        lane.nextN += run.n;
+        lane.settleIfIdle();
+        break;
+      case 'fenced':
+        lane.fail(new Fenced());
+        break;
+      case 'busy':
+        lane.pending = [...events, ...lane.pending];
+        setTimeout(() => void this.#flush(), busyRetryMs);
+        return;
+    }
+    void this.#flush();
   }
 
   /**
    * The answer of a commit was lost. Never resent blindly: the head row tells whether it is in; only a run
    * that is surely not in goes again.
    */
-  async #resolveDoubt(lane: Lane, run: ReturnType<typeof toRun>): Promise<boolean> {
-    for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 1_000)) {
+  async #resolveDoubt({ lane, run }: Flight): Promise<AppendAnswer> {
+    for (let waitMs = 50; this.#lanes.has(lane); waitMs = Math.min(waitMs * 2, 1_000)) {
       await new Promise((resolve) => setTimeout(resolve, waitMs));
       try {
         const head = await readLane(this.#database, lane.key.tenantId, lane.key.responseId);
         if (head === null || head.epoch !== lane.key.epoch) {
-          return false;
+          return 'fenced';
         }
-        if (head.nextN === run.firstN + run.n) {
-          return true;
-        }
-        const [again] = await appendStream(this.#database, [{ ...lane.key, run }]);
-        return again ?? false;
+        return head.nextN === run.firstN + run.n ? 'in' : 'busy';
       } catch {
         // The database is still away: ask again. The attempt's heartbeat and deadline bound the wait.
       }
     }
+    return 'fenced';
   }
 }

@@ -6,7 +6,22 @@ const longest = 600;
 
 /** The complete sentences of a passage without the signs of its markup. */
 export function readableSentences(passage: string): string[] {
-  return blocks(passage).flatMap(sentencesOf).filter(isComplete);
+  return blocks(passage).flatMap(sentencesOf).map(showCode).filter(isComplete);
+}
+
+/** Where the signs of code are put while markup is read and sentences are cut: in code they mean neither. */
+const hidden = 0xf_0000;
+
+function hideCode(text: string): string {
+  return text.replace(/(`+)(?!`)(.*?[^`])\1(?!`)/g, (_, _ticks, code: string) =>
+    code.replace(/[!-/:-@[-`{-~]/g, (sign) => String.fromCodePoint(hidden + sign.charCodeAt(0))),
+  );
+}
+
+function showCode(text: string): string {
+  return text.replace(/[\u{f0021}-\u{f007e}]/gu, (sign) =>
+    String.fromCharCode((sign.codePointAt(0) ?? hidden) - hidden),
+  );
 }
 
 /** Paragraphs and list entries, their wrapped lines joined; headings, tables and code are left out. */
@@ -30,13 +45,12 @@ function blocks(passage: string): string[] {
 }
 
 function plain(text: string): string {
-  return text
+  return hideCode(text)
     .replace(/!\[[^\]]*\]\([^)]*\)/g, '')
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/<\/?[a-z][^<>]*>/gi, '')
     .replace(/(\*\*|__)(?=\S)(.*?\S)\1/g, '$2')
     .replace(/(?<![\p{L}\p{N}])([*_])(?=\S)([^*_]*\S)\1(?![\p{L}\p{N}])/gu, '$2')
-    .replace(/`+([^`]*)`+/g, '$1')
     .replace(/\\([\\`*_{}[\]()#+.!|>~-])/g, '$1')
     .replace(/\s+/g, ' ')
     .trim();

@@ -15,6 +15,10 @@ export function toModelFailure(error: unknown): ModelFailure {
 }
 
 function fromStatus(status: number, error: APICallError): ModelFailure {
+  // A good status with an error: the connection broke while the answer streamed.
+  if (status < 400) {
+    return new ModelFailure('model_error', { retryable: true });
+  }
   const text = `${error.message} ${error.responseBody ?? ''}`;
   if (status === 429) {
     return new ModelFailure('rate_limited', { retryable: true, status, retryAfterMs: retryAfterMs(error) });

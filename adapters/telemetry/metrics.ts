@@ -17,7 +17,11 @@ const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 
 /** Process metrics in Prometheus form. Labels are closed sets: routes, codes, kinds. */
 export function createTelemetry(): Telemetry {
-  const exporter = new PrometheusExporter({ preventServerStart: true });
+  const exporter = new PrometheusExporter({
+    preventServerStart: true,
+    withoutTargetInfo: true,
+    withoutScopeInfo: true,
+  });
   const provider = new MeterProvider({ readers: [exporter] });
   const meter = provider.getMeter('platform');
   const advice = { explicitBucketBoundaries: secondsBuckets };

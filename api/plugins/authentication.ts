@@ -7,8 +7,10 @@ import type { Database } from '#domain/persistence/database.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Proved by the request's credential. Throws on routes that declare themselves public. */
+    /** Proved by the request's credential; not set on routes that declare themselves public. */
     identity: Identity;
+    /** Proves the credential again. @throws when it was revoked meanwhile */
+    reauthenticate(): Promise<void>;
   }
 }
 
@@ -24,6 +26,9 @@ interface CredentialRow {
 /** `X-API-Key: ak.…` or `Authorization: Bearer ak.…`; both only when they are the same principal's. */
 export function authenticate(app: FastifyInstance, deps: { database: Database; secrets: Secrets }): void {
   app.decorateRequest('identity');
+  app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
+    await identify(this, deps);
+  });
   app.addHook('onRequest', async (request) => {
     if (!('public' in request.routeOptions.config)) {
       request.identity = await identify(request, deps);
@@ -50,6 +55,7 @@ async function identify(
   return first;
 }
 
+/** The header only ever selects a sign-in; elsewhere it must agree with the credential. */
 function refuseOtherTenant({ headers, identity }: FastifyRequest): void {
   const tenant = headers['x-tenant-id'];
   if (tenant !== undefined && tenant !== identity.tenantId) {

@@ -1,7 +1,8 @@
 import { hasZodFastifySchemaValidationErrors } from '@fastify/type-provider-zod';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/kernel/errors.ts';
-import { isDatabaseUnavailable, prefersProblem, statusOf, toErrorObject, toProblem } from '../errors.ts';
+import { prefersProblem, statusOf, toErrorObject, toProblem } from '../errors.ts';
+import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import { fromValidation } from './validation-errors.ts';
 
 export interface ErrorHandling {

@@ -2,13 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { eventHead, isTerminalType } from '#domain/responses/stream-events.ts';
 import { toErrorObject } from '../errors.ts';
-import type { StreamHub } from './stream-hub.ts';
+import type { Attachment, StreamHub } from './stream-hub.ts';
 
 const keepAliveMs = 15_000;
 const recheckMs = 60_000;
 const longestMs = 65 * 60_000;
 const blockedMs = 30_000;
-const maxBufferedBytes = 256 * 1024;
 
 export interface StreamOptions {
   responseId: string;
@@ -45,39 +44,44 @@ export function streamResponse(
 
   let ended = false;
   let blockedSince: number | null = null;
+  let waiting: string[] = [];
+  let attachment: Attachment | null = null;
   const write = (frame: string) => {
-    if (ended) {
-      return;
+    if (!ended && !raw.write(frame)) {
+      blockedSince ??= Date.now();
     }
-    if (raw.write(frame)) {
-      blockedSince = null;
-      return;
+  };
+
+  /** Sends what waits for as long as the reader takes it; the rest follows when its socket has drained. */
+  const send = () => {
+    for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
+      const { type, n } = eventHead(line);
+      write(`id: ${responseId}:${n}\nevent: ${type}\ndata: ${line}\n\n`);
+      if (isTerminalType(type)) {
+        write('data: [DONE]\n\n');
+        finish();
+        raw.end();
+        return;
+      }
+      if (blockedSince !== null) {
+        return;
+      }
     }
-    blockedSince ??= Date.now();
-    if (raw.writableLength > maxBufferedBytes) {
-      finish();
-      raw.destroy();
-    }
+    attachment?.resume();
   };
   raw.on('drain', () => {
     blockedSince = null;
+    send();
   });
 
   const follower = {
     tenantId: request.identity.tenantId,
     responseId,
     after: options.after,
+    isReady: () => !ended && waiting.length === 0 && blockedSince === null,
     deliver: (lines: string[]) => {
-      for (const line of lines) {
-        const { type, n } = eventHead(line);
-        write(`id: ${responseId}:${n}\nevent: ${type}\ndata: ${line}\n\n`);
-        if (isTerminalType(type)) {
-          write('data: [DONE]\n\n');
-          finish();
-          raw.end();
-          return;
-        }
-      }
+      waiting = lines;
+      send();
     },
     recheck: () => {
       options.authorize().catch((error: unknown) => {
@@ -92,7 +96,7 @@ export function streamResponse(
   const endWith = (error: DomainError) => {
     const payload = {
       type: 'error',
-      sequence_number: Math.max(follower.after, 0),
+      sequence_number: Math.max(follower.after - waiting.length, 0),
       error: toErrorObject(error, request.id),
     };
     write(`event: error\ndata: ${JSON.stringify(payload)}\n\n`);
@@ -127,13 +131,13 @@ export function streamResponse(
       ended = true;
       timers.forEach((timer) => clearTimeout(timer));
       options.open.delete(drain);
-      detach();
+      attachment?.detach();
       options.onClose();
     }
   };
   options.open.add(drain);
   options.onOpen();
   write('retry: 2000\n\n');
-  const detach = hub.attach(follower);
+  attachment = hub.attach(follower);
   raw.on('close', finish);
 }

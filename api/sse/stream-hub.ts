@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '#domain/persistence/database.ts';
 import { readStreams } from '#domain/responses/stream-store.ts';
-import { eventHead, isTerminalType } from '#domain/responses/stream-events.ts';
+import { eventHead, isTerminalType, type EventRun } from '#domain/responses/stream-events.ts';
 import { WakeListener } from './wake-listener.ts';
 
 /** Someone who follows a response's events. */
@@ -10,13 +10,23 @@ export interface Follower {
   readonly responseId: string;
   /** The last sequence number that was delivered. */
   after: number;
+  /** False while earlier lines are still on their way to the reader; `Attachment.resume` asks for more. */
+  isReady(): boolean;
   /** Stored event lines after `after`, in order. */
   deliver(lines: string[]): void;
   /** The caller's rights may have changed. */
   recheck(): void;
 }
 
-const runsPerRead = 200;
+export interface Attachment {
+  /** The reader has taken what it was given. */
+  resume(): void;
+  detach(): void;
+}
+
+const runsPerRead = 50;
+/** So that one statement never carries every reader's backlog. */
+const cursorsPerRead = 50;
 
 /**
  * Feeds every follower of this process from the store. Woken followers are read together, those that stand at
@@ -28,6 +38,8 @@ export class StreamHub {
   readonly #logger: Logger;
   readonly #followers = new Map<string, Set<Follower>>();
   readonly #dirty = new Set<Follower>();
+  /** Woken while they were still busy with what they had. */
+  readonly #passedOver = new Set<Follower>();
   readonly #poll: NodeJS.Timeout;
   #pumping = false;
 
@@ -39,7 +51,10 @@ export class StreamHub {
       {
         onWake: (responseId, n) => this.#wake(responseId, n),
         onAccessChange: (tenantId) => this.#recheck(tenantId),
-        onReconnect: () => this.#wakeAll(),
+        onReconnect: () => {
+          this.#wakeAll();
+          this.#all().forEach((follower) => follower.recheck());
+        },
       },
       logger,
     );
@@ -60,35 +75,38 @@ export class StreamHub {
   }
 
   /** Registers first and reads then, so that nothing falls between. */
-  attach(follower: Follower): () => void {
+  attach(follower: Follower): Attachment {
     const group = this.#followers.get(follower.responseId) ?? new Set();
     group.add(follower);
     this.#followers.set(follower.responseId, group);
     this.#mark([follower]);
-    return () => {
-      this.#dirty.delete(follower);
-      group.delete(follower);
-      if (group.size === 0) {
-        this.#followers.delete(follower.responseId);
-      }
+    return {
+      resume: () => {
+        if (this.#passedOver.delete(follower)) {
+          this.#mark([follower]);
+        }
+      },
+      detach: () => {
+        this.#dirty.delete(follower);
+        this.#passedOver.delete(follower);
+        group.delete(follower);
+        if (group.size === 0) {
+          this.#followers.delete(follower.responseId);
+        }
+      },
     };
   }
 
-  /** Resolves at the response's end, when the time is over, or when the waiting caller has left. */
-  async untilEnd(wait: {
-    tenantId: string;
-    responseId: string;
-    after: number;
-    timeoutMs: number;
-    gone: (leave: () => void) => void;
-  }): Promise<void> {
+  /** Resolves at the response's end, or when the caller stops waiting: time over, gone, or a drain. */
+  async untilEnd(
+    wait: Pick<Follower, 'tenantId' | 'responseId' | 'after'>,
+    stop: AbortSignal,
+  ): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, wait.timeoutMs);
-    wait.gone(resolve);
-    const detach = this.attach({
-      tenantId: wait.tenantId,
-      responseId: wait.responseId,
-      after: wait.after,
+    stop.addEventListener('abort', () => resolve(), { once: true });
+    const attachment = this.attach({
+      ...wait,
+      isReady: () => true,
       deliver: (lines) => {
         if (lines.some((line) => isTerminalType(eventHead(line).type))) {
           resolve();
@@ -97,8 +115,7 @@ export class StreamHub {
       recheck: () => undefined,
     });
     await promise;
-    clearTimeout(timer);
-    detach();
+    attachment.detach();
   }
 
   countOf(responseId: string): number {
@@ -113,15 +130,17 @@ export class StreamHub {
   }
 
   #wakeAll(): void {
-    this.#mark([...this.#followers.values()].flatMap((group) => [...group]));
+    this.#mark(this.#all());
+  }
+
+  #all(): Follower[] {
+    return [...this.#followers.values()].flatMap((group) => [...group]);
   }
 
   #recheck(tenantId: string): void {
-    for (const group of this.#followers.values()) {
-      for (const follower of group) {
-        if (follower.tenantId === tenantId) {
-          follower.recheck();
-        }
+    for (const follower of this.#all()) {
+      if (follower.tenantId === tenantId) {
+        follower.recheck();
       }
     }
   }
@@ -137,9 +156,9 @@ export class StreamHub {
   async #pump(): Promise<void> {
     try {
       while (this.#dirty.size > 0) {
-        const batch = [...this.#dirty];
-        this.#dirty.clear();
-        await this.#read(batch);
+        const batch = [...this.#dirty].slice(0, cursorsPerRead);
+        batch.forEach((follower) => this.#dirty.delete(follower));
+        await this.#read(batch.filter((follower) => this.#isReady(follower)));
       }
     } catch (error) {
       this.#logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'streams not readable');
@@ -149,42 +168,50 @@ export class StreamHub {
     }
   }
 
+  #isReady(follower: Follower): boolean {
+    const ready = follower.isReady();
+    if (!ready) {
+      this.#passedOver.add(follower);
+    }
+    return ready;
+  }
+
   async #read(batch: readonly Follower[]): Promise<void> {
-    const groups = Map.groupBy(batch, (follower) => `${follower.responseId}:${follower.after}`);
-    const heads = [...groups.values()].flatMap(([first]) => (first === undefined ? [] : [first]));
-    const cursors = heads.map(({ tenantId, responseId, after }) => ({ tenantId, responseId, after }));
-    const runs = Map.groupBy(
-      await readStreams(this.#database, cursors, runsPerRead),
-      (run) => run.responseId,
+    if (batch.length === 0) {
+      return;
+    }
+    const groups = [...Map.groupBy(batch, (follower) => `${follower.responseId}:${follower.after}`).values()];
+    const cursors = groups.flatMap(([first]) =>
+      first === undefined
+        ? []
+        : [{ tenantId: first.tenantId, responseId: first.responseId, after: first.after }],
     );
-    for (const [i, group] of [...groups.values()].entries()) {
+    const runs = await readStreams(this.#database, cursors, runsPerRead);
+    for (const [i, group] of groups.entries()) {
       const after = cursors[i]?.after ?? -1;
-      const found = runs.get(cursors[i]?.responseId ?? '') ?? [];
-      const lines = linesAfter(found, after);
-      for (const follower of group) {
-        if (lines.length > 0 && follower.after === after) {
-          follower.after = after + lines.length;
-          follower.deliver(lines);
-        }
-        if (found.length >= runsPerRead) {
-          this.#dirty.add(follower);
+      const lines = linesAfter(runs[i] ?? [], after);
+      for (const follower of group.filter((member) => lines.length > 0 && member.after === after)) {
+        follower.after = after + lines.length;
+        follower.deliver(lines);
+        if ((runs[i]?.length ?? 0) >= runsPerRead) {
+          this.#mark([follower]);
         }
       }
     }
   }
 }
 
-/** Event lines whose number is above `after`; runs are contiguous and in order. */
-export function linesAfter(
-  runs: readonly { firstN: number; n: number; events: string }[],
-  after: number,
-): string[] {
+/** Event lines whose number is above `after`; runs are in order. @throws on a gap: never send past one */
+export function linesAfter(runs: readonly EventRun[], after: number): string[] {
   const lines: string[] = [];
   let last = after;
   for (const run of runs) {
     const end = run.firstN + run.n - 1;
+    if (run.firstN > last + 1) {
+      throw new Error('The stored stream has a gap.');
+    }
     if (end > last) {
-      lines.push(...run.events.split('\n').slice(Math.max(0, last + 1 - run.firstN)));
+      lines.push(...run.events.split('\n').slice(last + 1 - run.firstN));
       last = end;
     }
   }

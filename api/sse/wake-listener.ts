@@ -2,6 +2,8 @@ import type { Client } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '#domain/persistence/database.ts';
 
+const heartbeatMs = 3_000;
+
 export interface WakeHandlers {
   /** A response's stream has events up to `n`. */
   onWake(responseId: string, n: number): void;
@@ -60,10 +62,23 @@ export class WakeListener {
       }
     });
     await client.connect();
+    this.#watch(client);
     await client.query('listen wake');
     await client.query('listen access');
     this.#client = client;
     this.#handlers.onReconnect();
+  }
+
+  /** A connection that no longer answers is ended: a half-open one would never say so. */
+  #watch(client: Client): void {
+    const timer = setInterval(() => {
+      const late = setTimeout(() => client.connection.stream.destroy(), heartbeatMs);
+      client.query('select 1').then(
+        () => clearTimeout(late),
+        () => clearTimeout(late),
+      );
+    }, heartbeatMs);
+    client.once('end', () => clearInterval(timer));
   }
 
   #retry(): void {

@@ -19,7 +19,8 @@ export interface LaunchInput {
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const PLATFORM: Commands = {
   migrate: ['bin/platform.ts', 'migrate'],
-  demo: ['bin/platform.ts', 'demo', '--json'],
+  // The screen invites questions: their answers should be there.
+  demo: ['bin/platform.ts', 'demo', '--json', '--wait', '30'],
   gateway: ['api/main.ts'],
   worker: ['temporal/worker.ts'],
 };

@@ -40,7 +40,7 @@ const SEARCH_ATTRIBUTES = ['TenantId', 'SpaceId'] as const;
 const STOP_TIMEOUT_MS = 1200;
 
 // At the default of 20 polls a second every dispatch waits for a 50 ms tick.
-const DYNAMIC_CONFIG = {
+export const DYNAMIC_CONFIG = {
   'history.transferProcessorMaxPollRPS': 2000,
   'history.timerProcessorMaxPollRPS': 2000,
   'system.enableActivityEagerExecution': true,

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Context } from '#domain/access/context.ts';
 import { deleteDocument } from '#domain/collections/delete-document.ts';
@@ -8,11 +9,11 @@ import { sha256 } from '#domain/kernel/canonical-json.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 
+/** Runs one use case in the demo's space. */
+export type InSpace = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
+
 /** Uploads the project's own documents: new ones, changed ones anew by content hash; gone ones go. */
-export async function refreshDocuments(
-  inSpace: <T>(work: (ctx: Context) => Promise<T>) => Promise<T>,
-  collectionId: string,
-): Promise<void> {
+export async function refreshDocuments(inSpace: InSpace, collectionId: string): Promise<void> {
   const wanted = new Map(documents().map((name) => [name, readFileSync(`${checkout}${name}`, 'utf8')]));
   const known = await inSpace((ctx) => ctx.em.find(Document, { collectionId }));
   for (const { id, filename, contentHash } of known) {
@@ -27,6 +28,20 @@ export async function refreshDocuments(
     await inSpace((ctx) =>
       uploadDocument(ctx, { collectionId, filename, mediaType: 'text/markdown', content }),
     );
+  }
+}
+
+/** Resolves when no document is being read any more, or when the seconds are over. */
+export async function waitUntilSearchable(
+  inSpace: InSpace,
+  collectionId: string,
+  seconds: number,
+): Promise<void> {
+  for (const deadline = Date.now() + seconds * 1_000; Date.now() < deadline; await sleep(200)) {
+    const left = await inSpace((ctx) => ctx.em.count(Document, { collectionId, status: 'processing' }));
+    if (left === 0) {
+      return;
+    }
   }
 }
 

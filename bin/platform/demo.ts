@@ -5,6 +5,7 @@ import { createApiKey } from '#domain/access/create-api-key.ts';
 import { loadCaller } from '#domain/access/load-caller.ts';
 import { Collection } from '#domain/collections/collection.entity.ts';
 import { createCollection } from '#domain/collections/create-collection.ts';
+import { leaveToRelays } from '#domain/durable/outbox.ts';
 import type { Actor } from '#domain/events/record-event.ts';
 import { addModel } from '#domain/models/add-model.ts';
 import { Model } from '#domain/models/model.entity.ts';
@@ -13,7 +14,7 @@ import { createSpace } from '#domain/spaces/create-space.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { createTenant } from '#domain/tenants/create-tenant.ts';
 import { Tenant } from '#domain/tenants/tenant.entity.ts';
-import { refreshDocuments } from './demo-documents.ts';
+import { refreshDocuments, waitUntilSearchable, type InSpace } from './demo-documents.ts';
 import { findModels } from './demo-models.ts';
 import { print, withSession, type Session } from './session.ts';
 
@@ -23,12 +24,19 @@ const ownerId = '00000000-0000-7000-8000-00000000de31';
 const origin = { via: 'cli', requestId: null } as const;
 const actor: Actor = { tenantId, principalId: ownerId, principalType: 'service_account', origin };
 
+export interface DemoOptions {
+  json?: boolean;
+  /** Seconds to wait at most until a worker has made the documents searchable. */
+  wait?: number;
+}
+
 /** Creates or refreshes the demo tenant through the ordinary use cases; safe to run at every start. */
-export async function demo(options: { json?: boolean }): Promise<void> {
+export async function demo(options: DemoOptions): Promise<void> {
   await withSession(async (session) => {
     const { space, model } = await seedSpace(session);
     const collectionId = await inSpace(session, space.id, seedCollection);
-    await refreshDocuments((work) => inSpace(session, space.id, work), collectionId);
+    const inDemo: InSpace = (work) => inSpace(session, space.id, work);
+    await refreshDocuments(inDemo, collectionId);
     const record = {
       tenant_id: tenantId,
       space_id: space.id,
@@ -36,11 +44,12 @@ export async function demo(options: { json?: boolean }): Promise<void> {
       api_key: await keepKey(session, process.env.DEMO_API_KEY),
       model_alias: model.alias,
     };
+    await waitUntilSearchable(inDemo, collectionId, options.wait ?? 0);
     print(record, options.json);
   });
 }
 
-/** One use case as the demo's owner. What it owes to the engine stays in the outbox for the relays. */
+/** One use case as the demo's owner. What it owes to the engine is left to the relays. */
 function inSpace<T>(
   { unitOfWork, secrets }: Session,
   spaceId: string,
@@ -49,7 +58,10 @@ function inSpace<T>(
   return unitOfWork.inTenant(tenantId, async (em) => {
     const identity = { tenantId, principalId: ownerId, apiKeyId: null, keyPermissions: null };
     const caller = await loadCaller(em, identity, origin, spaceId);
-    return work({ caller, em, secrets, dispatches: [] });
+    const ctx: Context = { caller, em, secrets, dispatches: [] };
+    const result = await work(ctx);
+    await leaveToRelays(em, ctx.dispatches);
+    return result;
   });
 }
 

@@ -3,17 +3,22 @@ import type { Dispatch, WorkflowType } from '#domain/kernel/dispatcher.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Database } from '#domain/persistence/database.ts';
 
+const firstLeaseSeconds = 5;
+
 export interface DurableStart {
   tenantId: string;
   workflowType: WorkflowType;
   workflowId: string;
   /** The workflow's input: ids and numbers only. */
   payload: Record<string, string | number>;
+  /** Nobody dispatches it after the commit: the next relay does. */
+  dueNow?: boolean;
 }
 
 /** Owes a workflow start to the engine, in the transaction of the change that wants it. */
 export async function enqueueStart(em: EntityManager, start: DurableStart): Promise<Dispatch> {
-  return insert(em, { ...start, id: newId(), kind: 'start' });
+  const { dueNow = false, ...row } = start;
+  return insert(em, { ...row, id: newId(), kind: 'start' }, dueNow);
 }
 
 /**
@@ -22,7 +27,7 @@ export async function enqueueStart(em: EntityManager, start: DurableStart): Prom
  */
 export async function enqueueCancel(
   em: EntityManager,
-  target: Omit<DurableStart, 'payload'>,
+  target: Omit<DurableStart, 'payload' | 'dueNow'>,
 ): Promise<Dispatch | null> {
   const unsent = await em.execute(
     `delete from outbox where tenant_id = ? and workflow_id = ? and kind = 'start' and claimed_until < now() returning id`,
@@ -31,12 +36,32 @@ export async function enqueueCancel(
   return unsent.length > 0 ? null : insert(em, { ...target, payload: {}, id: newId(), kind: 'cancel' });
 }
 
-async function insert(em: EntityManager, row: Dispatch): Promise<Dispatch> {
+/** Unless due now, the row is leased to this process for a moment, since it dispatches after the commit. */
+async function insert(em: EntityManager, row: Dispatch, dueNow = false): Promise<Dispatch> {
   await em.execute(
-    `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload) values (?, ?, ?, ?, ?, ?)`,
-    [row.tenantId, row.id, row.kind, row.workflowType, row.workflowId, JSON.stringify(row.payload)],
+    `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
+     values (?, ?, ?, ?, ?, ?, now() + make_interval(secs => ?))`,
+    [
+      row.tenantId,
+      row.id,
+      row.kind,
+      row.workflowType,
+      row.workflowId,
+      JSON.stringify(row.payload),
+      dueNow ? 0 : firstLeaseSeconds,
+    ],
   );
   return row;
+}
+
+/** Hands rows that this process will not send to the relays at once, instead of when their first lease ends. */
+export async function leaveToRelays(em: EntityManager, rows: readonly Dispatch[]): Promise<void> {
+  for (const { tenantId, id } of rows) {
+    await em.execute('update outbox set claimed_until = now() where tenant_id = ? and id = ?', [
+      tenantId,
+      id,
+    ]);
+  }
 }
 
 interface OutboxRow {

@@ -69,6 +69,7 @@ async function insertOrWait(ctx: Context, values: string[]): Promise<boolean> {
        values (?, ?, ?, ?, ?, ?, now() + interval '24 hours') on conflict do nothing returning key`,
       values,
     );
+    await ctx.em.execute(`set local lock_timeout = '2s'`);
     return inserted.length > 0;
   } catch (error) {
     if (isLockTimeout(error)) {

@@ -52,6 +52,8 @@ const worker = z.object({
   WORKER_PORT: port.default(8081),
   /** Origins (scheme, host, port) on private addresses that model calls may reach. */
   EGRESS_ALLOW: list,
+  /** Environment variables that a model may name as the place of its vendor's key; no others are ever read. */
+  MODEL_CREDENTIALS: list.prefault('OPENAI_API_KEY,ANTHROPIC_API_KEY,GOOGLE_GENERATIVE_AI_API_KEY'),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
 });
 

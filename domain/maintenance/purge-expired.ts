@@ -1,39 +1,49 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { RowFailures } from './row-failures.ts';
 
 const batch = 200;
+
+/** Before every id there is. */
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Removes the content of expired and deleted responses, and rows whose retention is over. Runs as the purge
  * role; each response is one transaction, so it may be interrupted and run again. Usage and events stay.
- * @returns how many responses went.
  */
-export async function purgeExpired(database: Database, purge: UnitOfWork): Promise<number> {
-  let purged = 0;
-  for (;;) {
-    const rows = await database.call<{ tenant_id: string; response_id: string }>(
+export async function purgeExpired(
+  database: Database,
+  purge: UnitOfWork,
+): Promise<{ purged: number; failed: number }> {
+  const failures = new RowFailures();
+  let seen = 0;
+  for (let after = { tenant_id: nilUuid, response_id: '' }; ;) {
+    const rows = await database.call<typeof after>(
       'list_expired',
-      'select * from app.list_expired($1)',
-      [batch],
+      'select * from app.list_expired($1, $2, $3)',
+      [after.tenant_id, after.response_id, batch],
     );
     for (const row of rows) {
-      await purge.inTenant(row.tenant_id, (em) => purgeResponse(em, row.response_id));
+      await failures.collect(() => purge.inTenant(row.tenant_id, (em) => purgeResponse(em, row.response_id)));
     }
-    purged += rows.length;
-    if (rows.length < batch) {
+    seen += rows.length;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < batch) {
       break;
     }
+    after = last;
   }
+  const purged = seen - failures.count;
   const tenants = await database.call<{ tenant_id: string }>(
     'list_tenants_with_stale_rows',
     'select * from app.list_tenants_with_stale_rows()',
     [],
   );
   for (const { tenant_id: tenantId } of tenants) {
-    await purge.inTenant(tenantId, purgeStaleRows);
+    await failures.collect(() => purge.inTenant(tenantId, purgeStaleRows));
   }
-  return purged;
+  return { purged, failed: failures.count };
 }
 
 async function purgeResponse(em: EntityManager, responseId: string): Promise<void> {
@@ -48,14 +58,15 @@ async function purgeResponse(em: EntityManager, responseId: string): Promise<voi
   // An item lives as long as any response was given it, however long its own response is gone.
   await em.execute(
     `delete from items i
-      where (i.response_id = ? or i.id = any(?))
+      where (i.response_id = ? or i.id in (select jsonb_array_elements_text(?::jsonb)))
         and not exists (select from responses r where r.tenant_id = i.tenant_id and r.id = i.response_id)
         and not exists (select from response_context c where c.tenant_id = i.tenant_id and c.item_id = i.id)`,
-    [responseId, released.map((row) => row.item_id)],
+    [responseId, JSON.stringify(released.map((row) => row.item_id))],
   );
 }
 
 async function purgeStaleRows(em: EntityManager): Promise<void> {
   await em.execute(`delete from response_ids where expires_at < now() - interval '7 days'`);
   await em.execute('delete from idempotency_keys where expires_at < now()');
+  await em.execute(`delete from event_dedupe where created_at < now() - interval '7 days'`);
 }

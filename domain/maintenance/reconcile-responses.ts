@@ -3,6 +3,7 @@ import type { WorkflowInspector } from '#domain/kernel/workflow-inspector.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
+import { RowFailures } from './row-failures.ts';
 import { lockHead } from '#domain/responses/head.ts';
 import { oweGeneration } from '#domain/responses/owe-generation.ts';
 
@@ -16,7 +17,15 @@ interface StaleRow {
   response_id: string;
   status: 'queued' | 'in_progress';
   created_at: Date;
+  queued_since: Date;
   deadline_at: Date | null;
+  /** Its parent's end will start it. */
+  waits: boolean;
+}
+
+export interface Reconciled {
+  starts: Dispatch[];
+  failed: number;
 }
 
 export interface ReconcileDependencies {
@@ -28,10 +37,12 @@ export interface ReconcileDependencies {
 /**
  * Compares running responses with the engine, so that nothing stays non-terminal: a workflow that was
  * terminated fails its response, an id that the engine has lost is started again and goes on from its prefix.
- * @returns starts to be dispatched.
+ * @returns starts to be dispatched, and how many rows could not be seen to.
  */
-export async function reconcileResponses(deps: ReconcileDependencies): Promise<Dispatch[]> {
+export async function reconcileResponses(deps: ReconcileDependencies): Promise<Reconciled> {
   const starts: Dispatch[] = [];
+  const failures = new RowFailures();
+  const [clock] = await deps.database.call<{ now: Date }>('now', 'select now()', []);
   let after: { createdAt: Date; id: string } = { createdAt: new Date(0), id: '' };
   for (;;) {
     const rows = await deps.database.call<StaleRow>(
@@ -40,29 +51,34 @@ export async function reconcileResponses(deps: ReconcileDependencies): Promise<D
       [after.createdAt, after.id, pageSize],
     );
     for (const row of rows) {
-      const start = await reconcile(deps, row);
-      if (start !== null) {
-        starts.push(start);
-      }
+      await failures.collect(async () => {
+        const start = await reconcile(deps, row, clock?.now.getTime() ?? Number.NaN);
+        if (start !== null) {
+          starts.push(start);
+        }
+      });
     }
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageSize) {
-      return starts;
+      return { starts, failed: failures.count };
     }
     after = { createdAt: last.created_at, id: last.response_id };
   }
 }
 
-async function reconcile(deps: ReconcileDependencies, row: StaleRow): Promise<Dispatch | null> {
-  const now = Date.now();
+/** @param now by the database's clock, in milliseconds */
+async function reconcile(deps: ReconcileDependencies, row: StaleRow, now: number): Promise<Dispatch | null> {
   const overdue =
     row.status === 'queued'
-      ? now - row.created_at.getTime() > queueLimitMs
+      ? !row.waits && now - row.queued_since.getTime() > queueLimitMs
       : row.deadline_at !== null && now - row.deadline_at.getTime() > deadlineGraceMs;
   if (overdue) {
     await deps.unitOfWork.inTenant(row.tenant_id, (em) =>
       closeResponse(em, row.response_id, { kind: 'deadline' }),
     );
+    return null;
+  }
+  if (row.waits) {
     return null;
   }
   const state = await deps.inspector.stateOf(`response/${row.tenant_id}/${row.response_id}`);

@@ -3,7 +3,7 @@
 export const providerKinds = ['openai', 'anthropic', 'google', 'openai_compatible', 'builtin'] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
-/** How a model goes on after a crash in mid-text: see docs/continuation in the README of the engine. */
+/** How a model goes on after a crash in mid-text: see docs/durability.md. */
 export type Continuation = 'replay' | 'reattach' | 'prefill' | 'instruct' | 'none';
 
 export interface ModelSpec {

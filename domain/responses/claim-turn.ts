@@ -7,7 +7,8 @@ import type { ModelPrice } from '#domain/models/model-price.entity.ts';
 import { parseUsd } from '#domain/models/pricing.ts';
 import { planContinuation } from './continue-turn.ts';
 import { failureReason } from './failure-reasons.ts';
-import { finishResponse, readTurnEvents, type Ending } from './finish-response.ts';
+import { finishResponse, type Ending } from './finish-response.ts';
+import { readTurnEvents } from './item-store.ts';
 import { currentRecord, lockHead, publish, usageOf } from './head.ts';
 import { itemId } from './item-ids.ts';
 import { buildPrompt } from './model-prompt.ts';
@@ -17,7 +18,7 @@ import { TurnAttempt } from './turn-attempt.entity.ts';
 import { Turn } from './turn.entity.ts';
 import type { TurnResult } from './turn-result.ts';
 import type { ClaimedTurn, TurnKey } from './turn-claim.ts';
-import { currentPrice, estimatePrompt, reserveUsage, settleOrphans } from './usage.ts';
+import { committedOutputTokens, currentPrice, estimatePrompt, reserveUsage, settleOrphans } from './usage.ts';
 
 /** Crashes in a row, without one new published character, after which a turn is given up. */
 const poisonLimit = 10;
@@ -60,7 +61,7 @@ async function mayNotGoOn(
   now: Date,
   iteration: number,
 ): Promise<Ending | null> {
-  if (response.status === 'queued' && now.getTime() - response.createdAt.getTime() > queueLimitMs) {
+  if (response.status === 'queued' && now.getTime() - response.queuedSince.getTime() > queueLimitMs) {
     return { status: 'failed', failure: failureReason('engine_unavailable') };
   }
   if (response.deadlineAt != null && now >= response.deadlineAt) {
@@ -111,7 +112,8 @@ async function attempt(
   secrets: Secrets,
   { response, turn, now }: Attempting,
 ): Promise<TurnClaim> {
-  const folded = foldTurn(await readTurnEvents(em, response.id, turn.firstN));
+  const events = await readTurnEvents(em, response.id, turn.firstN);
+  const folded = foldTurn(events);
   const earlier = await em.find(
     TurnAttempt,
     { responseId: response.id, iteration: turn.iteration },
@@ -121,7 +123,7 @@ async function attempt(
     lost.outcome = 'crashed';
     lost.endedAt = now;
   }
-  await settleOrphans(em, response, folded.open?.text ?? '');
+  await settleOrphans(em, response, events);
   await em.flush();
   const prefixLength = folded.open?.text.length ?? 0;
   const recent = earlier.slice(-poisonLimit);
@@ -156,6 +158,7 @@ async function attempt(
     iteration: turn.iteration,
     attempt: number,
     epoch,
+    firstN: response.nextN,
     prefixLength,
     continuation: plan.name,
     startedAt: now,
@@ -202,7 +205,6 @@ async function attempt(
       messages,
       settings: response.request,
       maxOutputTokens: budget,
-      deadlineAt: response.deadlineAt ?? now,
     },
   };
 }
@@ -216,7 +218,7 @@ async function outputBudget(
 ): Promise<number | Ending> {
   const { limits } = response.governance;
   const spent = await usageOf(em, response);
-  const tokens = limits.max_output_tokens - spent.output_tokens;
+  const tokens = limits.max_output_tokens - (await committedOutputTokens(em, response.id));
   if (tokens <= 0) {
     return { status: 'incomplete', reason: 'max_output_tokens' };
   }

@@ -24,7 +24,7 @@ export async function closeResponse(
   switch (reason.kind) {
     case 'deadline': {
       const leftMs =
-        (response.deadlineAt?.getTime() ?? response.createdAt.getTime() + 3_600_000) - now.getTime();
+        (response.deadlineAt?.getTime() ?? response.queuedSince.getTime() + 3_600_000) - now.getTime();
       if (leftMs > 0) {
         return leftMs;
       }

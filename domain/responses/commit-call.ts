@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { sha256 } from '#domain/kernel/canonical-json.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
-import { keepItem, queriesOf } from './finish-response.ts';
+import { keepItem, queriesOf } from './item-store.ts';
 import { lockHead, publish } from './head.ts';
 import type { FileSearchCall, SearchResult } from './output-items.ts';
 import type { CallKey } from './claim-call.ts';

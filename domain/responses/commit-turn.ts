@@ -2,9 +2,11 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { TokenUsage } from '#domain/models/model-gateway.ts';
-import { endResponse, finishResponse, keepItem, type Ending } from './finish-response.ts';
+import { endResponse, finishResponse, type Ending } from './finish-response.ts';
+import { keepItem } from './item-store.ts';
 import { lockHead, publish } from './head.ts';
 import type { MessageComposer } from './message-composer.ts';
+import type { OutputItem } from './output-items.ts';
 import { planCalls, type RequestedCall } from './plan-calls.ts';
 import type { Response } from './response.entity.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
@@ -67,7 +69,7 @@ export async function commitTurn(
     iteration: turn.iteration,
     attempt: turn.attempt,
     usage: outcome.usage,
-    text: done.map(({ item }) => JSON.stringify(item)).join(''),
+    text: [...done.map(({ item }) => textOf(item)), ...outcome.calls.map((call) => call.arguments)].join(' '),
     aborted: false,
   });
   const planned = cut ? { kind: 'none' as const } : planCalls({ em, secrets, response }, turn, outcome.calls);
@@ -98,6 +100,14 @@ export async function commitTurn(
   return result;
 }
 
+/** The result of this attempt's own commit, when its answer was lost; null when another writer took the lane. */
+export async function committedResult(em: EntityManager, turn: ClaimedTurn): Promise<TurnResult | null> {
+  const place = { responseId: turn.responseId, iteration: turn.iteration };
+  const own = await em.findOne(TurnAttempt, { ...place, attempt: turn.attempt, outcome: 'committed' });
+  const row = own === null ? null : await em.findOne(Turn, { ...place, status: 'committed' });
+  return row?.result ?? null;
+}
+
 function endingOf(outcome: TurnOutcome, planned: 'none' | 'run' | 'returned' | 'too_many'): Ending | null {
   if (outcome.reason === 'length') {
     return { status: 'incomplete', reason: 'max_output_tokens' };
@@ -114,4 +124,8 @@ function endingOf(outcome: TurnOutcome, planned: 'none' | 'run' | 'returned' | '
     case 'returned':
       return { status: 'completed' };
   }
+}
+
+function textOf(item: OutputItem): string {
+  return item.type === 'message' ? item.content.map((part) => part.text).join('') : '';
 }

@@ -25,7 +25,7 @@ export interface CreateResponseInput {
   maxToolCalls: number | null;
   maxCostUsd: string | null;
   timeoutSeconds: number | null;
-  onBusy: 'reject' | 'cancel_previous';
+  onBusy: 'reject' | 'enqueue' | 'cancel_previous';
   onGenerationLoss: 'continue' | 'restart' | 'fail';
   onUnknownToolOutcome: 'report' | 'fail';
   streamGranularity: 'token' | 'item';

@@ -6,7 +6,7 @@ import { reach } from '#domain/kernel/failpoint.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
-import { snapshotContext } from './chain.ts';
+import { joinChain } from './chain.ts';
 import type { CreateResponseInput } from './create-input.ts';
 import { currentRecord, publish } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
@@ -67,10 +67,14 @@ export async function createResponse(
     ],
   );
   const response = await ctx.em.findOneOrFail(Response, { id: responseId });
-  await snapshotContext(ctx, input, { response, contextWindow: model.contextWindow });
+  await joinChain(ctx, input, { response, contextWindow: model.contextWindow });
   const record = await currentRecord(ctx.em, response);
   await publish(ctx.em, response, [{ type: 'response.created', response: record }]);
-  ctx.dispatches.push(await oweGeneration(ctx.em, response));
+  if (response.waitsFor == null) {
+    ctx.dispatches.push(await oweGeneration(ctx.em, response));
+  } else {
+    await publish(ctx.em, response, [{ type: 'response.queued', response: record }]);
+  }
   reach('create.before_commit');
   return { kind: 'created', record };
 }
@@ -96,7 +100,12 @@ async function resolveModel(
 }
 
 async function refuseWhenBusy(ctx: Context, spaceId: string, limit: number): Promise<void> {
-  const active = await ctx.em.count(Response, { spaceId, finishedAt: null });
+  let active = await ctx.em.count(Response, { spaceId, finishedAt: null });
+  if (active >= limit / 2) {
+    // Near the limit, requests queue here, so that those which count at once cannot all pass.
+    await ctx.em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`active/${spaceId}`]);
+    active = await ctx.em.count(Response, { spaceId, finishedAt: null });
+  }
   if (active >= limit) {
     throw new DomainError('too_many_active_responses', 'Too many responses of this space are running.', {
       retryAfter: 1,

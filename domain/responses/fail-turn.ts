@@ -1,9 +1,11 @@
+import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ModelFailure } from '#domain/models/model-gateway.ts';
 import { lockLane } from './commit-turn.ts';
 import { failureReason } from './failure-reasons.ts';
-import { finishResponse, readTurnEvents } from './finish-response.ts';
-import { foldTurn } from './open-item.ts';
+import { finishResponse } from './finish-response.ts';
+import { readTurnEvents } from './item-store.ts';
+import { textSince } from './open-item.ts';
 import type { FailureCode } from './response-status.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
 import type { ClaimedTurn } from './turn-claim.ts';
@@ -32,8 +34,8 @@ export async function failTurn(
     { outcome: 'vendor_failed', failureCode: failure.code, endedAt: now },
   );
   const row = await em.findOneOrFail(Turn, place);
-  const { open } = foldTurn(await readTurnEvents(em, response.id, row.firstN));
-  await settleUsage(em, response, { ...turn, usage: null, text: open?.text ?? '', aborted: true });
+  const text = textSince(await readTurnEvents(em, response.id, row.firstN), turn.nextN);
+  await settleUsage(em, response, { ...turn, usage: null, text, aborted: true });
   const failures = await em.count(TurnAttempt, { ...place, outcome: 'vendor_failed' });
   if (failure.retryable && failures < vendorFailureCap) {
     return { kind: 'retry', delayMs: failure.retryAfterMs ?? backoffMs(failures) };
@@ -53,6 +55,6 @@ export async function yieldTurn(em: EntityManager, turn: ClaimedTurn): Promise<v
   await em.nativeUpdate(
     TurnAttempt,
     { responseId: turn.responseId, iteration: turn.iteration, attempt: turn.attempt, outcome: 'running' },
-    { outcome: 'aborted', endedAt: new Date() },
+    { outcome: 'aborted', endedAt: raw('now()') },
   );
 }

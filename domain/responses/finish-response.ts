@@ -4,12 +4,14 @@ import type { Actor } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { failureReason } from './failure-reasons.ts';
 import { currentRecord, publish } from './head.ts';
-import { Item } from './item.entity.ts';
+import { keepItem, queriesOf, readTurnEvents } from './item-store.ts';
 import { closeMessage } from './message-events.ts';
 import { foldTurn } from './open-item.ts';
-import type { FileSearchCall, OutputItem } from './output-items.ts';
+import type { FileSearchCall } from './output-items.ts';
 import type { FailureReason, IncompleteReason } from './response-status.ts';
+import { releaseWaiting } from './release-waiting.ts';
 import type { Response } from './response.entity.ts';
 import type { StreamEvent } from './stream-events.ts';
 import { ToolCall } from './tool-call.entity.ts';
@@ -40,13 +42,13 @@ export async function finishResponse(
   }
   response.bumpEpoch();
   const open = await closeOpenItems(em, response);
-  await settleOrphans(em, response, open.text);
+  await settleOrphans(em, response, open.turnEvents);
   await em.nativeUpdate(
     TurnAttempt,
     { responseId: response.id, outcome: 'running' },
     { outcome: 'aborted', endedAt: now },
   );
-  await publish(em, response, open.events);
+  await publish(em, response, open.closing);
   await endResponse(em, response, now, ending);
   reach('finish.before_commit');
   return true;
@@ -86,6 +88,12 @@ export async function endResponse(
     },
     dedupeKey: `response/${response.id}/finished`,
   });
+  for (const child of await releaseWaiting(em, response)) {
+    await endResponse(em, child, now, {
+      status: 'failed',
+      failure: failureReason('context_length_exceeded'),
+    });
+  }
 }
 
 /** A cancel names whoever cancelled; every other end names whoever asked. */
@@ -102,25 +110,25 @@ async function actorOf(em: EntityManager, response: Response, ending: Ending): P
   };
 }
 
+interface ClosedItems {
+  closing: StreamEvent[];
+  /** The stored events of the turn that was open; none when no turn was. */
+  turnEvents: string[];
+}
+
 /** Closes the open message and the calls without an outcome; what readers have of them stays. */
-async function closeOpenItems(
-  em: EntityManager,
-  response: Response,
-): Promise<{ events: StreamEvent[]; text: string }> {
-  const events: StreamEvent[] = [];
-  let text = '';
+async function closeOpenItems(em: EntityManager, response: Response): Promise<ClosedItems> {
+  const closing: StreamEvent[] = [];
   const turn = await em.findOne(Turn, { responseId: response.id, status: 'open' });
-  if (turn !== null) {
-    const folded = foldTurn(await readTurnEvents(em, response.id, turn.firstN));
-    for (const closed of folded.closed) {
-      keepItem(em, response, closed);
-    }
-    if (folded.open !== null) {
-      text = folded.open.text;
-      const end = closeMessage(folded.open, { status: 'incomplete' });
-      keepItem(em, response, { outputIndex: folded.open.outputIndex, item: end.item });
-      events.push(...end.events);
-    }
+  const turnEvents = turn === null ? [] : await readTurnEvents(em, response.id, turn.firstN);
+  const { closed, open } = foldTurn(turnEvents);
+  for (const item of closed) {
+    keepItem(em, response, item);
+  }
+  if (open !== null) {
+    const end = closeMessage(open, { status: 'incomplete' });
+    keepItem(em, response, { outputIndex: open.outputIndex, item: end.item });
+    closing.push(...end.events);
   }
   const calls = await em.find(ToolCall, { responseId: response.id, status: { $ne: 'done' } });
   for (const call of calls) {
@@ -136,54 +144,7 @@ async function closeOpenItems(
       item,
       exchange: { call_id: call.callId, name: call.tool, arguments: call.arguments, result: null },
     });
-    events.push({ type: 'response.output_item.done', output_index: call.outputIndex, item });
+    closing.push({ type: 'response.output_item.done', output_index: call.outputIndex, item });
   }
-  return { events, text };
-}
-
-interface FinishedItem {
-  outputIndex: number;
-  item: OutputItem;
-  exchange?: Item['exchange'];
-}
-
-/** Stores a finished item of the output. */
-export function keepItem(
-  em: EntityManager,
-  response: Response,
-  { outputIndex, item, exchange = null }: FinishedItem,
-): void {
-  em.create(Item, {
-    tenantId: response.tenantId,
-    id: item.id,
-    responseId: response.id,
-    outputIndex,
-    type: item.type,
-    wire: JSON.stringify(item),
-    exchange,
-    supersededBy: item.type === 'message' ? (item.platform?.superseded_by ?? null) : null,
-  });
-}
-
-/** The stored events since `firstN`, one JSON document each. */
-export async function readTurnEvents(
-  em: EntityManager,
-  responseId: string,
-  firstN: number,
-): Promise<string[]> {
-  const runs = await em.execute<{ events: string }[]>(
-    'select events from stream_runs where response_id = ? and first_n >= ? order by first_n',
-    [responseId, firstN],
-  );
-  return runs.flatMap((run) => run.events.split('\n'));
-}
-
-/** The query of a knowledge_search call; arguments that are not its JSON give none. */
-export function queriesOf(argumentsText: string): string[] {
-  try {
-    const parsed = JSON.parse(argumentsText) as { query?: unknown };
-    return typeof parsed.query === 'string' ? [parsed.query] : [];
-  } catch {
-    return [];
-  }
+  return { closing, turnEvents };
 }

@@ -1,14 +1,14 @@
 import type { Context } from '#domain/access/context.ts';
 import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
 import type { Item } from './output-items.ts';
-import { lockOwn } from './response-access.ts';
+import { findOwn } from './response-access.ts';
 
 /** What a response was given, in order: its chain's snapshot and its own input. */
 export async function listInputItems(
   ctx: Context,
   input: { responseId: string; limit: number; cursor: string | null },
 ): Promise<Page<Item>> {
-  const { response } = await lockOwn(ctx, input.responseId, 'responses.read');
+  const response = await findOwn(ctx, input.responseId, 'responses.read');
   const scope = {
     tenantId: response.tenantId,
     operation: 'responses.input_items',

@@ -1,8 +1,11 @@
 import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
-import { doneItems, toHead, usageOf } from './head.ts';
-import { toResponseRecord, type ResponseRecord } from './response-record.ts';
+import { toHead } from './head.ts';
+import { reachesOwn } from './response-access.ts';
+import type { OutputItem } from './output-items.ts';
+import { noUsage, toResponseRecord, type ResponseRecord, type UsageSum } from './response-record.ts';
 import { Response } from './response.entity.ts';
 import type { ResponseStatus } from './response-status.ts';
 
@@ -13,8 +16,11 @@ export interface ListResponses {
   cursor: string | null;
 }
 
-/** Newest first: the caller's own, and everybody's with `responses.read`. */
+/** Newest first: the caller's own, and everybody's with `responses.read`. Output is what is finished. */
 export async function listResponses(ctx: Context, input: ListResponses): Promise<Page<ResponseRecord>> {
+  if (!reachesOwn(ctx.caller, 'responses.read')) {
+    authorize(ctx.caller, 'responses.read');
+  }
   const mine = ctx.caller.granted.has('responses.read') ? {} : { principalId: ctx.caller.principalId };
   const page = await keysetPage(ctx, {
     entity: Response,
@@ -24,15 +30,35 @@ export async function listResponses(ctx: Context, input: ListResponses): Promise
     operation: 'responses.list',
     filters: { spaceId: input.spaceId, status: input.status, ...mine },
   });
-  const items: ResponseRecord[] = [];
-  for (const response of page.items) {
-    items.push(
-      toResponseRecord(
-        toHead(response),
-        await doneItems(ctx.em, response.id),
-        await usageOf(ctx.em, response),
-      ),
-    );
-  }
-  return { items, nextCursor: page.nextCursor };
+  const parts = await partsOf(
+    ctx,
+    page.items.map((response) => response.id),
+  );
+  return {
+    items: page.items.map((response) => {
+      const part = parts.get(response.id);
+      const output = (part?.items ?? []).map((wire) => JSON.parse(wire) as OutputItem);
+      return toResponseRecord(toHead(response), output, part?.usage ?? noUsage);
+    }),
+    nextCursor: page.nextCursor,
+  };
+}
+
+interface Parts {
+  id: string;
+  items: string[] | null;
+  usage: UsageSum;
+}
+
+/** Output and usage of a whole page in one query. */
+async function partsOf(ctx: Context, ids: string[]): Promise<Map<string, Parts>> {
+  const rows = await ctx.em.execute<Parts[]>(
+    `select wanted.id, app.sum_usage(?, wanted.id) as usage,
+       (select jsonb_agg(i.wire order by i.output_index) from items i
+         where i.tenant_id = ? and i.response_id = wanted.id
+           and i.output_index is not null and i.superseded_by is null) as items
+     from jsonb_array_elements_text(?::jsonb) as wanted (id)`,
+    [ctx.caller.tenantId, ctx.caller.tenantId, JSON.stringify(ids)],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }

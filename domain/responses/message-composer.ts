@@ -23,6 +23,11 @@ export interface ComposerOptions {
   messageId(outputIndex: number): string;
 }
 
+export interface ComposedEnd {
+  events: StreamEvent[];
+  done: { outputIndex: number; item: OutputItem }[];
+}
+
 const mark = /\[(\d{1,4})\]/g;
 const longestMark = 6;
 
@@ -36,6 +41,7 @@ export class MessageComposer {
   #held: StreamEvent[] = [];
   #scanFrom = 0;
   #restartPending: boolean;
+  #end: ComposedEnd | null = null;
   /** Messages that were given up on the way. */
   readonly closed: { outputIndex: number; item: OutputItem }[] = [];
 
@@ -63,13 +69,19 @@ export class MessageComposer {
     return ready === '' ? [] : this.#understand(storable(ready));
   }
 
-  /** Ends the message, if one is open, with whatever was still held back. */
-  end(closing: Closing): { events: StreamEvent[]; done: { outputIndex: number; item: OutputItem }[] } {
+  /** Ends the message, if one is open, with whatever was still held back. Repeated, it answers the same. */
+  end(closing: Closing): ComposedEnd {
+    this.#end ??= this.#close(closing);
+    return this.#end;
+  }
+
+  #close(closing: Closing): ComposedEnd {
     const events = this.#flushHeld();
     const done = [...this.closed];
     if (this.#open !== null) {
       const { outputIndex } = this.#open;
-      const end = closeMessage(this.#open, closing);
+      // A message that was to be given up and got no successor is not complete.
+      const end = closeMessage(this.#open, this.#restartPending ? { status: 'incomplete' } : closing);
       events.push(...end.events);
       done.push({ outputIndex, item: end.item });
       this.#open = null;

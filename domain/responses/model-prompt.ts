@@ -42,7 +42,10 @@ export async function buildPrompt(
   if (request.tools.some((tool) => tool.type === 'knowledge_search')) {
     messages.push({ role: 'system', text: citationRule });
   }
-  return { messages: [...messages, ...toMessages([...stored, ...own])], citations: citationsOf(own) };
+  return {
+    messages: [...messages, ...toMessages([...stored, ...own])],
+    citations: citationsOf([...stored, ...own]),
+  };
 }
 
 /** Neighbouring text and calls of the assistant are one message; each call is followed by its result. */
@@ -94,10 +97,10 @@ interface LabelledResults {
   results?: { label?: string; document_id?: string; filename?: string }[];
 }
 
-function citationsOf(own: readonly StoredItem[]): Map<number, CitedFile> {
+function citationsOf(items: readonly StoredItem[]): Map<number, CitedFile> {
   const citations = new Map<number, CitedFile>();
   const places = new Map<string, number>();
-  for (const { exchange } of own) {
+  for (const { exchange } of items) {
     if (exchange?.name !== 'knowledge_search' || exchange.result === null) {
       continue;
     }

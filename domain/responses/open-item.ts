@@ -69,6 +69,18 @@ function fold(folded: FoldedTurn, event: FoldedEvent): void {
   }
 }
 
+/** The text that was published from sequence number `firstN` on: what one attempt came to. */
+export function textSince(lines: Iterable<string>, firstN: number): string {
+  let text = '';
+  for (const line of lines) {
+    const event = JSON.parse(line) as FoldedEvent & { sequence_number: number };
+    if (event.type === 'response.output_text.delta' && event.sequence_number >= firstN) {
+      text += event.delta ?? '';
+    }
+  }
+  return text;
+}
+
 /** The open message as an item with the text so far. */
 export function toItem(open: OpenMessage, status: OutputMessage['status']): OutputMessage {
   return {

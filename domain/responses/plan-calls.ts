@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Secrets } from '#domain/kernel/secrets.ts';
-import { keepItem, queriesOf } from './finish-response.ts';
+import { keepItem, queriesOf } from './item-store.ts';
 import { callId, itemId, toolCallKey } from './item-ids.ts';
 import type { FileSearchCall, FunctionCall, McpCall } from './output-items.ts';
 import type { Response } from './response.entity.ts';
@@ -45,6 +45,7 @@ export function planCalls(
     return { kind: 'too_many', events: [] };
   }
   const calls: PlannedCall[] = [];
+  let lastLabel = Math.max(0, ...turn.composer.citations.keys());
   const events: StreamEvent[] = [];
   requested.forEach((call, callIndex) => {
     const offer = turn.settings.tools.find((tool) => tool.name === call.name);
@@ -66,8 +67,9 @@ export function planCalls(
       tool: call.name,
       arguments: call.arguments,
       idempotencyKey: toolCallKey(secrets, { ...turn, callIndex }),
-      firstLabel: response.toolCallCount * offer.max_num_results,
+      firstLabel: lastLabel,
     });
+    lastLabel += offer.max_num_results;
     response.toolCallCount += 1;
     const item: FileSearchCall = {
       id,

@@ -2,7 +2,7 @@ import type { Identity } from '#domain/access/caller.ts';
 import { admit, type AccessRecord } from '#domain/access/policy.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Database } from '#domain/persistence/database.ts';
-import { queriesOf } from './finish-response.ts';
+import { queriesOf } from './item-store.ts';
 import { foldTurn, toItem } from './open-item.ts';
 import type { OutputItem } from './output-items.ts';
 import { authorizeResponse, goneError } from './response-access.ts';
@@ -18,7 +18,7 @@ interface ReadRow {
   access: AccessRecord | null;
   head: (ResponseHead & { principal_id: string; next_n: number; expires_in_ms: number }) | null;
   ids: { principal_id: string; expired: boolean; deleted: boolean } | null;
-  items: string[] | null;
+  items: { output_index: number; wire: string }[] | null;
   usage: UsageSum | null;
   open_calls: { item_id: string; output_index: number; arguments: string }[] | null;
   open_events: string | null;
@@ -69,14 +69,24 @@ export async function readResponse(database: Database, address: ResponseAddress)
 }
 
 function outputOf(row: ReadRow): OutputItem[] {
-  const done = (row.items ?? []).map((wire) => JSON.parse(wire) as OutputItem);
-  const calls = (row.open_calls ?? []).map((call) => ({
-    id: call.item_id,
-    type: 'file_search_call' as const,
-    status: 'in_progress' as const,
-    queries: queriesOf(call.arguments),
-    results: null,
+  const output = (row.items ?? []).map((item) => ({
+    at: item.output_index,
+    item: JSON.parse(item.wire) as OutputItem,
   }));
+  for (const call of row.open_calls ?? []) {
+    const queries = queriesOf(call.arguments);
+    const item = {
+      id: call.item_id,
+      type: 'file_search_call',
+      status: 'in_progress',
+      queries,
+      results: null,
+    } as const;
+    output.push({ at: call.output_index, item });
+  }
   const open = row.open_events === null ? null : foldTurn(row.open_events.split('\n')).open;
-  return [...done, ...calls, ...(open === null ? [] : [toItem(open, 'in_progress')])];
+  if (open !== null) {
+    output.push({ at: open.outputIndex, item: toItem(open, 'in_progress') });
+  }
+  return output.sort((a, b) => a.at - b.at).map(({ item }) => item);
 }

@@ -4,13 +4,26 @@ import { refusal } from '#domain/access/policy.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import type { Caller } from '#domain/access/caller.ts';
 import { lockHead } from './head.ts';
-import type { Response } from './response.entity.ts';
+import { Response } from './response.entity.ts';
 
-/** A caller's own responses need no grant; other people's need the permission. */
+/**
+ * A caller's own responses need no grant, other people's need the permission. A key that was cut down to
+ * something else does not reach them either.
+ */
 export function authorizeResponse(caller: Caller, permission: Permission, owner: string): void {
-  if (owner !== caller.principalId && !caller.granted.has(permission)) {
+  if (!(owner === caller.principalId && reachesOwn(caller, permission)) && !caller.granted.has(permission)) {
     throw refusal(caller, [permission], permission);
   }
+}
+
+/** Whether the caller's key lets it at what is its own: it is not cut down, or to responses among others. */
+export function reachesOwn(caller: Caller, permission: Permission): boolean {
+  const { keyPermissions } = caller;
+  return (
+    keyPermissions === null ||
+    keyPermissions.includes('responses.create') ||
+    keyPermissions.includes(permission)
+  );
 }
 
 /** What the content-free row of an id tells once the content is out of reach. */
@@ -30,17 +43,31 @@ export async function lockOwn(
   permission: Permission,
 ): Promise<{ response: Response; now: Date }> {
   const head = await lockHead(ctx.em, responseId);
-  if (head === null || head.response.spaceId !== ctx.caller.spaceId) {
+  const response = await admitTo(ctx, head?.response ?? null, { responseId, permission });
+  return { response, now: head?.now ?? response.createdAt };
+}
+
+/** The same, to read only. */
+export async function findOwn(ctx: Context, responseId: string, permission: Permission): Promise<Response> {
+  return admitTo(ctx, await ctx.em.findOne(Response, { id: responseId }), { responseId, permission });
+}
+
+async function admitTo(
+  ctx: Context,
+  response: Response | null,
+  wanted: { responseId: string; permission: Permission },
+): Promise<Response> {
+  if (response === null || response.spaceId !== ctx.caller.spaceId) {
     const [ids] = await ctx.em.execute<{ principal_id: string; expired: boolean; deleted: boolean }[]>(
       `select principal_id, expires_at <= now() as expired, deleted_at is not null as deleted
          from response_ids where id = ? and space_id = ?`,
-      [responseId, ctx.caller.spaceId],
+      [wanted.responseId, ctx.caller.spaceId],
     );
     if (ids !== undefined) {
-      authorizeResponse(ctx.caller, permission, ids.principal_id);
+      authorizeResponse(ctx.caller, wanted.permission, ids.principal_id);
     }
     throw goneError(ids ?? null);
   }
-  authorizeResponse(ctx.caller, permission, head.response.principalId);
-  return head;
+  authorizeResponse(ctx.caller, wanted.permission, response.principalId);
+  return response;
 }

@@ -18,7 +18,11 @@ const spacePolicy = z.object({
   max_iterations: z.int().positive().default(50),
   max_tool_calls: z.int().positive().default(256),
   max_timeout_seconds: z.int().positive().default(3_600),
-  max_cost_usd: z.string().nullable().default(null),
+  max_cost_usd: z
+    .string()
+    .regex(/^\d{1,6}(\.\d{1,6})?$/)
+    .nullable()
+    .default(null),
 });
 
 export interface Settled {
@@ -49,7 +53,7 @@ export async function settleRequest(
       tool_choice: toolChoice,
       allowed_tools: allowed,
       tool_mode: input.toolMode,
-      reasoning_effort: input.reasoningEffort,
+      reasoning_effort: model.supportsReasoning ? input.reasoningEffort : null,
       format: input.format,
       temperature: input.temperature,
       top_p: input.topP,
@@ -98,6 +102,7 @@ async function settleTools(
   input: CreateResponseInput,
   space: Space,
 ): Promise<{ tools: OfferedTool[]; withheld: Governance['tools_withheld'] }> {
+  await requireCollections(ctx, input.collectionIds, space);
   if (input.toolMode === 'none') {
     return { tools: [], withheld: [] };
   }
@@ -136,12 +141,7 @@ async function offer(
   space: Space,
 ): Promise<OfferedTool> {
   const collectionIds = tool.collectionIds ?? input.collectionIds;
-  if (collectionIds !== null) {
-    const found = await ctx.em.count(Collection, { id: collectionIds, spaceId: space.id });
-    if (found !== new Set(collectionIds).size) {
-      throw notFound('collection_not_found');
-    }
-  }
+  await requireCollections(ctx, tool.collectionIds, space);
   return {
     type: 'knowledge_search',
     name: 'knowledge_search',
@@ -149,6 +149,15 @@ async function offer(
     max_num_results: tool.maxNumResults ?? defaultResults,
     alpha: tool.alpha ?? defaultAlpha,
   };
+}
+
+async function requireCollections(ctx: Context, ids: string[] | null, space: Space): Promise<void> {
+  if (
+    ids !== null &&
+    (await ctx.em.count(Collection, { id: ids, spaceId: space.id })) !== new Set(ids).size
+  ) {
+    throw notFound('collection_not_found');
+  }
 }
 
 function settleToolChoice(

@@ -10,15 +10,20 @@ export interface LaneAppend {
   run: EventRun;
 }
 
+export type AppendAnswer = 'in' | 'fenced' | 'busy';
+
 /**
  * Appends the runs of many responses in one commit.
- * @returns per element whether it is in; false means that another writer holds the lane.
+ * @returns per element whether it is in, fenced off by another writer, or to be tried again.
  */
-export async function appendStream(database: Database, appends: readonly LaneAppend[]): Promise<boolean[]> {
+export async function appendStream(
+  database: Database,
+  appends: readonly LaneAppend[],
+): Promise<AppendAnswer[]> {
   reach('publish.before_commit');
-  const [row] = await database.call<{ accepted: boolean[] }>(
+  const [row] = await database.call<{ answers: AppendAnswer[] }>(
     'append_stream',
-    'select app.append_stream($1, $2, $3, $4, $5, $6) as accepted',
+    'select app.append_stream($1, $2, $3, $4, $5, $6) as answers',
     [
       appends.map((append) => append.tenantId),
       appends.map((append) => append.responseId),
@@ -29,7 +34,7 @@ export async function appendStream(database: Database, appends: readonly LaneApp
     ],
   );
   reach('publish.after_commit');
-  return row?.accepted ?? [];
+  return row?.answers ?? [];
 }
 
 /** Where the lane stands now: asked after a commit whose answer was lost. */
@@ -53,13 +58,13 @@ export interface StreamCursor {
   after: number;
 }
 
-/** The runs after each cursor, at most `limit` per response; the first may begin before the cursor. */
+/** The runs after each cursor, at most `limit` each; a cursor's first run may begin before it. */
 export async function readStreams(
   database: Database,
   cursors: readonly StreamCursor[],
   limit: number,
-): Promise<(EventRun & { responseId: string })[]> {
-  const rows = await database.call<{ response_id: string; first_n: number; n: number; events: string }>(
+): Promise<EventRun[][]> {
+  const rows = await database.call<{ place: number; first_n: number; n: number; events: string }>(
     'read_streams',
     'select * from app.read_streams($1, $2, $3, $4)',
     [
@@ -69,10 +74,9 @@ export async function readStreams(
       limit,
     ],
   );
-  return rows.map((row) => ({
-    responseId: row.response_id,
-    firstN: row.first_n,
-    n: row.n,
-    events: row.events,
-  }));
+  const runs: EventRun[][] = cursors.map(() => []);
+  for (const row of rows) {
+    runs[row.place - 1]?.push({ firstN: row.first_n, n: row.n, events: row.events });
+  }
+  return runs;
 }

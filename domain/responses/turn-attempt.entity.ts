@@ -14,6 +14,7 @@ const schema = defineEntity({
       .$type<'running' | 'committed' | 'vendor_failed' | 'crashed' | 'aborted'>()
       .default('running'),
     failureCode: p.text().nullable(),
+    firstN: p.integer(),
     prefixLength: p.integer().default(0),
     continuation: p.text().nullable(),
     startedAt: p.datetime().defaultRaw('now()'),

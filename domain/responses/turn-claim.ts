@@ -22,5 +22,4 @@ export interface ClaimedTurn extends TurnKey {
   messages: PromptMessage[];
   settings: ResponseRequest;
   maxOutputTokens: number;
-  deadlineAt: Date;
 }

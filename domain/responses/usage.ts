@@ -1,9 +1,12 @@
+import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { estimateTokenCount } from 'tokenx';
 import { ModelPrice } from '#domain/models/model-price.entity.ts';
 import type { PromptMessage, TokenUsage } from '#domain/models/model-gateway.ts';
 import { costPicoUsd } from '#domain/models/pricing.ts';
+import { textSince } from './open-item.ts';
 import type { Response } from './response.entity.ts';
+import { TurnAttempt } from './turn-attempt.entity.ts';
 import { UsageEntry } from './usage-entry.entity.ts';
 
 export function estimatePrompt(messages: readonly PromptMessage[]): number {
@@ -14,11 +17,11 @@ export function estimatePrompt(messages: readonly PromptMessage[]): number {
   }, 0);
 }
 
-/** The price in force. Every model has at least one: it is written with the model. */
+/** The price in force, by the clock of the database. Every model has at least one: it is written with the model. */
 export async function currentPrice(em: EntityManager, modelId: string): Promise<ModelPrice> {
   const [price] = await em.find(
     ModelPrice,
-    { modelId, validFrom: { $lte: new Date() } },
+    { modelId, validFrom: { $lte: raw('now()') } },
     { orderBy: { validFrom: 'desc', id: 'desc' }, limit: 1 },
   );
   if (price === undefined) {
@@ -83,16 +86,25 @@ export async function settleUsage(
   entry.settled = true;
 }
 
-/** Settles every attempt that a crash or an abort left open. */
-export async function settleOrphans(em: EntityManager, response: Response, openText: string): Promise<void> {
+/** Settles every attempt that a crash or an abort left open, each by what it had published itself. */
+export async function settleOrphans(
+  em: EntityManager,
+  response: Response,
+  turnEvents: readonly string[],
+): Promise<void> {
   const orphans = await em.find(UsageEntry, { responseId: response.id, settled: false });
-  for (const orphan of orphans) {
-    await settleUsage(em, response, {
-      iteration: orphan.iteration,
-      attempt: orphan.attempt,
-      usage: null,
-      text: openText,
-      aborted: true,
-    });
+  for (const { iteration, attempt } of orphans) {
+    const { firstN } = await em.findOneOrFail(TurnAttempt, { responseId: response.id, iteration, attempt });
+    const text = textSince(turnEvents, firstN);
+    await settleUsage(em, response, { iteration, attempt, usage: null, text, aborted: true });
   }
+}
+
+/** Output tokens of the turns that were committed: what a crash threw away is paid for, but not held against the limit. */
+export async function committedOutputTokens(em: EntityManager, responseId: string): Promise<number> {
+  const [row] = await em.execute<{ tokens: number }[]>(
+    'select coalesce(sum(output_tokens), 0)::int as tokens from usage_ledger where response_id = ? and settled and not aborted',
+    [responseId],
+  );
+  return row?.tokens ?? 0;
 }

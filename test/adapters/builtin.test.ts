@@ -135,6 +135,16 @@ describe('the second turn', () => {
     ]);
   });
 
+  it('keeps the signs that stand in code', async () => {
+    const text =
+      'Light the beacon with `halden <lamp_id>?on=*all*!now` at dusk. The `a.b` beacon is `` ` `` red.';
+    const said = await answer('How is the beacon lit?', [{ text }]);
+    expect(said.split('\n\n').slice(1)).toEqual([
+      'Light the beacon with halden <lamp_id>?on=*all*!now at dusk. [1]',
+      'The a.b beacon is ` red. [1]',
+    ]);
+  });
+
   it('takes at most five sentences', async () => {
     const text = Array.from({ length: 12 }, (_, n) => `The beacon of Halden has the light number ${n}.`).join(
       ' ',

@@ -110,10 +110,10 @@ describe('the doors between tenants', () => {
       { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
       { door: 'app.claim_outbox(integer)', ...system },
       { door: 'app.find_credential(text)', ...system },
-      { door: 'app.list_expired(integer)', ...system },
+      { door: 'app.list_expired(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { door: 'app.list_tenants_with_stale_rows()', ...system },
-      { door: 'app.list_unprocessed(integer)', ...system },
+      { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { door: 'app.maintain_partitions()', owner: 'app_owner', config: path, grantees: ['app_purge'] },
       { door: 'app.outbox_age_seconds()', ...system },
     ]);
@@ -127,6 +127,7 @@ describe('the doors between tenants', () => {
     expect(policies.rows.map(({ name, command }) => `${name} ${command}`)).toEqual([
       'api_keys r',
       'documents r',
+      'event_dedupe r',
       'idempotency_keys r',
       'outbox *',
       'response_ids r',
@@ -135,7 +136,7 @@ describe('the doors between tenants', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'idempotency_keys', 'response_ids', 'responses')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'response_ids', 'responses')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -153,6 +154,7 @@ describe('the doors between tenants', () => {
         ],
       },
       { name: 'documents', columns: ['created_at', 'id', 'status', 'tenant_id'] },
+      { name: 'event_dedupe', columns: ['created_at', 'tenant_id'] },
       { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
       {
@@ -164,9 +166,11 @@ describe('the doors between tenants', () => {
           'expires_at',
           'finished_at',
           'id',
+          'queued_since',
           'started_at',
           'status',
           'tenant_id',
+          'waits_for',
         ],
       },
     ]);

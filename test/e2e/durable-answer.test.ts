@@ -51,7 +51,11 @@ describe('a durable answer', () => {
     expect(final.data.status).toBe('completed');
     expect(final.data.output.at(-1)).toMatchObject({ type: 'message', content: [{ text }] });
     expect(
-      checkStream({ responseId: recording.responseId!, segments: recording.segments, final: final.data }),
+      checkStream({
+        responseId: recording.responseId!,
+        segments: recording.segments,
+        final: { ...final.data },
+      }),
     ).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { createDatabase, dropDatabase } from './database-admin.ts';
 import { databaseUrl, withRole } from './database-urls.ts';
+import type { ProvidedPostgres } from './provided.ts';
 
 export interface TestDatabase {
   name: string;
@@ -25,9 +26,10 @@ export interface TestDatabase {
 
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** A fresh, migrated and empty database on the run's server; it takes about 50 ms. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const server = inject('postgres');
+/** A fresh, migrated and empty database, on the run's server unless another is given; it takes about 50 ms. */
+export async function createTestDatabase(
+  server: ProvidedPostgres = inject('postgres'),
+): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await createDatabase(server.adminUrl, { name, template: server.templateDatabase });
   const adminUrl = databaseUrl(server.adminUrl, name);

@@ -28,6 +28,8 @@ export interface Script {
   toolRounds?: number;
   /** What to search for, one per round (the last one repeats); without it the last user text. */
   toolQuery?: string | string[];
+  /** How many calls each round makes at once, for the queries from the round's own on; without it one. */
+  callsPerRound?: number[];
   /** Text before each call, in the same turn. */
   commentary?: string;
   /** The answer. */
@@ -106,7 +108,8 @@ export function seedOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32LE(0);
 }
 
-function mulberry32(seed: number): () => number {
+/** A small seeded generator of numbers from 0 to 1. */
+export function mulberry32(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

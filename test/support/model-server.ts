@@ -135,7 +135,7 @@ async function complete(context: Context, request: IncomingMessage, response: Se
     if (failure !== undefined && 'status' in failure) return answerFailure(response, record, failure);
     if (failure !== undefined && 'hang' in failure) return;
     const turn = planTurn(script, record.body, { ...asked, attempt });
-    Object.assign(record, { source: turn.source, from: turn.from, toolCallId: turn.call?.id ?? null });
+    Object.assign(record, { source: turn.source, from: turn.from, toolCallId: turn.calls[0]?.id ?? null });
     await streamTurn({ script, turn, failure, record, body: record.body, response });
   } catch (error) {
     record.outcome = 'refused';
@@ -216,7 +216,7 @@ async function streamTurn(streaming: Streaming): Promise<void> {
   const limit = 4 * (body.max_completion_tokens ?? body.max_tokens ?? Infinity);
   const text = turn.text.slice(0, limit);
   const seed = (script.seed ?? seedOf(script.name)) + record.attempt;
-  delta({ role: 'assistant', content: turn.call === null || text !== '' ? '' : null, refusal: null });
+  delta({ role: 'assistant', content: turn.calls.length === 0 || text !== '' ? '' : null, refusal: null });
   for (const piece of cutPieces(text, seed)) {
     if (await interrupt(streaming, record.streamed.length + piece.length)) return;
     if (script.tokenDelayMs !== undefined) await sleep(script.tokenDelayMs);
@@ -225,14 +225,13 @@ async function streamTurn(streaming: Streaming): Promise<void> {
     record.streamed += piece;
   }
   if (await interrupt(streaming, Infinity)) return;
-  if (turn.call !== null) {
-    const { id, name, arguments: json } = turn.call;
-    delta({ tool_calls: [{ index: 0, id, type: 'function', function: { name, arguments: '' } }] });
+  turn.calls.forEach(({ id, name, arguments: json }, index) => {
+    delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
     for (const piece of cutPieces(json, seed))
-      delta({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
-  }
+      delta({ tool_calls: [{ index, function: { arguments: piece } }] });
+  });
   const cut = text.length < turn.text.length;
-  delta({}, cut ? 'length' : turn.call !== null ? 'tool_calls' : (script.finishReason ?? 'stop'));
+  delta({}, cut ? 'length' : turn.calls.length > 0 ? 'tool_calls' : (script.finishReason ?? 'stop'));
   if (withUsage) send({ ...common, choices: [], usage: usageOf(streaming) });
   record.outcome = 'complete';
   response.end('data: [DONE]\n\n');
@@ -260,7 +259,7 @@ async function interrupt({ failure, record, response }: Streaming, next: number)
 
 function usageOf({ script, turn, record, body }: Streaming): object {
   const estimate = (characters: number) => Math.ceil(characters / 4);
-  const spoken = record.streamed.length + (turn.call?.arguments.length ?? 0);
+  const spoken = record.streamed.length + turn.calls.reduce((sum, call) => sum + call.arguments.length, 0);
   const heard = body.messages.reduce((sum, each) => sum + textOf(each).length, 0);
   const usage: Usage = script.usage ?? {
     prompt_tokens: estimate(heard),

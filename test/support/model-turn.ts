@@ -71,13 +71,13 @@ export interface Call {
   arguments: string;
 }
 
-/** What to stream: some text, then perhaps one tool call. */
+/** What to stream: some text, then perhaps tool calls. */
 export interface Turn {
   source: Source;
   /** Where in its source the text begins. */
   from: number;
   text: string;
-  call: Call | null;
+  calls: Call[];
 }
 
 export function planTurn(script: Script, request: ChatRequest, asked: Asked & { attempt: number }): Turn {
@@ -88,8 +88,13 @@ export function planTurn(script: Script, request: ChatRequest, asked: Asked & { 
   }
   const name = toolToCall(script, request, asked.round);
   const source = name === null ? 'text' : 'commentary';
-  const call = name === null ? null : { id: callId(asked), name, arguments: argumentsFor(script, asked) };
-  return { ...chooseText(script, { source, prefix: asked.prefix }), call };
+  const count = name === null ? 0 : (script.callsPerRound?.[asked.round] ?? 1);
+  const calls = Array.from({ length: count }, (_, index) => ({
+    id: callId(asked, index),
+    name: name!,
+    arguments: argumentsFor(script, asked, index),
+  }));
+  return { ...chooseText(script, { source, prefix: asked.prefix }), calls };
 }
 
 function toolToCall(
@@ -105,12 +110,13 @@ function toolToCall(
 }
 
 /** Like a vendor's: never the same twice, neither in another round nor in another attempt. */
-function callId({ conversation, round, attempt }: Asked & { attempt: number }): string {
-  const digest = createHash('sha256').update(`${conversation}/${round}/${attempt}`).digest('base64url');
+function callId({ conversation, round, attempt }: Asked & { attempt: number }, index: number): string {
+  const place = `${conversation}/${round}/${attempt}${index === 0 ? '' : `/${index}`}`;
+  const digest = createHash('sha256').update(place).digest('base64url');
   return `call_${digest.replaceAll(/[-_]/g, '').slice(0, 24)}`;
 }
 
-function argumentsFor(script: Script, { round, userText }: Asked): string {
+function argumentsFor(script: Script, { round, userText }: Asked, index: number): string {
   const queries = typeof script.toolQuery === 'string' ? [script.toolQuery] : (script.toolQuery ?? []);
-  return JSON.stringify({ query: queries[round] ?? queries.at(-1) ?? userText });
+  return JSON.stringify({ query: queries[round + index] ?? queries.at(-1) ?? userText });
 }

@@ -20,6 +20,10 @@ export interface StackProcess {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
   readonly child: ChildProcess;
+  /** Resolves when it answers that it is ready. @throws when it ends first */
+  readonly ready: Promise<void>;
+  /** Resolves with the signal that its exit status shows, null for an exit of its own. */
+  readonly exited: Promise<NodeJS.Signals | null>;
   /** SIGKILL; resolves with the signal that the exit status shows. */
   kill(): Promise<NodeJS.Signals | null>;
   /** SIGTERM; resolves with the exit code. */
@@ -33,6 +37,8 @@ export interface Stack {
   workers: StackProcess[];
   /** Starts one more, ready when it resolves. `env` is laid over the stack's. */
   start(role: StackProcess['role'], env?: Record<string, string>): Promise<StackProcess>;
+  /** The same without waiting until it is ready. */
+  launch(role: StackProcess['role'], env?: Record<string, string>): Promise<StackProcess>;
   stop(): Promise<void>;
 }
 
@@ -43,13 +49,15 @@ export interface StackOptions {
   env?: Record<string, string>;
   /** Another server than the run's own. */
   temporalAddress?: string;
+  /** One that is there already; without it the stack makes its own. */
+  namespace?: string;
 }
 
 /** Gateways and workers as their own processes, in a Temporal namespace of their own. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const address = options.temporalAddress ?? inject('temporal').address;
   const connection = await Connection.connect({ address });
-  const namespace = await createNamespace(connection);
+  const namespace = options.namespace ?? (await createNamespace(connection));
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: process.env.HOME ?? '',
@@ -68,10 +76,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     temporal: new Client({ connection, namespace }),
     gateways: [],
     workers: [],
-    start: async (role, extra = {}) => {
-      const started = await startProcess(role, { ...env, ...extra });
-      (role === 'gateway' ? stack.gateways : stack.workers).push(started);
+    start: async (role, extra) => {
+      const started = await stack.launch(role, extra);
+      await started.ready;
       return started;
+    },
+    launch: async (role, extra = {}) => {
+      const launched = await launchProcess(role, { ...env, ...extra });
+      (role === 'gateway' ? stack.gateways : stack.workers).push(launched);
+      return launched;
     },
     stop: async () => {
       await Promise.all([...stack.gateways, ...stack.workers].map((running) => running.stop()));
@@ -113,7 +126,7 @@ type Long = NonNullable<
   >['seconds']
 >;
 
-async function startProcess(role: StackProcess['role'], env: Record<string, string>): Promise<StackProcess> {
+async function launchProcess(role: StackProcess['role'], env: Record<string, string>): Promise<StackProcess> {
   const port = await findFreePort();
   const entry = role === 'gateway' ? 'api/main.ts' : 'temporal/worker.ts';
   const portVariable = role === 'gateway' ? 'PORT' : 'WORKER_PORT';
@@ -127,12 +140,16 @@ async function startProcess(role: StackProcess['role'], env: Record<string, stri
   child.stderr.pipe(log, { end: false });
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const url = `http://127.0.0.1:${port}`;
-  await waitUntilReady(url, child);
+  const ready = waitUntilReady(url, child);
+  // Whoever waits for it is told; a process that is meant to die has nobody who waits.
+  ready.catch(() => undefined);
   return {
     role,
     port,
     url,
     child,
+    ready,
+    exited: exited.then(([, signal]) => signal),
     kill: async () => {
       child.kill('SIGKILL');
       return (await exited)[1];

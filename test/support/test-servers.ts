@@ -83,7 +83,8 @@ async function repeat<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-async function prepareTemplate(serverUrl: string): Promise<ProvidedPostgres> {
+/** A migrated database to copy, on any server of ours. */
+export async function prepareTemplate(serverUrl: string): Promise<ProvidedPostgres> {
   const rolePassword = newPassword();
   const adminUrl = databaseUrl(serverUrl, TEMPLATE);
   const { createDatabase } = await import('./database-admin.ts');

@@ -15,6 +15,8 @@ const { runTurn } = proxyActivities<Activities>(modelTurn);
 const { runCall } = proxyActivities<Activities>(toolCall);
 const { closeResponse } = proxyActivities<Activities>(database);
 
+const parallelCalls = 8;
+
 /**
  * Model, tools, model … until a turn says done. Each turn and each call is one activity that may run on any
  * worker any number of times; a response that ends by itself needs no other. The deadline and every other end
@@ -44,13 +46,17 @@ export async function generateResponse(input: GenerateResponseInput): Promise<vo
         return;
       }
       show('calls', `tools of turn ${iteration + 1}: ${turn.calls.map((call) => call.summary).join(', ')}`);
-      await Promise.all(
-        turn.calls.map((call) =>
-          runCall.executeWithOptions({ summary: call.summary }, [
-            { tenantId, responseId, iteration, callIndex: call.index },
-          ]),
-        ),
-      );
+      for (let first = 0; first < turn.calls.length; first += parallelCalls) {
+        await Promise.all(
+          turn.calls
+            .slice(first, first + parallelCalls)
+            .map((call) =>
+              runCall.executeWithOptions({ summary: call.summary }, [
+                { tenantId, responseId, iteration, callIndex: call.index },
+              ]),
+            ),
+        );
+      }
     }
   };
 

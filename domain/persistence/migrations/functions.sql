@@ -1,13 +1,14 @@
 -- Hot SQL. Each function takes tenant_id first and sets the tenant for its own transaction, so that one
 -- round trip suffices and row-level security stays the wall (SECURITY INVOKER).
 
--- Appends runs of stream events for many responses at once. Per element: true = in, false = fenced
--- (another writer holds the model lane, or next_n is not first_n). Never raises for one element.
+-- Appends runs of stream events for many responses at once. Per element: 'in', 'fenced' (another writer holds
+-- the model lane, or next_n is not first_n) or 'busy' (somebody holds the head just now: try again). Waits for
+-- nobody and never raises for one, so that a locked response does not hold up the others.
 create function app.append_stream(
   p_tenant uuid[], p_response text[], p_epoch integer[], p_first_n integer[], p_n integer[], p_events text[]
-) returns boolean[] language plpgsql as $$
+) returns text[] language plpgsql as $$
 declare
-  accepted boolean[] := array_fill(false, array[cardinality(p_tenant)]);
+  answers text[] := array_fill('fenced'::text, array[cardinality(p_tenant)]);
   i integer;
   v_expires timestamptz;
   woken text := '';
@@ -17,37 +18,47 @@ begin
   loop
     perform set_config('app.tenant_id', p_tenant[i]::text, true);
     update responses set next_n = next_n + p_n[i]
-      where tenant_id = p_tenant[i] and id = p_response[i]
-        and writer_epoch = p_epoch[i] and next_n = p_first_n[i] and status = 'in_progress'
+      where (tenant_id, id) in (
+        select r.tenant_id, r.id from responses r
+        where r.tenant_id = p_tenant[i] and r.id = p_response[i]
+          and r.writer_epoch = p_epoch[i] and r.next_n = p_first_n[i] and r.status = 'in_progress'
+        for no key update skip locked)
       returning expires_at into v_expires;
     if found then
       insert into stream_runs (tenant_id, response_id, first_n, n, events, expires_at)
         values (p_tenant[i], p_response[i], p_first_n[i], p_n[i], p_events[i], v_expires);
-      accepted[i] := true;
+      answers[i] := 'in';
       if length(woken) > 7000 then
         perform pg_notify('wake', woken);
         woken := '';
       end if;
       woken := woken || p_response[i] || ':' || (p_first_n[i] + p_n[i] - 1) || ' ';
+    elsif exists (select from responses r
+        where r.tenant_id = p_tenant[i] and r.id = p_response[i]
+          and r.writer_epoch = p_epoch[i] and r.next_n = p_first_n[i] and r.status = 'in_progress') then
+      answers[i] := 'busy';
     end if;
   end loop;
   if woken <> '' then
     perform pg_notify('wake', woken);
   end if;
-  return accepted;
+  return answers;
 end $$;
+
+-- Reading functions are STABLE: all their queries see the snapshot of the one call, so that a turn which commits
+-- meanwhile is seen either open or committed, never neither.
 
 -- The runs after a cursor for many attached readers at once. A row is a run; n may lie before p_after
 -- inside the first run, which the reader drops.
 create function app.read_streams(p_tenant uuid[], p_response text[], p_after integer[], p_limit integer)
-returns table (response_id text, first_n integer, n integer, events text) language plpgsql as $$
+returns table (place integer, first_n integer, n integer, events text) language plpgsql stable as $$
 declare
   i integer;
 begin
   for i in 1 .. cardinality(p_tenant) loop
     perform set_config('app.tenant_id', p_tenant[i]::text, true);
     return query
-      select s.response_id, s.first_n, s.n, s.events from stream_runs s
+      select i, s.first_n, s.n, s.events from stream_runs s
       where s.tenant_id = p_tenant[i] and s.response_id = p_response[i]
         and s.first_n + s.n - 1 > p_after[i]
         and s.first_n >= coalesce((select max(b.first_n) from stream_runs b
@@ -57,7 +68,7 @@ begin
 end $$;
 
 create function app.read_lane(p_tenant uuid, p_response text) returns table (epoch integer, next_n integer)
-language plpgsql as $$
+language plpgsql stable as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
   return query select r.writer_epoch, r.next_n from responses r where r.tenant_id = p_tenant and r.id = p_response;
@@ -65,7 +76,7 @@ end $$;
 
 -- Everything that decides what a principal may do in a tenant and, when given, in one of its spaces.
 create function app.read_access(p_tenant uuid, p_principal uuid, p_space uuid) returns jsonb
-language plpgsql as $$
+language plpgsql stable as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
   return (
@@ -88,7 +99,7 @@ end $$;
 -- One response with all that its GET needs: access, head, finished items, usage and, while it runs,
 -- the events of the open turn. null parts mean not found; the caller tells expired from unknown by ids.
 create function app.read_response(p_tenant uuid, p_principal uuid, p_space uuid, p_response text)
-returns table (access jsonb, head jsonb, ids jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text) language plpgsql as $$
+returns table (access jsonb, head jsonb, ids jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text) language plpgsql stable as $$
 declare
   v_turn_first integer;
 begin
@@ -104,7 +115,7 @@ begin
     into ids from response_ids i
     where i.tenant_id = p_tenant and i.id = p_response and i.space_id = p_space;
   if head is not null then
-    select coalesce(jsonb_agg(i.wire order by i.output_index), '[]') into items from items i
+    select coalesce(jsonb_agg(jsonb_build_object('output_index', i.output_index, 'wire', i.wire)), '[]') into items from items i
       where i.tenant_id = p_tenant and i.response_id = p_response
         and i.output_index is not null and i.superseded_by is null;
     usage := app.sum_usage(p_tenant, p_response);
@@ -180,12 +191,13 @@ language sql stable security definer set search_path = pg_catalog, public as $$
 $$;
 
 -- Responses whose content may go: expired, or deleted long enough for attached readers to see their end.
-create function app.list_expired(p_limit integer)
+create function app.list_expired(p_after_tenant uuid, p_after_id text, p_limit integer)
 returns table (tenant_id uuid, response_id text)
 language sql stable security definer set search_path = pg_catalog, public as $$
   select r.tenant_id, r.id from public.responses r
-  where r.expires_at <= now() or r.deleted_at < now() - interval '15 seconds'
-  limit p_limit
+  where (r.expires_at <= now() or r.deleted_at < now() - interval '15 seconds')
+    and (r.tenant_id, r.id) > (p_after_tenant, p_after_id)
+  order by r.tenant_id, r.id limit p_limit
 $$;
 
 -- Tenants with rows that only retention still holds: ids after seven days, idempotency keys after a day.
@@ -194,31 +206,36 @@ language sql stable security definer set search_path = pg_catalog, public as $$
   select i.tenant_id from public.response_ids i where i.expires_at < now() - interval '7 days'
   union
   select k.tenant_id from public.idempotency_keys k where k.expires_at < now()
+  union
+  select e.tenant_id from public.event_dedupe e where e.created_at < now() - interval '7 days'
 $$;
 
 -- Non-terminal responses old enough that their workflow must exist, by keyset.
 create function app.list_stale(p_after_created timestamptz, p_after_id text, p_limit integer)
-returns table (tenant_id uuid, response_id text, status text, created_at timestamptz, deadline_at timestamptz)
+returns table (tenant_id uuid, response_id text, status text, created_at timestamptz, queued_since timestamptz, deadline_at timestamptz, waits boolean)
 language sql stable security definer set search_path = pg_catalog, public as $$
-  select r.tenant_id, r.id, r.status, r.created_at, r.deadline_at from public.responses r
+  select r.tenant_id, r.id, r.status, r.created_at, r.queued_since, r.deadline_at, r.waits_for is not null from public.responses r
   where r.finished_at is null and r.created_at < now() - interval '15 seconds'
     and (r.created_at, r.id) > (p_after_created, p_after_id)
   order by r.created_at, r.id limit p_limit
 $$;
 
 -- Documents that have waited too long for their extraction.
-create function app.list_unprocessed(p_limit integer) returns table (tenant_id uuid, document_id uuid)
+create function app.list_unprocessed(p_after_tenant uuid, p_after_id uuid, p_limit integer)
+returns table (tenant_id uuid, document_id uuid)
 language sql stable security definer set search_path = pg_catalog, public as $$
   select d.tenant_id, d.id from public.documents d
-  where d.status = 'processing' and d.created_at < now() - interval '30 seconds' limit p_limit
+  where d.status = 'processing' and d.created_at < now() - interval '30 seconds'
+    and (d.tenant_id, d.id) > (p_after_tenant, p_after_id)
+  order by d.tenant_id, d.id limit p_limit
 $$;
 
 do $$
 declare
   f text;
 begin
-  foreach f in array array['find_credential(text)', 'claim_outbox(integer)', 'outbox_age_seconds()', 'list_expired(integer)',
-    'list_tenants_with_stale_rows()', 'list_stale(timestamptz,text,integer)', 'list_unprocessed(integer)'] loop
+  foreach f in array array['find_credential(text)', 'claim_outbox(integer)', 'outbox_age_seconds()', 'list_expired(uuid,text,integer)',
+    'list_tenants_with_stale_rows()', 'list_stale(timestamptz,text,integer)', 'list_unprocessed(uuid,uuid,integer)'] loop
     execute format('alter function app.%s owner to app_system', f);
     execute format('revoke all on function app.%s from public', f);
     execute format('grant execute on function app.%s to app_rt, app_purge', f);

@@ -207,6 +207,8 @@ create table responses (
   model_alias text not null,
   previous_response_id text,
   chain_depth integer not null default 0,
+  -- on_busy enqueue: the running parent whose end lets this response begin
+  waits_for text,
   request jsonb not null,
   -- of the body as it was sent, to recognise the same request when a client re-posts it with a cursor
   fingerprint text not null,
@@ -216,6 +218,8 @@ create table responses (
   incomplete_reason text,
   cancelled_by uuid,
   created_at timestamptz not null default now(),
+  -- since when a worker could have begun it: its creation, or its parent's end
+  queued_since timestamptz not null default now(),
   started_at timestamptz,
   deadline_at timestamptz,
   finished_at timestamptz,
@@ -234,6 +238,7 @@ create index on responses (tenant_id, model_id);
 create index on responses (tenant_id, api_key_id);
 create index responses_active on responses (tenant_id, space_id) where finished_at is null;
 create index responses_unfinished on responses (created_at, id) where finished_at is null;
+create index responses_waiting on responses (tenant_id, waits_for) where waits_for is not null;
 create index responses_expiry on responses (expires_at);
 create index responses_deleted on responses (deleted_at) where deleted_at is not null;
 
@@ -315,6 +320,8 @@ create table turn_attempts (
   epoch integer not null,
   outcome text not null default 'running' check (outcome in ('running', 'committed', 'vendor_failed', 'crashed', 'aborted')),
   failure_code text,
+  -- the stream's next number when the attempt began: what was published from there is its own
+  first_n integer not null,
   -- characters of the open item that were already published when the attempt began
   prefix_length integer not null default 0,
   continuation text,
@@ -394,7 +401,7 @@ create table outbox (
   workflow_type text not null,
   workflow_id text not null,
   payload jsonb not null default '{}',
-  claimed_until timestamptz not null default now() + interval '5 seconds',
+  claimed_until timestamptz not null,
   created_at timestamptz not null default now(),
   primary key (tenant_id, id)
 );

@@ -43,7 +43,7 @@ export function toCreateInput({ spaceId, body, headerKey, scope }: CreateRequest
     maxToolCalls: platform.max_tool_calls ?? null,
     maxCostUsd: platform.max_cost_usd ?? null,
     timeoutSeconds: platform.timeout_seconds ?? null,
-    onBusy: platform.on_busy === 'cancel_previous' ? 'cancel_previous' : 'reject',
+    onBusy: platform.on_busy ?? 'reject',
     onGenerationLoss: platform.on_generation_loss ?? 'continue',
     onUnknownToolOutcome: platform.on_unknown_tool_outcome ?? 'report',
     streamGranularity: platform.stream_granularity ?? 'token',
@@ -80,9 +80,6 @@ function refuseMissingFeatures(body: CreateResponseBody): void {
     if (body.platform?.[name] != null) {
       throw unsupported(`platform.${name}`);
     }
-  }
-  if (body.platform?.on_busy === 'enqueue') {
-    throw unsupported('platform.on_busy', 'enqueue is not supported.');
   }
 }
 

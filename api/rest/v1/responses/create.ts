@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import type { CreateResponseBody } from '#api/contract/responses.ts';
-import { isDatabaseUnavailable } from '#api/errors.ts';
+import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
 import { createResponse, type Created } from '#domain/responses/create-response.ts';
@@ -10,7 +10,7 @@ import { findRequest } from '#domain/responses/find-request.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { isTerminal } from '#domain/responses/response-status.ts';
 import { toCreateInput } from './create-input.ts';
-import { deliverStream, locationOf, read, waitForEnd } from './deliver.ts';
+import { attach, deliverStream, locationOf, read, waitForEnd, type Delivery } from './deliver.ts';
 import { invalidCursor, parseLastEventId } from './sse-cursor.ts';
 
 export interface CreateCall {
@@ -38,18 +38,14 @@ export async function handleCreate(
     scope: `POST /v1/spaces/${spaceId}/responses`,
   });
   const cursor = headers['last-event-id'];
-  const known = cursor === undefined ? null : await resume(request, input, cursor);
+  const known = cursor === undefined ? null : await resume(deps, request, input, cursor);
   const created = known ?? (await accept(deps, request, input));
   const delivery = { spaceId, responseId: created.responseId };
   if (created.replayed) {
     reply.header('Idempotent-Replayed', 'true');
   }
   if (body.stream) {
-    await deliverStream(deps, request, reply, {
-      ...delivery,
-      after: created.after,
-      cursor: 'Last-Event-ID',
-    });
+    await stream(deps, request, reply, { ...created, ...delivery });
     return undefined;
   }
   reply.header('Location', locationOf(request, delivery));
@@ -59,14 +55,41 @@ export async function handleCreate(
     reply.status(created.replayed ? 200 : 202);
     return { data: record };
   }
-  const { record } = await waitForEnd(deps, request, {
-    ...delivery,
-    seconds,
-    gone: (leave) => reply.raw.once('close', leave),
-  });
+  const record = await waited(deps, request, { ...delivery, seconds, reply, accepted: created.record });
   reply.header('Preference-Applied', `wait=${seconds}`);
   reply.status(created.replayed || isTerminal(record.status) ? 200 : 202);
   return { data: record };
+}
+
+/** A response that was just accepted is streamed without another look: from here on nothing may refuse it. */
+async function stream(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  created: Accepted & { spaceId: string },
+): Promise<void> {
+  if (created.replayed) {
+    await deliverStream(deps, request, reply, { ...created, cursor: 'Last-Event-ID' });
+  } else {
+    const expiresInMs = deps.config.RESPONSE_RETENTION_SECONDS * 1_000;
+    attach(deps, request, reply, { ...created, expiresInMs });
+  }
+}
+
+/** Once accepted, trouble with the database shortens the wait and never turns into an error. */
+async function waited(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  wait: Parameters<typeof waitForEnd>[2] & { accepted: ResponseRecord | null },
+): Promise<ResponseRecord> {
+  try {
+    return (await waitForEnd(deps, request, wait)).record;
+  } catch (error) {
+    if (wait.accepted !== null && isDatabaseUnavailable(error)) {
+      return wait.accepted;
+    }
+    throw error;
+  }
 }
 
 interface Accepted {
@@ -79,24 +102,40 @@ interface Accepted {
 
 /** A re-post with a cursor is never a new run: it attaches to the response that the cursor or the key names. */
 async function resume(
+  deps: GatewayDependencies,
   request: FastifyRequest,
   input: CreateResponseInput,
   cursor: string,
 ): Promise<Accepted> {
   const { responseId, n } = parseLastEventId(cursor);
   const found = await request.inContext(input.spaceId, (ctx) => findRequest(ctx, input, responseId));
-  if (found === null) {
-    throw responseId === null
-      ? new DomainError(
-          'cursor_without_response',
-          'A bare cursor needs the Idempotency-Key of its response.',
-          {
-            param: 'Last-Event-ID',
-          },
-        )
-      : invalidCursor();
+  if (found !== null) {
+    return { responseId: found, record: null, replayed: true, after: n };
   }
-  return { responseId: found, record: null, replayed: true, after: n };
+  if (responseId === null) {
+    const message = 'A bare cursor needs the Idempotency-Key of its response.';
+    throw new DomainError('cursor_without_response', message, { param: 'Last-Event-ID' });
+  }
+  // An entitled caller learns that the response expired or was deleted; whatever else exists has another body.
+  await refuseGone(deps, request, { spaceId: input.spaceId, responseId });
+  throw invalidCursor();
+}
+
+async function refuseGone(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  delivery: Delivery,
+): Promise<void> {
+  try {
+    await read(deps, request, delivery);
+  } catch (error) {
+    if (
+      error instanceof DomainError &&
+      (error.code === 'response_expired' || error.code === 'response_deleted')
+    ) {
+      throw error;
+    }
+  }
 }
 
 async function accept(

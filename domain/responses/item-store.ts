@@ -1,0 +1,51 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { Item } from './item.entity.ts';
+import type { OutputItem } from './output-items.ts';
+import type { Response } from './response.entity.ts';
+
+export interface FinishedItem {
+  outputIndex: number;
+  item: OutputItem;
+  exchange?: Item['exchange'];
+}
+
+/** Stores a finished item of the output. */
+export function keepItem(
+  em: EntityManager,
+  response: Response,
+  { outputIndex, item, exchange = null }: FinishedItem,
+): void {
+  em.create(Item, {
+    tenantId: response.tenantId,
+    id: item.id,
+    responseId: response.id,
+    outputIndex,
+    type: item.type,
+    wire: JSON.stringify(item),
+    exchange,
+    supersededBy: item.type === 'message' ? (item.platform?.superseded_by ?? null) : null,
+  });
+}
+
+/** The stored events since `firstN`, one JSON document each. */
+export async function readTurnEvents(
+  em: EntityManager,
+  responseId: string,
+  firstN: number,
+): Promise<string[]> {
+  const runs = await em.execute<{ events: string }[]>(
+    'select events from stream_runs where response_id = ? and first_n >= ? order by first_n',
+    [responseId, firstN],
+  );
+  return runs.flatMap((run) => run.events.split('\n'));
+}
+
+/** The query of a knowledge_search call; arguments that are not its JSON give none. */
+export function queriesOf(argumentsText: string): string[] {
+  try {
+    const parsed = JSON.parse(argumentsText) as { query?: unknown };
+    return typeof parsed.query === 'string' ? [parsed.query] : [];
+  } catch {
+    return [];
+  }
+}

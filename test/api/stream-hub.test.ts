@@ -1,0 +1,64 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLogger } from '#adapters/telemetry/logger.ts';
+import { StreamHub } from '#api/sse/stream-hub.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { eventHead } from '#domain/responses/stream-events.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const runs = [0, 1, 4, 9].map((firstN, i, all) => ({ firstN, n: (all[i + 1] ?? 12) - firstN }));
+
+describe('the hub', () => {
+  const tenantId = newId();
+  let database: TestDatabase;
+  let hub: StreamHub;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const admin = new Client({ connectionString: database.adminUrl });
+    await admin.connect();
+    await admin.query(`insert into tenants (tenant_id, slug, name) values ($1, 'hub', 'Hub')`, [tenantId]);
+    for (const { firstN, n } of runs) {
+      const lines = Array.from({ length: n }, (_, i) => `{"type":"t","sequence_number":${firstN + i}}`);
+      await admin.query(
+        `insert into stream_runs (tenant_id, response_id, first_n, n, events, expires_at)
+         values ($1, 'resp_a', $2, $3, $4, now() + interval '1 day')`,
+        [tenantId, firstN, n, lines.join('\n')],
+      );
+    }
+    await admin.end();
+    hub = new StreamHub(database.database, createLogger('test', 'silent'));
+  });
+
+  afterAll(async () => {
+    await hub?.stop();
+    await database?.drop();
+  });
+
+  /** Resolves with the numbers that the follower was given, once it has the last one. */
+  const follow = (after: number): Promise<number[]> =>
+    new Promise((resolve) => {
+      const numbers: number[] = [];
+      hub.attach({
+        tenantId,
+        responseId: 'resp_a',
+        after,
+        isReady: () => true,
+        deliver: (lines) => {
+          numbers.push(...lines.map((line) => eventHead(line).n));
+          if (numbers.at(-1) === 11) resolve(numbers);
+        },
+        recheck: () => undefined,
+      });
+    });
+
+  it('gives each reader of one response everything behind its own place, though it reads for all at once', async () => {
+    // The first one keeps the hub reading, so that the other three are read for together.
+    const all = await Promise.all([follow(10), follow(5), follow(-1), follow(3)]);
+    expect(all).toEqual([[11], range(6), range(0), range(4)]);
+  });
+});
+
+function range(from: number): number[] {
+  return Array.from({ length: 12 - from }, (_, i) => from + i);
+}

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Context } from '#domain/access/context.ts';
+import { permissions, type Permission } from '#domain/access/permissions.ts';
+import { createCollection } from '#domain/collections/create-collection.ts';
+import { deleteCollection } from '#domain/collections/delete-collection.ts';
+import { deleteDocument } from '#domain/collections/delete-document.ts';
+import { listCollections } from '#domain/collections/list-collections.ts';
+import { listDocuments } from '#domain/collections/list-documents.ts';
+import { uploadDocument } from '#domain/collections/upload-document.ts';
+import { newResponseId } from '#domain/kernel/ids.ts';
+import { cancelResponse } from '#domain/responses/cancel-response.ts';
+import { createResponse } from '#domain/responses/create-response.ts';
+import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
+
+let engine: Engine;
+let collectionId: string;
+let documentId: string;
+let responseId: string;
+
+beforeAll(async () => {
+  engine = await openEngine();
+  collectionId = (await engine.act((ctx) => createCollection(ctx, { name: 'C' }))).collection.id;
+  documentId = (await engine.act((ctx) => uploadDocument(ctx, upload()))).document.id;
+  responseId = await engine.create();
+});
+afterAll(() => engine.stop());
+
+const upload = () => ({
+  collectionId,
+  filename: 'a.txt',
+  mediaType: 'text/plain' as const,
+  content: 'words',
+});
+const limits = { maxActivePerSpace: 100, retentionSeconds: 60 };
+
+/** What each use case asks for. A response is another principal's here: one's own needs no grant. */
+const cases: { name: string; permission: Permission; run: (ctx: Context) => Promise<unknown> }[] = [
+  {
+    name: 'createResponse',
+    permission: 'responses.create',
+    run: (ctx) => createResponse(ctx, requestOf(engine.world), { responseId: newResponseId(), limits }),
+  },
+  {
+    name: 'cancelResponse',
+    permission: 'responses.cancel',
+    run: (ctx) => cancelResponse(ctx, { responseId }),
+  },
+  {
+    name: 'deleteResponse',
+    permission: 'responses.delete',
+    run: (ctx) => deleteResponse(ctx, { responseId }),
+  },
+  {
+    name: 'createCollection',
+    permission: 'collections.create',
+    run: (ctx) => createCollection(ctx, { name: 'D' }),
+  },
+  {
+    name: 'listCollections',
+    permission: 'collections.read',
+    run: (ctx) => listCollections(ctx, { limit: 1, cursor: null }),
+  },
+  { name: 'uploadDocument', permission: 'documents.write', run: (ctx) => uploadDocument(ctx, upload()) },
+  {
+    name: 'listDocuments',
+    permission: 'documents.read',
+    run: (ctx) => listDocuments(ctx, { collectionId, limit: 1, cursor: null }),
+  },
+  {
+    name: 'deleteDocument',
+    permission: 'documents.delete',
+    run: (ctx) => deleteDocument(ctx, { collectionId, documentId }),
+  },
+  {
+    name: 'deleteCollection',
+    permission: 'collections.delete',
+    run: (ctx) => deleteCollection(ctx, { collectionId }),
+  },
+];
+
+const stranger = '01a1fe5d-0000-7000-8000-000000000000';
+
+describe('a use case', () => {
+  it.each(cases)('$name refuses a caller without $permission, and names it', async ({ permission, run }) => {
+    const granted = new Set(permissions.filter((each) => each !== permission));
+    await expect(engine.act(run, { granted, principalId: stranger })).rejects.toMatchObject({
+      code: 'missing_permission',
+      message: `Missing permission ${permission} in this space.`,
+    });
+  });
+});

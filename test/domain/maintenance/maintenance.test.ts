@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WorkflowInspector } from '#domain/kernel/workflow-inspector.ts';
+import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
+import { reconcileResponses } from '#domain/maintenance/reconcile-responses.ts';
+import { createOrm } from '#domain/persistence/orm.ts';
+import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { openEngine, type Engine } from '../../support/engine.ts';
+
+let engine: Engine;
+let purgeOrm: ReturnType<typeof createOrm>;
+
+beforeAll(async () => {
+  engine = await openEngine();
+  purgeOrm = createOrm({ url: engine.database.purgeUrl, statementTimeoutMs: 5_000, poolSize: 1 });
+});
+afterAll(async () => {
+  await purgeOrm.close(true);
+  await engine.stop();
+});
+
+type State = Awaited<ReturnType<WorkflowInspector['stateOf']>>;
+
+/** A round in which the engine says this of every workflow. */
+const reconcile = (state: State) =>
+  reconcileResponses({
+    database: engine.database.database,
+    unitOfWork: engine.database.unitOfWork,
+    inspector: { stateOf: () => Promise.resolve(state) },
+  });
+
+const age = (id: string, interval = '1 min') =>
+  engine.admin.query(
+    'update responses set created_at = now() - $2::interval, queued_since = now() - $2::interval where id = $1',
+    [id, interval],
+  );
+
+async function rowsOf(id: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of ['stream_runs', 'turns', 'turn_attempts', 'tool_calls', 'response_context', 'items']) {
+    const { rowCount } = await engine.admin.query(`select from ${table} where response_id = $1`, [id]);
+    counts[table] = rowCount ?? 0;
+  }
+  return counts;
+}
+
+async function answered(text: string, previousResponseId: string | null = null): Promise<string> {
+  const id = await engine.create({ previousResponseId });
+  const attempt = await engine.attempt(id);
+  await attempt.say(text);
+  await attempt.commit();
+  return id;
+}
+
+describe('the reconcile sweep', () => {
+  it('fails a response whose workflow was closed behind its back', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).say('Half');
+    await age(id);
+    expect(await reconcile('closed')).toEqual({ starts: [], failed: 0 });
+    expect(await engine.record(id)).toMatchObject({
+      status: 'failed',
+      output: [{ status: 'incomplete', content: [{ text: 'Half' }] }],
+      platform: { failure_reason: { code: 'internal_error' } },
+    });
+  });
+
+  it('starts a response anew that the engine has lost, once', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).say('Half');
+    await age(id);
+    await engine.admin.query('delete from outbox');
+    const { starts } = await reconcile('unknown_id');
+    expect(starts).toMatchObject([{ kind: 'start', workflowId: `response/${engine.world.tenantId}/${id}` }]);
+    expect(await reconcile('unknown_id')).toEqual({ starts: [], failed: 0 });
+    expect((await engine.attempt(id)).turn.composer.open?.text).toBe('Half');
+    await reconcile('closed');
+  });
+
+  it('leaves a start to the outbox while it is still owed', async () => {
+    const id = await engine.create();
+    await age(id);
+    expect(await reconcile('unknown_id')).toEqual({ starts: [], failed: 0 });
+    await reconcile('closed');
+  });
+
+  it('leaves running and fresh responses alone', async () => {
+    const [running, fresh] = [await engine.create(), await engine.create()];
+    await age(running);
+    await reconcile('running');
+    expect((await engine.record(running)).status).toBe('queued');
+    await reconcile('closed');
+    expect((await engine.record(running)).status).toBe('failed');
+    expect((await engine.record(fresh)).status).toBe('queued');
+  });
+
+  it('gives up what no worker began within an hour', async () => {
+    const id = await engine.create();
+    await age(id, '61 min');
+    await reconcile('running');
+    expect((await engine.record(id)).platform.failure_reason?.code).toBe('engine_unavailable');
+  });
+});
+
+describe('the purge', () => {
+  const purge = () => purgeExpired(engine.database.database, new UnitOfWork(purgeOrm));
+  const expire = (id: string) =>
+    engine.admin.query(`update responses set expires_at = now() - interval '1 s' where id = $1`, [id]);
+
+  it('removes the content of an expired response, and keeps its usage and its event', async () => {
+    const id = await answered('An answer.');
+    await expire(id);
+    expect(await purge()).toEqual({ purged: 1, failed: 0 });
+    expect(Object.values(await rowsOf(id))).toEqual([0, 0, 0, 0, 0, 0]);
+    const kept = await engine.admin.query(
+      `select from usage_ledger where response_id = $1
+       union all select from events where resource_id = $1
+       union all select from response_ids where id = $1`,
+      [id],
+    );
+    expect(kept.rowCount).toBe(3);
+    expect(await purge()).toEqual({ purged: 0, failed: 0 });
+  });
+
+  it('keeps items as long as a living child was given them', async () => {
+    const parent = await answered('The parent.');
+    const child = await answered('The child.', parent);
+    await expire(parent);
+    await purge();
+    const { turn } = await engine.attempt(await engine.create({ previousResponseId: child }));
+    expect(turn.messages.flatMap((message) => ('text' in message ? [message.text] : []))).toEqual(
+      expect.arrayContaining(['The parent.', 'The child.']),
+    );
+    expect((await rowsOf(parent))['items']).toBe(2);
+    expect((await rowsOf(parent))['stream_runs']).toBe(0);
+  });
+
+  it('removes a deleted response once its readers have had time to see its end', async () => {
+    const id = await answered('An answer.');
+    await engine.act((ctx) => deleteResponse(ctx, { responseId: id }));
+    await purge();
+    expect((await rowsOf(id))['items']).toBe(2);
+    await engine.admin.query(`update responses set deleted_at = now() - interval '16 s' where id = $1`, [id]);
+    await purge();
+    expect((await rowsOf(id))['items']).toBe(0);
+  });
+});

@@ -1,0 +1,105 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { reconcileResponses } from '#domain/maintenance/reconcile-responses.ts';
+import { closeResponse } from '#domain/responses/close-response.ts';
+import { readResponse } from '#domain/responses/read-response.ts';
+import { openEngine, type Engine } from '../../support/engine.ts';
+
+let engine: Engine;
+
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterAll(() => engine.stop());
+
+const day = 86_400_000;
+
+/** Only what `Date` says: timers, and the clock of the database, go on as ever. */
+describe.each([
+  { name: 'two days behind', shift: -2 * day },
+  { name: 'two days ahead', shift: 2 * day },
+])('with the clock of the process $name', ({ shift }) => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + shift });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const read = (responseId: string) =>
+    readResponse(engine.database.database, {
+      identity: { ...engine.world.owner, apiKeyId: null, keyPermissions: null },
+      requestId: null,
+      spaceId: engine.world.spaceId,
+      responseId,
+    });
+
+  it('a response runs, is read and ends as ever', async () => {
+    const id = await engine.create({ timeoutSeconds: 60 });
+    const attempt = await engine.attempt(id);
+    await attempt.say('On time.');
+    const again = await engine.attempt(id);
+    await again.commit();
+    const { record, expiresInMs } = await read(id);
+    expect(record.status).toBe('completed');
+    expect(expiresInMs).toBeGreaterThan(day - 60_000);
+    expect(expiresInMs).toBeLessThanOrEqual(day);
+    const { rows } = await engine.admin.query<{ skew: number }>(
+      `select abs(extract(epoch from finished_at - now()))::float8 as skew from responses where id = $1`,
+      [id],
+    );
+    expect(rows[0]!.skew).toBeLessThan(60);
+  });
+
+  it('a deadline comes when the database says so', async () => {
+    const id = await engine.create({ timeoutSeconds: 60 });
+    await engine.attempt(id);
+    const left = await engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) =>
+      closeResponse(em, id, { kind: 'deadline' }),
+    );
+    expect(left).toBeGreaterThan(50_000);
+    expect(left).toBeLessThanOrEqual(60_000);
+  });
+
+  it('an expired response cannot be read one second after, and can one second before', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).commit();
+    const expire = (interval: string) =>
+      engine.admin.query(
+        `with head as (update responses set expires_at = now() + $2::interval where id = $1)
+         update response_ids set expires_at = now() + $2::interval where id = $1`,
+        [id, interval],
+      );
+    await expire('1 s');
+    expect((await read(id)).record.id).toBe(id);
+    await expire('-1 s');
+    await expect(read(id)).rejects.toMatchObject({ code: 'response_expired' });
+  });
+
+  it('the sweep ends what is overdue, and asks the engine about the rest', async () => {
+    const [overdue, running] = [await engine.create(), await engine.create()];
+    await engine.attempt(overdue);
+    await engine.attempt(running);
+    await engine.admin.query(
+      `update responses set created_at = now() - interval '10 min',
+         deadline_at = now() + case id when $1 then -interval '61 s' else interval '1 min' end
+       where id in ($1, $2)`,
+      [overdue, running],
+    );
+    const asked: string[] = [];
+    const { database, unitOfWork } = engine.database;
+    await reconcileResponses({
+      database,
+      unitOfWork,
+      inspector: {
+        stateOf: async (workflowId) => {
+          asked.push(workflowId);
+          return 'running';
+        },
+      },
+    });
+    expect((await engine.record(overdue)).platform.incomplete_reason).toBe('deadline_exceeded');
+    expect((await engine.record(running)).status).toBe('in_progress');
+    expect(asked).toEqual([`response/${engine.world.tenantId}/${running}`]);
+    await engine.admin.query('update responses set created_at = now() where id = $1', [running]);
+  });
+});

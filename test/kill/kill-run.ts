@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mulberry32 } from '../support/model-script.ts';
+import { deploy } from './deployment.ts';
+import { distribute, measureRecovery, type Recovery, type WorkerKills } from './distribution.ts';
+import { Fleet } from './fleet.ts';
+import { makePlan, type PlanSize, type Strike } from './plan.ts';
+import { perform, type Struck } from './strike.ts';
+import { Traffic } from './traffic.ts';
+import { verify, type Verdict } from './verify.ts';
+
+export interface KillRun extends Verdict {
+  seed: number;
+  responses: number;
+  struck: Struck[];
+  /** Kills of the plan that could not be done, with the reason. */
+  missed: string[];
+  workerKills: WorkerKills;
+  recovery: Recovery;
+  seconds: number;
+}
+
+export interface KillRunOptions {
+  seed: number;
+  size: PlanSize;
+  gateways: number;
+  workers: number;
+  /** Responses that stream at any time. */
+  concurrency: number;
+  say: (line: string) => void;
+}
+
+/** After the last kill everything must have ended within this time. */
+const stuckAfterMs = 60_000;
+
+/** Brings up a deployment, kills its processes by plan while responses stream, and judges every response. */
+export async function runKills(options: KillRunOptions): Promise<KillRun> {
+  const { seed, size, say } = options;
+  const startedAt = performance.now();
+  const random = mulberry32(seed);
+  const plan = makePlan(size, seed);
+  const deployment = await deploy(options);
+  try {
+    const fleet = new Fleet(deployment.stack);
+    const gateway = () => {
+      const ready = fleet.ready('gateway');
+      return ready[Math.floor(random() * ready.length)];
+    };
+    const traffic = new Traffic({ ...options, world: deployment.world, random, gateway });
+    const field = { deployment, fleet, traffic, random };
+    const struck: Struck[] = [];
+    const missed: string[] = [];
+    await sleep(1_500);
+    for (const [i, { strike, pauseMs }] of plan.entries()) {
+      await sleep(pauseMs);
+      try {
+        const result = await perform(field, strike);
+        struck.push(result);
+        say(`${i + 1}/${plan.length} ${nameOf(strike)} pid ${result.pid} ${result.signal}`);
+      } catch (error) {
+        missed.push(`${nameOf(strike)}: ${(error as Error).message}`);
+        say(`${i + 1}/${plan.length} ${missed.at(-1)}`);
+      }
+    }
+    await traffic.finish(stuckAfterMs);
+    await fleet.settle();
+    missed.push(...fleet.failures.map((failure) => `a replacement did not start: ${failure.message}`));
+    const verdict = await verify(deployment, fleet, traffic.all);
+    return {
+      ...verdict,
+      seed,
+      responses: traffic.all.length,
+      struck,
+      missed,
+      workerKills: distribute(struck),
+      recovery: measureRecovery(struck, verdict.attempts),
+      seconds: (performance.now() - startedAt) / 1_000,
+    };
+  } finally {
+    await deployment.stop();
+  }
+}
+
+export function nameOf(strike: Strike): string {
+  switch (strike.kind) {
+    case 'worker':
+      return `worker (${strike.aim})`;
+    case 'failpoint':
+      return `failpoint ${strike.name}:${strike.skip}`;
+    default:
+      return strike.kind;
+  }
+}

@@ -1,0 +1,42 @@
+import { countContinuations, percentile } from './distribution.ts';
+import type { KillRun } from './kill-run.ts';
+
+/** The run on one screen. */
+export function report(run: KillRun): string {
+  const kinds = Map.groupBy(run.struck, ({ strike }) => strike.kind);
+  const kills = [...kinds].map(([kind, list]) => `${kind} ${list.length}`).join(', ');
+  const bySigkill = run.struck.filter(({ signal }) => signal === 'SIGKILL').length;
+  const continuations = countContinuations(run.attempts);
+  const going = [...continuations].filter(([name]) => name !== 'fresh');
+  const continued = going.reduce((sum, [, count]) => sum + count, 0);
+  const shares = going.map(([name, count]) => `${name} ${count} (${share(count, continued)})`).join(', ');
+  const { betweenDeltas, otherwise, total } = run.workerKills;
+  const rows: [string, string][] = [
+    ['seed', `${run.seed} (repeat with SEED=${run.seed})`],
+    ['kills', `${run.struck.length} (${kills}); ${bySigkill} seen as SIGKILL in the exit status`],
+    ['not done', run.missed.length === 0 ? '0' : run.missed.join(' | ')],
+    ['responses', `${run.responses}, ${run.eventsChecked} events checked against O1–O10`],
+    ['lost', String(run.lost.length)],
+    ['stuck', String(run.stuck.length)],
+    ['continued', `${continued} attempts: ${shares}`],
+    [
+      'worker kills',
+      `${betweenDeltas} of ${total} between two deltas of one item (${share(betweenDeltas, total)}), ${otherwise} elsewhere`,
+    ],
+    ['next attempt', times(run.recovery.nextAttempt)],
+    ['next event', times(run.recovery.nextEvent)],
+    ['took', `${Math.round(run.seconds)} s`],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const lines = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);
+  return ['', 'kill run', ...lines, ...run.lost.slice(0, 20).map((loss) => `  LOST ${loss}`), ''].join('\n');
+}
+
+function times(values: readonly number[]): string {
+  const shown = [0.5, 0.95, 1].map((part) => Math.round(percentile(values, part)));
+  return `p50 ${shown[0]} ms, p95 ${shown[1]} ms, max ${shown[2]} ms after a worker's kill (n = ${values.length})`;
+}
+
+function share(count: number, total: number): string {
+  return `${total === 0 ? 0 : Math.round((100 * count) / total)} %`;
+}

@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Failpoint } from '#domain/kernel/failpoint.ts';
+import type { StackProcess } from '../support/stack.ts';
+import type { Deployment } from './deployment.ts';
+import type { Fleet } from './fleet.ts';
+import type { LiveResponse } from './live-response.ts';
+import type { Strike } from './plan.ts';
+import { silent } from './scripts.ts';
+import type { Traffic } from './traffic.ts';
+
+/** A response whose work the killed process held, and the first event that it cannot have written. */
+export interface Held {
+  live: LiveResponse;
+  boundary: number;
+}
+
+export interface Struck {
+  strike: Strike;
+  pid: number;
+  /** As the exit status shows it. */
+  signal: string | null;
+  /** By `performance.now()` and by the clock. */
+  at: number;
+  time: number;
+  held: Held[];
+}
+
+export interface Field {
+  deployment: Deployment;
+  fleet: Fleet;
+  traffic: Traffic;
+  random: () => number;
+}
+
+/** Does one kill of the plan. @throws when nobody holds work to be killed over, or a failpoint is never reached */
+export function perform(field: Field, strike: Strike): Promise<Struck> {
+  switch (strike.kind) {
+    case 'worker':
+      return killWorker(field, strike);
+    case 'gateway':
+      return killGateway(field, strike);
+    case 'postgres':
+    case 'temporal':
+      return killServer(field, strike);
+    case 'failpoint':
+      return killAtFailpoint(field, strike);
+  }
+}
+
+const searchMs = 30_000;
+
+async function killWorker(field: Field, strike: Strike & { kind: 'worker' }): Promise<Struck> {
+  const { deployment, fleet, traffic, random } = field;
+  await fleet.untilReady('worker', 2);
+  for (let waitedMs = 0; waitedMs < searchMs; waitedMs += 40) {
+    const running = traffic.running.filter((live) => live.id !== null);
+    const now = performance.now();
+    const wanted = strike.aim === 'writing' ? running.filter((live) => live.isWriting(now)) : running;
+    const target = pick(wanted, random);
+    const holders = target === undefined ? new Map() : await holdersOf(deployment, running);
+    const victim = fleet.ready('worker').find((worker) => worker.child.pid === holders.get(target));
+    if (victim?.child.pid !== undefined) {
+      const { pid } = victim.child;
+      const held = running.filter((live) => holders.get(live) === pid);
+      const moment = { at: performance.now(), time: Date.now() };
+      const signal = await fleet.kill(victim);
+      return { strike, pid, signal, ...moment, held: await boundaries(deployment, held) };
+    }
+    await sleep(40);
+  }
+  throw new Error('No worker held work to be killed over.');
+}
+
+/** The pid that runs each response's current step: Temporal keeps the identity of the worker that took it. */
+async function holdersOf(
+  { stack, world }: Deployment,
+  running: LiveResponse[],
+): Promise<Map<LiveResponse | undefined, number>> {
+  const holders = new Map<LiveResponse | undefined, number>();
+  await Promise.all(
+    running.map(async (live) => {
+      const handle = stack.temporal.workflow.getHandle(`response/${world.tenantId}/${live.id}`);
+      const description = await handle.describe().catch(() => null);
+      const identity = description?.raw.pendingActivities?.[0]?.lastWorkerIdentity;
+      if (identity) holders.set(live, Number.parseInt(identity, 10));
+    }),
+  );
+  return holders;
+}
+
+/** Where the streams stand once the killed process can write no more. */
+async function boundaries(deployment: Deployment, held: LiveResponse[]): Promise<Held[]> {
+  const rows = await deployment.query<{ id: string; next_n: number }>(
+    'select id, next_n from responses where id = any($1) and finished_at is null',
+    [held.map((live) => live.id)],
+  );
+  return rows.flatMap(({ id, next_n: boundary }) => {
+    const live = held.find((each) => each.id === id);
+    return live === undefined ? [] : [{ live, boundary }];
+  });
+}
+
+async function killGateway(field: Field, strike: Strike): Promise<Struck> {
+  const { fleet, traffic } = field;
+  await fleet.untilReady('gateway', 2);
+  for (let waitedMs = 0; waitedMs < searchMs; waitedMs += 40) {
+    const now = performance.now();
+    const reading = traffic.running.filter((live) => live.isWriting(now));
+    const victim = pick(
+      reading.flatMap(({ gateway }) => fleet.ready('gateway').filter((each) => each === gateway)),
+      field.random,
+    );
+    if (victim !== undefined) {
+      const held = reading.filter((live) => live.gateway === victim);
+      const moment = { at: performance.now(), time: Date.now() };
+      const signal = await fleet.kill(victim);
+      const places = held.map((live) => ({ live, boundary: (live.heard.at(-1)?.n ?? -1) + 1 }));
+      return { strike, pid: victim.child.pid ?? 0, signal, ...moment, held: places };
+    }
+    await sleep(40);
+  }
+  throw new Error('No gateway had a reader to be killed over.');
+}
+
+async function killServer(field: Field, strike: Strike & { kind: 'postgres' | 'temporal' }): Promise<Struck> {
+  const moment = { at: performance.now(), time: Date.now() };
+  const { pid, signal } = await field.deployment[strike.kind].killAndRestart();
+  return { strike, pid, signal, ...moment, held: [] };
+}
+
+const failpointMs = 90_000;
+
+/** Starts a process that is armed, gives it what leads it to its failpoint, and waits for its end. */
+async function killAtFailpoint(field: Field, strike: Strike & { kind: 'failpoint' }): Promise<Struck> {
+  const { fleet } = field;
+  const role = roleOf(strike.name);
+  // Every end of its own is a different response, so a skip would need as many of them on this one worker.
+  const skip = strike.name.startsWith('finish.') ? 0 : strike.skip;
+  const armed = await fleet.arm(role, `${strike.name}:${skip}`);
+  await Promise.race([armed.ready.catch(() => undefined), armed.exited]);
+  for (let waitedMs = 0; waitedMs < failpointMs; waitedMs += 500) {
+    lead(field, strike.name, { armed, waitedMs });
+    const signal = await Promise.race([armed.exited, sleep(500).then(() => undefined)]);
+    if (signal !== undefined) {
+      const moment = { at: performance.now(), time: Date.now() };
+      return { strike, pid: armed.child.pid ?? 0, signal, ...moment, held: [] };
+    }
+  }
+  await armed.kill();
+  throw new Error(`The failpoint ${strike.name} was never reached.`);
+}
+
+function roleOf(name: Failpoint): StackProcess['role'] {
+  return name.startsWith('create.') || name.startsWith('dispatch.') ? 'gateway' : 'worker';
+}
+
+/** Running responses reach most failpoints of a worker by themselves; deadlines and gateways need asking. */
+function lead(field: Field, name: Failpoint, at: { armed: StackProcess; waitedMs: number }): void {
+  if (roleOf(name) === 'gateway') {
+    field.traffic.launch(pickPart(field), at.armed);
+  } else if (name.startsWith('finish.') && at.waitedMs % 2_000 === 0) {
+    for (let i = 0; i < 5; i += 1) field.traffic.launch(silent);
+  }
+}
+
+function pickPart({ traffic, random }: Field) {
+  const live = pick(
+    traffic.all.filter((each) => each.part !== silent),
+    random,
+  );
+  if (live === undefined) throw new Error('Nothing runs.');
+  return live.part;
+}
+
+function pick<T>(list: readonly T[], random: () => number): T | undefined {
+  return list[Math.floor(random() * list.length)];
+}

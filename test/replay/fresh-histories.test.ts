@@ -1,0 +1,261 @@
+import { realpathSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Client as Postgres } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
+import { followResponse } from '../support/sse-recorder.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { createWorld, scriptedModel, type World } from '../support/world.ts';
+import { canaries, foundCanaries } from './canaries.ts';
+import { toRecorded } from './history-json.ts';
+import { activitiesOf, shownTexts, type RecordedHistory } from './history-reader.ts';
+
+const answer = `The tide turns twice a day, says ${canaries.answer} [1]. `.repeat(6).trim();
+const slow = { text: answer, tokenDelayMs: 25 };
+const scripts = [
+  { name: 'plain', text: answer },
+  { name: 'paced', ...slow },
+  { name: 'cancelled', ...slow, tokenDelayMs: 200 },
+  { name: 'late', ...slow, tokenDelayMs: 200 },
+  {
+    name: 'limited',
+    text: answer,
+    fail: [{ onAttempt: 1, status: 429, retryAfterSeconds: 1, message: canaries.vendor }],
+  },
+  {
+    name: 'tools',
+    text: answer,
+    commentary: `Let me look: ${canaries.commentary}.`,
+    toolRounds: 3,
+    callsPerRound: [1, 3, 1],
+    toolQuery: [`tides ${canaries.query}`, 'moon', 'bulges', 'gravity'],
+  },
+];
+
+/**
+ * Real runs of every kind, looked through for content. With `RECORD_HISTORIES=1` their histories become the
+ * committed ones (`npm run record:histories`), which the replay test runs on later versions of the workflows.
+ */
+describe('histories of real runs', () => {
+  let database: TestDatabase;
+  let stack: Stack;
+  let world: World;
+  let models: ModelServer;
+  /** Everything that Temporal keeps of a run and shows in its UI, by scenario. */
+  const shown = new Map<string, string[]>();
+
+  beforeAll(async () => {
+    models = await startModelServer(scripts);
+    database = await createTestDatabase();
+    world = await createWorld(
+      database.unitOfWork,
+      scripts.map(({ name }) => scriptedModel(models, name)),
+    );
+    const admin = new Postgres({ connectionString: database.adminUrl });
+    await admin.connect();
+    await admin.query('update tenants set name = $1', [canaries.tenant]);
+    await admin.query('update principals set name = $1, email = $2', [canaries.person, canaries.email]);
+    await admin.end();
+    const env = { EGRESS_ALLOW: new URL(models.url).origin, SWEEP_INTERVAL_SECONDS: '2' };
+    stack = await startStack({ database, workers: 2, env });
+  });
+
+  afterAll(async () => {
+    await stack?.stop();
+    await models?.stop();
+    await database?.drop();
+  });
+
+  const space = () => `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}`;
+  const headers = () => ({ 'X-API-Key': world.apiKey, 'Content-Type': 'application/json' });
+
+  async function call<T>(path: string, body?: unknown): Promise<T> {
+    const reply = await fetch(`${space()}${path}`, {
+      headers: headers(),
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+    });
+    const json = (await reply.json()) as { data: T };
+    expect({ status: reply.status, json }).toMatchObject({ status: expect.any(Number), json: { data: {} } });
+    return json.data;
+  }
+
+  const question = (model: string) => ({
+    model,
+    input: { text: `Why are there tides? ${canaries.prompt}` },
+    metadata: { note: canaries.metadata },
+    tools: model === 'tools' ? ['knowledge_search'] : [],
+    stream: true,
+  });
+
+  /** Follows a response to its end; `onDelta` is called at each text delta with how many there were. */
+  async function ask(
+    model: string,
+    onDelta: (count: number, responseId: string) => void = () => undefined,
+    platform: Record<string, unknown> = {},
+  ): Promise<ResponseRecord> {
+    let deltas = 0;
+    const recording = await followResponse({
+      request: () => ({
+        url: `${space()}/responses`,
+        method: 'POST',
+        headers: headers(),
+        body: { ...question(model), platform: { instructions: canaries.instructions, ...platform } },
+      }),
+      onFrame: ({ id, data }) => {
+        if (id !== null && data?.includes('"response.output_text.delta"')) {
+          deltas += 1;
+          onDelta(deltas, id.slice(0, id.lastIndexOf(':')));
+        }
+      },
+    });
+    return call<ResponseRecord>(`/responses/${recording.responseId}`);
+  }
+
+  /** Waits for the run's end and looks through all that is kept of it. */
+  async function keep(name: string, workflowId: string): Promise<RecordedHistory> {
+    const handle = stack.temporal.workflow.getHandle(workflowId);
+    await handle.result();
+    const history = toRecorded(await handle.fetchHistory());
+    const described = await handle.describe();
+    const details = await handle.query('__temporal_workflow_metadata');
+    const { memo, searchAttributes } = described;
+    const staticText = [await described.staticSummary(), await described.staticDetails()];
+    shown.set(name, shownTexts([history, { memo, searchAttributes, staticText, details }]));
+    if (process.env['RECORD_HISTORIES'] === '1') {
+      writeFileSync(new URL(`./histories/${name}.json`, import.meta.url), portable(history));
+    }
+    return history;
+  }
+
+  const response = (record: ResponseRecord) => `response/${world.tenantId}/${record.id}`;
+
+  async function detailsOf(workflowId: string): Promise<string> {
+    const metadata = await stack.temporal.workflow
+      .getHandle(workflowId)
+      .query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+    return metadata.currentDetails ?? '';
+  }
+
+  it('of a document', async () => {
+    const { id: collectionId } = await call<{ id: string }>('/collections', { name: 'Sea' });
+    const document = await call<{ id: string }>(`/collections/${collectionId}/documents`, {
+      filename: `${canaries.filename}.md`,
+      media_type: 'text/markdown',
+      content: `# Tides\n\nThe moon and its gravity raise two bulges: tides. ${canaries.document}`,
+    });
+    const path = `/collections/${collectionId}/documents/${document.id}`;
+    while ((await call<{ status: string }>(path)).status !== 'ready') {
+      await sleep(50);
+    }
+    await keep('document', `document/${world.tenantId}/${document.id}`);
+    expect(await detailsOf(`document/${world.tenantId}/${document.id}`)).toBe('Ready with 1 passages.');
+  });
+
+  it('of an answer without tools', async () => {
+    const record = await ask('plain');
+    expect(record).toMatchObject({ status: 'completed', output: [{ content: [{ text: answer }] }] });
+    const history = await keep('no-tools', response(record));
+    expect(activitiesOf(history)).toHaveLength(1);
+    expect(await detailsOf(response(record))).toBe('done');
+  });
+
+  it('of three tool rounds, one with calls side by side', async () => {
+    const record = await ask('tools');
+    expect(record.status).toBe('completed');
+    expect(record.platform.tool_call_count).toBe(5);
+    const history = await keep('tool-rounds', response(record));
+    expect(activitiesOf(history)).toHaveLength(9);
+  });
+
+  it('of a vendor that asks to come back later', async () => {
+    const record = await ask('limited');
+    expect(record.status).toBe('completed');
+    const history = await keep('vendor-retry', response(record));
+    expect(activitiesOf(history)[0]?.attempt).toBe(2);
+  });
+
+  it('of a cancel by API, whose current details tell the turn while it runs', async () => {
+    const running: Promise<string>[] = [];
+    const record = await ask('cancelled', (count, id) => {
+      if (count === 2) {
+        const told = detailsOf(`response/${world.tenantId}/${id}`);
+        running.push(told);
+        void told.then(() => call(`/responses/${id}/cancel`, {}));
+      }
+    });
+    expect(record.status).toBe('cancelled');
+    expect(await Promise.all(running)).toEqual(['model turn 1 · cancelled']);
+    await keep('cancel', response(record));
+  });
+
+  it('of a deadline', async () => {
+    const record = await ask('late', undefined, { timeout_seconds: 2 });
+    expect(record).toMatchObject({
+      status: 'incomplete',
+      platform: { incomplete_reason: 'deadline_exceeded' },
+    });
+    await keep('deadline', response(record));
+  });
+
+  it('of a worker that is killed in the middle of the text', async () => {
+    const kills: Promise<NodeJS.Signals | null>[] = [];
+    const record = await ask('paced', (count, id) => {
+      if (count === 5) {
+        kills.push(killHolder(`response/${world.tenantId}/${id}`));
+      }
+    });
+    expect(await Promise.all(kills)).toEqual(['SIGKILL']);
+    expect(record).toMatchObject({ status: 'completed', output: [{ content: [{ text: answer }] }] });
+    const history = await keep('worker-kill', response(record));
+    expect(activitiesOf(history)).toMatchObject([{ name: 'runTurn', attempt: 2 }]);
+  });
+
+  /** SIGKILLs the worker that holds the run's activity. */
+  async function killHolder(workflowId: string): Promise<NodeJS.Signals | null> {
+    const { raw } = await stack.temporal.workflow.getHandle(workflowId).describe();
+    const pid = Number(raw.pendingActivities?.[0]?.lastWorkerIdentity?.split('@')[0]);
+    return stack.workers.find(({ child }) => child.pid === pid)!.kill();
+  }
+
+  it('of a round of maintenance', async () => {
+    for (;;) {
+      const list = stack.temporal.workflow.list({
+        query: 'WorkflowType = "runMaintenance" and ExecutionStatus = "Completed"',
+      });
+      for await (const { workflowId } of list) {
+        await keep('maintenance', workflowId);
+        expect(await detailsOf(workflowId)).toMatch(/^restarted \d+, purged \d+$/);
+        return;
+      }
+      await sleep(200);
+    }
+  });
+
+  it('hold none of the canaries, though each of them went through', async () => {
+    expect([...shown.keys()]).toHaveLength(8);
+    expect(Object.fromEntries([...shown].map(([name, texts]) => [name, foundCanaries(texts)]))).toEqual(
+      Object.fromEntries([...shown.keys()].map((name) => [name, []])),
+    );
+    const told = models.requests.map(({ body }) => JSON.stringify(body));
+    const through = [canaries.prompt, canaries.instructions, canaries.commentary, canaries.query];
+    const results = [canaries.document, canaries.filename];
+    for (const canary of [...through, ...results]) {
+      expect(told.some((body) => body.includes(canary))).toBe(true);
+    }
+  });
+});
+
+/** The same events without the machine that recorded them. */
+function portable(history: RecordedHistory): string {
+  const checkout = fileURLToPath(new URL('../../', import.meta.url));
+  const modules = `${realpathSync(`${checkout}node_modules`)}/`;
+  const text = JSON.stringify(history, null, 1)
+    .replaceAll(new RegExp(`\\d+@${hostname()}`, 'g'), 'process')
+    .replaceAll(checkout, '')
+    .replaceAll(modules, 'node_modules/');
+  return `${text}\n`;
+}

@@ -1,0 +1,208 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { buildBundle } from '#temporal/build-bundle.ts';
+import { bundleAltered, type Alteration } from './altered-bundle.ts';
+import { canaries, foundCanaries } from './canaries.ts';
+import { fromRecorded } from './history-json.ts';
+import {
+  activitiesOf,
+  eventTypes,
+  payloadSizes,
+  shownTexts,
+  startOf,
+  type RecordedHistory,
+} from './history-reader.ts';
+import { silenceRuntime } from './quiet.ts';
+
+const folder = new URL('./histories/', import.meta.url);
+const histories = new Map(
+  readdirSync(folder).map((file) => [
+    file.replace('.json', ''),
+    JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as RecordedHistory,
+  ]),
+);
+
+function history(name: string): RecordedHistory {
+  const found = histories.get(name);
+  if (found === undefined) {
+    throw new Error(`No history ${name} is recorded.`);
+  }
+  return found;
+}
+
+/** The names of the histories that cannot be replayed. */
+async function failingReplays(
+  workflowBundle: WorkflowBundleWithSourceMap,
+  names = [...histories.keys()],
+): Promise<string[]> {
+  const recorded = names.map((name) => ({ workflowId: name, history: fromRecorded(history(name)) }));
+  const failed: string[] = [];
+  for await (const { workflowId, error } of Worker.runReplayHistories({ workflowBundle }, recorded)) {
+    if (error !== undefined) {
+      failed.push(workflowId);
+    }
+  }
+  return failed;
+}
+
+beforeAll(() => {
+  silenceRuntime();
+});
+
+describe('recorded histories', () => {
+  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, ingestion and maintenance', () => {
+    expect([...histories.keys()].toSorted()).toEqual([
+      'cancel',
+      'deadline',
+      'document',
+      'maintenance',
+      'no-tools',
+      'tool-rounds',
+      'vendor-retry',
+      'worker-kill',
+    ]);
+    const [killed] = activitiesOf(history('worker-kill'));
+    expect(killed).toMatchObject({ name: 'runTurn', attempt: 2 });
+    expect(JSON.stringify(killed?.lastFailure)).toContain('TIMEOUT_TYPE_HEARTBEAT');
+    const [retried] = activitiesOf(history('vendor-retry'));
+    expect(retried).toMatchObject({
+      name: 'runTurn',
+      attempt: 2,
+      lastFailure: { message: 'rate_limited', applicationFailureInfo: { type: 'rate_limited' } },
+    });
+    expect(eventTypes(history('cancel'))).toContain('WORKFLOW_EXECUTION_CANCEL_REQUESTED');
+    expect(eventTypes(history('deadline'))).toContain('TIMER_FIRED');
+    expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
+    expect(startOf(history('maintenance')).type).toBe('runMaintenance');
+  });
+
+  it('replay on the workflows of today', async () => {
+    expect(await failingReplays(await buildBundle())).toEqual([]);
+  });
+
+  it('would show content that a payload holds', () => {
+    const data = Buffer.from(JSON.stringify({ text: `So: ${canaries.answer}.` })).toString('base64');
+    expect(foundCanaries(shownTexts({ events: [{ input: { payloads: [{ data }] } }] }))).toEqual([
+      canaries.answer,
+    ]);
+  });
+
+  it.each(Array.from(histories.keys()))('%s shows no content and no name', (name) => {
+    const texts = shownTexts(history(name));
+    expect(foundCanaries(texts)).toEqual([]);
+    expect(texts.filter((text) => /tenant-\d+-\d+-/.test(text))).toEqual([]);
+    expect(texts.filter((text) => /[\w.]@[\w-]+\.[a-z]{2}/i.test(text))).toEqual([]);
+  });
+
+  it.each(Array.from(histories.keys()))('%s carries only small payloads', (name) => {
+    expect(Math.max(...payloadSizes(history(name)))).toBeLessThan(64 * 1024);
+  });
+
+  it('run a response without tools as exactly one activity', () => {
+    const activities = activitiesOf(history('no-tools'));
+    expect(activities.map(({ name, summary }) => ({ name, summary }))).toEqual([
+      { name: 'runTurn', summary: 'model turn 1 · plain' },
+    ]);
+  });
+
+  it('run a tool round with k calls as k + 1 activities', () => {
+    const activities = activitiesOf(history('tool-rounds'));
+    const perRound = [0, 1, 2, 3].map((round) =>
+      activities.filter(({ input }) => input['iteration'] === round).map(({ name }) => name),
+    );
+    expect(perRound).toEqual([
+      ['runTurn', 'runCall'],
+      ['runTurn', 'runCall', 'runCall', 'runCall'],
+      ['runTurn', 'runCall'],
+      ['runTurn'],
+    ]);
+    expect(activities).toHaveLength(9);
+    expect(new Set(activities.map(({ summary }) => summary))).toEqual(
+      new Set([1, 2, 3, 4].map((turn) => `model turn ${turn} · tools`).concat('tool knowledge_search')),
+    );
+  });
+
+  it('can be found and read by an operator who has only the id', () => {
+    for (const name of ['worker-kill', 'vendor-retry', 'cancel', 'deadline', 'no-tools', 'tool-rounds']) {
+      const start = startOf(history(name));
+      const { tenantId, responseId } = activitiesOf(history(name))[0]!.input as Record<string, string>;
+      expect(start).toMatchObject({
+        workflowId: `response/${tenantId}/${responseId}`,
+        type: 'generateResponse',
+        taskQueue: 'interactive',
+        summary: expect.stringMatching(/^generateResponse · [a-z]+$/),
+        searchAttributes: { TenantId: tenantId, SpaceId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+      });
+      expect(Object.keys(start.searchAttributes).toSorted()).toEqual(['SpaceId', 'TenantId']);
+    }
+  });
+});
+
+describe('the workflow bundle', () => {
+  it('is small and holds no entity, no ORM and no database client', async () => {
+    const { code } = await buildBundle();
+    expect(Buffer.byteLength(code)).toBeLessThan(2_500_000);
+    expect(code).toContain('generateResponse');
+    for (const word of [
+      'mikro-orm',
+      'defineEntity',
+      'tableName',
+      'pg_notify',
+      'select ',
+      'node_modules/pg/',
+    ]) {
+      expect({ word, found: code.includes(word) }).toEqual({ word, found: false });
+    }
+  });
+});
+
+describe('a changed workflow', () => {
+  const workflow = 'workflows/generate-response/workflow.ts';
+  const changes: (Alteration & { title: string; breaks: string[] })[] = [
+    {
+      title: 'with the turn and the closing swapped',
+      file: workflow,
+      replace: [
+        ['const { runTurn } = proxy', 'const { closeResponse: runTurn } = proxy'],
+        ['const { closeResponse } = proxy', 'const { runTurn: closeResponse } = proxy'],
+      ],
+      breaks: ['cancel', 'deadline', 'no-tools', 'tool-rounds', 'vendor-retry', 'worker-kill'],
+    },
+    {
+      title: 'with the turn and the call swapped',
+      file: workflow,
+      replace: [
+        ['const { runTurn } = proxy', 'const { runCall: runTurn } = proxy'],
+        ['const { runCall } = proxy', 'const { runTurn: runCall } = proxy'],
+      ],
+      breaks: ['cancel', 'deadline', 'no-tools', 'tool-rounds', 'vendor-retry', 'worker-kill'],
+    },
+    {
+      title: 'with one more activity in front',
+      file: workflow,
+      replace: [
+        [
+          '  const deadline = hold',
+          `  await runCall({ tenantId, responseId, iteration: 0, callIndex: 0 });\n  const deadline = hold`,
+        ],
+      ],
+      breaks: ['cancel', 'deadline', 'no-tools', 'tool-rounds', 'vendor-retry', 'worker-kill'],
+    },
+    {
+      title: 'of maintenance in another order',
+      file: 'workflows/run-maintenance/workflow.ts',
+      replace: [
+        [
+          '  const { purged } = await purgeExpired();\n  await maintainPartitions();',
+          '  await maintainPartitions();\n  const { purged } = await purgeExpired();',
+        ],
+      ],
+      breaks: ['maintenance'],
+    },
+  ];
+
+  it.each(changes)('$title is refused by the replay', async (change) => {
+    expect((await failingReplays(await bundleAltered(change))).toSorted()).toEqual(change.breaks);
+  });
+});

@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Activities } from '#activities/index.ts';
+import type { TurnResult } from '#domain/responses/turn-result.ts';
+import { buildBundle } from '#temporal/build-bundle.ts';
+import type { GenerateResponseInput } from '#workflows/generate-response/messages.ts';
+import { generateResponse } from '#workflows/index.ts';
+import { silenceRuntime } from '../replay/quiet.ts';
+
+type ResponseActivities = Pick<Activities, 'runTurn' | 'runCall' | 'closeResponse'>;
+
+const done: TurnResult = { next: 'done', calls: [] };
+
+function calls(...indexes: number[]): TurnResult {
+  return {
+    next: 'tools',
+    calls: indexes.map((index) => ({ index, summary: `tool ${index}`, retryClass: 'repeatable' })),
+  };
+}
+
+/** Never ends by itself; a cancel reaches it with its next heartbeat. */
+async function runUntilCancelled(): Promise<never> {
+  const context = Context.current();
+  for (;;) {
+    context.heartbeat();
+    await context.sleep(50);
+  }
+}
+
+describe('generateResponse', () => {
+  let environment: TestWorkflowEnvironment;
+  let workflowBundle: WorkflowBundleWithSourceMap;
+
+  beforeAll(async () => {
+    silenceRuntime();
+    const { address, namespace } = inject('temporal');
+    [environment, workflowBundle] = await Promise.all([
+      TestWorkflowEnvironment.createFromExistingServer({ address, namespace }),
+      buildBundle(),
+    ]);
+  });
+
+  afterAll(async () => {
+    await environment?.teardown();
+  });
+
+  /** Runs the workflow with these activities and tells in which order they were begun. */
+  async function run(
+    fakes: Partial<ResponseActivities>,
+    options: {
+      timeoutSeconds?: number;
+      meanwhile?: (handle: Awaited<ReturnType<typeof start>>) => Promise<unknown>;
+    } = {},
+  ): Promise<{ log: string[]; details: string }> {
+    const log: string[] = [];
+    const activities: ResponseActivities = {
+      runTurn: (key) => {
+        log.push(`turn ${key.iteration}`);
+        return (fakes.runTurn ?? (async () => done))(key);
+      },
+      runCall: (key) => {
+        log.push(`call ${key.iteration}.${key.callIndex}`);
+        return (fakes.runCall ?? (async () => ({ outcome: 'succeeded' })))(key);
+      },
+      closeResponse: (input) => {
+        const { reason } = input;
+        log.push(`close ${reason.kind}${reason.kind === 'failed' ? ` ${reason.code}` : ''}`);
+        return (fakes.closeResponse ?? (async () => null))(input);
+      },
+    };
+    const taskQueue = `test-${randomUUID()}`;
+    const worker = await Worker.create({
+      connection: environment.nativeConnection,
+      namespace: inject('temporal').namespace,
+      taskQueue,
+      workflowBundle,
+      activities,
+      maxHeartbeatThrottleInterval: 50,
+      defaultHeartbeatThrottleInterval: 50,
+    });
+    const details = await worker.runUntil(async () => {
+      const handle = await start(taskQueue, options.timeoutSeconds ?? 60);
+      await options.meanwhile?.(handle);
+      await handle.result();
+      const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+      return metadata.currentDetails ?? '';
+    });
+    return { log, details };
+  }
+
+  function start(taskQueue: string, timeoutSeconds: number) {
+    const input: GenerateResponseInput = {
+      tenantId: randomUUID(),
+      spaceId: randomUUID(),
+      responseId: 'resp_test',
+      model: 'paced',
+      timeoutSeconds,
+    };
+    return environment.client.workflow.start(generateResponse, {
+      taskQueue,
+      workflowId: `test/${randomUUID()}`,
+      args: [input],
+    });
+  }
+
+  it('ends after one turn that says done, without another activity', async () => {
+    expect(await run({})).toEqual({ log: ['turn 0'], details: 'done' });
+  });
+
+  it('runs the calls of a turn, then the next turn, until one says done', async () => {
+    const turns = [calls(0, 2, 5), calls(1), done];
+    const { log } = await run({ runTurn: async ({ iteration }) => turns[iteration]! });
+    expect(log.map((entry) => entry.replace(/^call 0\.\d/, 'call 0'))).toEqual([
+      'turn 0',
+      'call 0',
+      'call 0',
+      'call 0',
+      'turn 1',
+      'call 1.1',
+      'turn 2',
+    ]);
+    expect(log.slice(1, 4).toSorted()).toEqual(['call 0.0', 'call 0.2', 'call 0.5']);
+  });
+
+  it('runs the calls of one turn side by side', async () => {
+    const running = new Set<number>();
+    const allRunning = Promise.withResolvers<void>();
+    await run({
+      runTurn: async ({ iteration }) => (iteration === 0 ? calls(0, 1, 2) : done),
+      runCall: async ({ callIndex }) => {
+        running.add(callIndex);
+        if (running.size === 3) {
+          allRunning.resolve();
+        }
+        await allRunning.promise;
+        return { outcome: 'succeeded' };
+      },
+    });
+    expect(running.size).toBe(3);
+  });
+
+  it('repeats a turn that another attempt may mend', async () => {
+    const { log } = await run({
+      runTurn: async () => {
+        if (Context.current().info.attempt < 3) {
+          throw ApplicationFailure.create({ message: 'model_error', nextRetryDelay: '20ms' });
+        }
+        return done;
+      },
+    });
+    expect(log).toEqual(['turn 0', 'turn 0', 'turn 0']);
+  });
+
+  it('closes the response when its deadline has come, and stops the turn', async () => {
+    const { log, details } = await run({ runTurn: runUntilCancelled }, { timeoutSeconds: 0.3 });
+    expect(log.slice(0, 2)).toEqual(['turn 0', 'close deadline']);
+    expect(details).toBe('closed');
+  });
+
+  it('waits again when the closing says how much time is left', async () => {
+    const closedAt: number[] = [];
+    const { log } = await run(
+      {
+        runTurn: runUntilCancelled,
+        closeResponse: async ({ reason }) => {
+          closedAt.push(performance.now());
+          return reason.kind === 'deadline' && closedAt.length < 3 ? 200 : null;
+        },
+      },
+      { timeoutSeconds: 0.1 },
+    );
+    expect(log.filter((entry) => entry === 'close deadline')).toHaveLength(3);
+    expect(closedAt[1]! - closedAt[0]!).toBeGreaterThan(200);
+    expect(closedAt[2]! - closedAt[1]!).toBeGreaterThan(200);
+  });
+
+  it('holds no timer after its end: a response that is done does not wait for its deadline', async () => {
+    const since = performance.now();
+    const { log } = await run({}, { timeoutSeconds: 600 });
+    expect(log).toEqual(['turn 0']);
+    expect(performance.now() - since).toBeLessThan(10_000);
+  });
+
+  it('closes the response when it is cancelled, though the workflow itself is being cancelled', async () => {
+    const begun = Promise.withResolvers<void>();
+    const closed: string[] = [];
+    const { log, details } = await run(
+      {
+        runTurn: () => {
+          begun.resolve();
+          return runUntilCancelled();
+        },
+        closeResponse: async ({ reason }) => {
+          await sleep(100);
+          closed.push(reason.kind);
+          return null;
+        },
+      },
+      {
+        meanwhile: async (handle) => {
+          await begun.promise;
+          await handle.cancel();
+        },
+      },
+    );
+    expect(log.at(-1)).toBe('close cancelled');
+    expect(closed).toEqual(['cancelled']);
+    expect(details).toBe('closed');
+  });
+
+  it('closes the response as failed when a turn fails for good', async () => {
+    const { log, details } = await run({
+      runTurn: async () => {
+        throw ApplicationFailure.nonRetryable('broken');
+      },
+    });
+    expect(log).toEqual(['turn 0', 'close failed internal_error']);
+    expect(details).toBe('closed');
+  });
+
+  it('closes the response as failed when a call fails for good', async () => {
+    const { log } = await run({
+      runTurn: async () => calls(0),
+      runCall: async () => {
+        throw ApplicationFailure.nonRetryable('broken');
+      },
+    });
+    expect(log).toEqual(['turn 0', 'call 0.0', 'close failed internal_error']);
+  });
+});
