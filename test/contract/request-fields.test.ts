@@ -467,20 +467,30 @@ const rows: Record<string, Row> = {
     bad: [3601, 'invalid_request', 'platform.timeout_seconds'],
   },
   'platform.on_busy': {
-    effect: 'cancels a running parent, or refuses to go on from it',
+    effect: 'waits for a running parent, cancels it, or refuses to go on from it',
     prove: async () => {
-      const running = await made('responses', { ...hello, model: 'stuck' });
+      const running = await made('responses', { ...hello, model: 'slow' });
       const body = { ...hello, previous_response_id: running };
       const refused = await send('POST', 'responses', body);
       expect(refused).toMatchObject({
         status: 409,
         body: { error: { code: 'previous_response_in_progress' } },
       });
-      const { record } = await answer({ ...body, platform: { on_busy: 'cancel_previous' } });
+      const waited = await answer({ ...body, platform: { on_busy: 'enqueue' } });
+      expect(waited.record.status).toBe('completed');
+      expect(waited.asked.at(-1)!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+      expect((await send('GET', `responses/${running}`)).body.data.status).toBe('completed');
+
+      const stuck = await made('responses', { ...hello, model: 'stuck' });
+      const { record } = await answer({
+        ...hello,
+        previous_response_id: stuck,
+        platform: { on_busy: 'cancel_previous' },
+      });
       expect(record.status).toBe('completed');
-      expect((await send('GET', `responses/${running}`)).body.data.status).toBe('cancelled');
+      expect((await send('GET', `responses/${stuck}`)).body.data.status).toBe('cancelled');
     },
-    bad: ['enqueue', 'unsupported_parameter', 'platform.on_busy'],
+    bad: ['wait', 'invalid_request', 'platform.on_busy'],
   },
   'platform.on_generation_loss': {
     effect: 'continues, restarts or fails after a broken generation',

@@ -68,7 +68,7 @@ async function leaveTraces(
     [tenantId, response],
   );
   await run(
-    'insert into turn_attempts (tenant_id, response_id, iteration, attempt, epoch) values ($1, $2, 0, 1, 1)',
+    'insert into turn_attempts (tenant_id, response_id, iteration, attempt, epoch, first_n) values ($1, $2, 0, 1, 1, 1)',
     [tenantId, response],
   );
   await run(

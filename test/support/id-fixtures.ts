@@ -198,6 +198,7 @@ export function idFixtures(maker: Maker): Fixtures {
       call: async (place, id) =>
         at(place, 'POST', 'responses', { body: question, headers: { 'last-event-id': id } }),
       refusal: '422 invalid_cursor',
+      goneRefusal: '404 response_deleted',
     },
     'createResponse body input.items[].id': creating(
       (id) => ({ input: { items: [{ type: 'item_reference', id }] } }),
