@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod';
 import type { FastifyInstance } from 'fastify';
+import { problemBody } from '../contract/common.ts';
 
 /** OpenAPI 3.1 from the route schemas at `openapi.json`, with a page at `docs`. */
 export async function describeApi(scope: FastifyInstance): Promise<void> {
@@ -40,6 +41,8 @@ export async function describeApi(scope: FastifyInstance): Promise<void> {
   );
 }
 
+const problemRef = `#/components/schemas/${problemBody.meta()?.id}`;
+
 type Described = ReturnType<ReturnType<typeof createJsonSchemaTransform>>['schema'];
 
 /** Errors come in two forms, and what streams answers in events or, behind the last one, with nothing. */
@@ -47,7 +50,7 @@ function withMediaTypes(schema: Described, streams: boolean): Described {
   const response = Object.entries(schema?.response ?? {}).map(([status, body]) => {
     const content: Record<string, object> = { 'application/json': { schema: body } };
     if (/^[45]/.test(status)) {
-      content['application/problem+json'] = { schema: { $ref: '#/components/schemas/Problem' } };
+      content['application/problem+json'] = { schema: { $ref: problemRef } };
     } else if (streams && status === '200') {
       content['text/event-stream'] = { schema: { type: 'string' } };
     }
