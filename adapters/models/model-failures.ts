@@ -7,7 +7,8 @@ export function toModelFailure(error: unknown): ModelFailure {
   if (error instanceof ModelFailure) {
     return error;
   }
-  if (APICallError.isInstance(error) && error.statusCode !== undefined) {
+  // A status below 400 says nothing of the failure: the stream behind it broke.
+  if (APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 400) {
     return fromStatus(error.statusCode, error);
   }
   return new ModelFailure('model_error', { retryable: !causedBy(error, EgressRefused) });

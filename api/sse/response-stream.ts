@@ -41,7 +41,6 @@ export function streamResponse(
     'X-Accel-Buffering': 'no',
     'X-Response-Id': responseId,
   } as Record<string, string>);
-  raw.socket?.setNoDelay(true);
 
   let ended = false;
   let blockedSince: number | null = null;

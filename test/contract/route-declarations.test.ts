@@ -1,11 +1,11 @@
-import { fastify, type RouteOptions } from 'fastify';
+import type { RouteOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
 import { permissions } from '#domain/access/permissions.ts';
 import { eventTypes } from '#domain/events/catalogue.ts';
-import { restV1 } from '#api/rest/v1/index.ts';
 import { gatewayConfig } from '../support/gateway.ts';
+import { routesOf } from '../support/routes.ts';
 
 let gateway: Gateway;
 
@@ -33,24 +33,6 @@ function missingFrom(route: RouteOptions): string[] {
   ];
 }
 
-async function routesOf(edit: (route: RouteOptions) => void = () => undefined): Promise<RouteOptions[]> {
-  const app = fastify();
-  const routes: RouteOptions[] = [];
-  app.setValidatorCompiler(() => () => true);
-  app.setSerializerCompiler(() => JSON.stringify);
-  app.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD') {
-      const copy = { ...route, config: { ...route.config }, schema: { ...route.schema } };
-      edit(copy);
-      routes.push(copy);
-    }
-  });
-  await app.register(restV1(gateway), { prefix: '/v1' });
-  await app.ready();
-  await app.close();
-  return routes;
-}
-
 const problemsOf = (routes: RouteOptions[]) =>
   routes.flatMap((route) =>
     missingFrom(route).map((what) => `${String(route.method)} ${route.url}: ${what}`),
@@ -58,7 +40,7 @@ const problemsOf = (routes: RouteOptions[]) =>
 
 describe('every operation of version 1', () => {
   it('declares its permission, its audit events and the schema of its success', async () => {
-    const routes = await routesOf();
+    const routes = await routesOf(gateway);
     expect(routes.length).toBeGreaterThan(10);
     expect(problemsOf(routes)).toEqual([]);
   });
@@ -70,7 +52,7 @@ describe('every operation of version 1', () => {
     ['response schema', (route: RouteOptions) => delete route.schema!.response],
     ['operationId', (route: RouteOptions) => delete route.schema!.operationId],
   ])('is named when it lacks its %s', async (what, remove) => {
-    const routes = await routesOf((route) => {
+    const routes = await routesOf(gateway, (route) => {
       if (route.method === 'DELETE' && route.url.endsWith('/responses/:response_id')) {
         remove(route);
       }
@@ -81,7 +63,7 @@ describe('every operation of version 1', () => {
   it('stands under both prefixes', async () => {
     const app = await buildApp(gateway);
     await app.close();
-    for (const { url, method } of await routesOf()) {
+    for (const { url, method } of await routesOf(gateway)) {
       for (const prefix of ['/api', '/api-proxy']) {
         expect(app.hasRoute({ method: method as 'GET', url: `${prefix}${url}` }), prefix + url).toBe(true);
       }

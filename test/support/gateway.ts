@@ -45,6 +45,7 @@ export function gatewayConfig(databaseUrl: string) {
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     MASTER_KEY: masterKey,
+    MAX_ACTIVE_RESPONSES_PER_SPACE: '100000',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
   });
 }

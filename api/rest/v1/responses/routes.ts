@@ -27,6 +27,7 @@ export function responseRoutes(deps: GatewayDependencies) {
       {
         config: {
           permission: 'responses.create',
+          streams: true,
           audit: {
             none: 'its end is recorded: space.response_completed, _incomplete, _failed or _cancelled',
           },
@@ -74,7 +75,7 @@ export function responseRoutes(deps: GatewayDependencies) {
     app.get(
       '/spaces/:space_id/responses/:response_id',
       {
-        config: { permission: 'responses.read', own, audit: reads },
+        config: { permission: 'responses.read', streams: true, own, audit: reads },
         schema: {
           tags,
           operationId: 'getResponse',

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
+import type { ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
+
+const text = 'The tide turns twice a day, as the harbour master knows. ';
+let server: ModelServer;
+
+beforeAll(async () => {
+  server = await startModelServer([
+    { name: 'drops', text, fail: [{ dropAfterChars: 20 }] },
+    { name: 'errs', text, fail: [{ errorAfterChars: 20 }] },
+    { name: 'refuses', text, fail: [{ status: 400 }] },
+  ]);
+});
+afterAll(() => server?.stop());
+
+function requestOf(name: string): ModelRequest {
+  const shared = { credentialRef: null, maxOutputTokens: 100 };
+  return {
+    model: {
+      alias: name,
+      providerKind: 'openai_compatible',
+      providerModel: name,
+      baseUrl: server.url,
+      ...shared,
+    },
+    messages: [{ role: 'user', text: 'When?' }],
+    tools: [],
+    toolChoice: 'auto',
+    parallelToolCalls: true,
+    maxOutputTokens: 100,
+    temperature: null,
+    topP: null,
+    reasoningEffort: null,
+    format: { type: 'text' },
+  };
+}
+
+describe('a stream that breaks', () => {
+  it.each([
+    ['drops', true],
+    ['errs', true],
+    ['refuses', false],
+  ])('(%s) may be tried again: %s', async (name, retryable) => {
+    const fetch = createGuardedFetch([new URL(server.url).origin]);
+    const models = openAiCompatible({ fetch, credential: () => undefined });
+    const parts: ModelPart[] = [];
+    const read = async () => {
+      for await (const part of models.stream(requestOf(name), new AbortController().signal)) {
+        parts.push(part);
+      }
+    };
+    await expect(read()).rejects.toMatchObject({ name: 'ModelFailure', code: 'model_error', retryable });
+    expect(parts.some((part) => part.type === 'text')).toBe(retryable);
+  });
+});

@@ -1,0 +1,184 @@
+import { once } from 'node:events';
+import { connect as dial } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bodyFields } from '../support/id-positions.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { hostileKinds, type Target } from '../support/hostile-kinds.ts';
+import { idFixtures } from '../support/id-fixtures.ts';
+import { createPlaces, Maker, type Place } from '../support/places.ts';
+import { connect, countRows } from '../support/tables.ts';
+
+let database: TestDatabase;
+let gateway: TestGateway;
+let admin: Client;
+let here: Place;
+let abroad: Place;
+let address: string;
+const targets: Target[] = [];
+const fixtures = idFixtures(new Maker(() => gateway));
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  gateway = await openGateway(database);
+  admin = await connect(database.adminUrl);
+  ({ here, abroad } = await createPlaces(database));
+  const foreignCursors: Record<string, string> = {};
+  for (const id of ['listResponses', 'listInputItems', 'listCollections', 'listDocuments']) {
+    foreignCursors[id] = await fixtures[`${id} query cursor`]!.make(abroad);
+  }
+  for (const operation of gateway.description.operations) {
+    const call = await fixtures[`${operation.id} path space_id`]!.call(here, here.spaceId);
+    const fields = bodyFields(gateway.description.document, operation);
+    targets.push({ operation, fields, call, here, abroad, foreignCursors });
+  }
+  address = await gateway.app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterAll(async () => {
+  await gateway?.close();
+  await admin?.end();
+  await database?.drop();
+});
+
+/** The methods of a path by our own description; a HEAD comes with every GET. */
+function methodsAt(path: string): string {
+  const methods = gateway.description.operations
+    .filter((each) => each.path === path)
+    .map(({ method }) => method);
+  return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
+}
+
+describe.each(Object.entries(hostileKinds))('%s', (name, kind) => {
+  it('is refused by every operation exactly as it is documented, and leaves nothing behind', async () => {
+    const cells = targets.flatMap((target) => kind(target).map((hostile) => ({ target, hostile })));
+    expect(cells.length, `${name} meets no operation`).toBeGreaterThan(0);
+    const before = await countRows(admin);
+    const found: string[] = [];
+    const expected: string[] = [];
+    for (const { target, hostile } of cells) {
+      const { status, code, param, allow } = hostile;
+      for (const prefix of ['/api', '/api-proxy'] as const) {
+        const answer = await gateway.send({ ...hostile.call, prefix });
+        const label = `${prefix} ${target.operation.id}`;
+        const error = answer.body?.error ?? {};
+        found.push(
+          `${label} ${answer.status} ${error.code} ${error.param} ${error.request_id === answer.headers['x-request-id']}`,
+        );
+        expected.push(`${label} ${status} ${code} ${param} true`);
+        if (allow !== undefined) {
+          expect(answer.headers.allow, label).toBe(methodsAt(allow));
+        }
+      }
+    }
+    expect(found).toEqual(expected);
+    const after = await countRows(admin);
+    const refused = cells.some(({ hostile }) => hostile.status === 403);
+    // A refusal is written down: the only trace that hostile input may leave.
+    const { events, event_dedupe: dedupe, ...rest } = after;
+    expect(rest).toEqual(Object.fromEntries(Object.entries(before).filter(([table]) => table in rest)));
+    expect([events! > before.events!, dedupe! > before.event_dedupe!]).toEqual([refused, refused]);
+  });
+});
+
+describe('the list', () => {
+  it('has at least twenty kinds, and meets every operation at least ten times', () => {
+    expect(Object.keys(hostileKinds).length).toBeGreaterThanOrEqual(20);
+    for (const target of targets) {
+      const met = Object.values(hostileKinds).filter((kind) => kind(target).length > 0);
+      expect(met.length, target.operation.id).toBeGreaterThanOrEqual(10);
+    }
+  });
+});
+
+/** Sends bytes as they are and reads to the end of the connection. */
+async function exchange(bytes: string): Promise<string> {
+  const { hostname, port } = new URL(address);
+  const socket = dial(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.write(bytes);
+  return text(socket);
+}
+
+describe('bytes that are no request', () => {
+  const head = 'POST /api/v1/spaces/x/responses HTTP/1.1\r\nHost: a\r\n';
+
+  it.each([
+    ['headers of 20 KiB', `${head}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    ['no request line', 'HELLO\r\n\r\n', 400, 'malformed_http'],
+    ['a length that is none', `${head}Content-Length: x\r\n\r\n`, 400, 'malformed_http'],
+    ['two lengths', `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}`, 400, 'malformed_http'],
+    [
+      'a length beside chunks',
+      `${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      400,
+      'malformed_http',
+    ],
+    ['a chunk size that is none', `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, 'malformed_http'],
+    ['a header with a bare line feed', `${head}X-A: b\n c\r\n\r\n`, 400, 'malformed_http'],
+    ['a space before the colon', `${head}X-A : b\r\n\r\n`, 400, 'malformed_http'],
+  ])(
+    '(%s) are answered in the one error shape, and the connection ends',
+    async (_name, bytes, status, code) => {
+      const answer = await exchange(bytes);
+      const [headers = '', body = ''] = answer.split('\r\n\r\n');
+      expect(headers).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      const { error } = JSON.parse(body) as { error: Record<string, unknown> };
+      expect(error).toMatchObject({ type: 'invalid_request_error', code, param: null });
+      expect(headers).toContain(`X-Request-Id: ${String(error.request_id)}`);
+    },
+  );
+});
+
+describe('an error', () => {
+  const path = '/v1/nothing';
+  const ask = (accept: string, to = path) =>
+    gateway.send({ method: 'GET', path: to, headers: { accept }, apiKey: here.apiKey });
+
+  it('is a problem document for those who prefer one', async () => {
+    const answer = await ask('application/problem+json, application/json;q=0.5', '/v1/spaces/x/responses');
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    expect(answer.body).toMatchObject({
+      type: 'urn:platform:error:invalid_request',
+      title: 'invalid request',
+      status: 422,
+      code: 'invalid_request',
+      param: 'space_id',
+      request_id: answer.headers['x-request-id'],
+    });
+  });
+
+  it.each(['application/json, application/problem+json;q=0.5', 'application/problem+json;q=0', '*/*', ''])(
+    'is our own object for Accept: %s',
+    async (accept) => {
+      const answer = await ask(accept);
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(answer.body.error).toMatchObject({ code: 'route_not_found' });
+    },
+  );
+
+  it.each(['/api', '/api-proxy', '/elsewhere'])(
+    'has the one shape for a path under %s that is none',
+    async (prefix) => {
+      const answer = await gateway.send({ method: 'GET', path, prefix: prefix as '/api' });
+      expect(answer).toMatchObject({
+        status: 404,
+        body: { error: { type: 'not_found_error', code: 'route_not_found' } },
+      });
+    },
+  );
+});
+
+describe('HEAD', () => {
+  it('answers like GET without a body, and attaches to no stream', async () => {
+    const target = targets.find(({ operation }) => operation.id === 'getResponse')!;
+    const headers = { accept: 'text/event-stream' };
+    const answer = await gateway.send({ ...target.call, method: 'HEAD', headers });
+    expect([answer.status, answer.text, answer.headers['content-type']]).toEqual([
+      200,
+      '',
+      'application/json; charset=utf-8',
+    ]);
+  });
+});

@@ -1,0 +1,222 @@
+import { MikroORM, type EntityManager } from '@mikro-orm/postgresql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Context } from '#domain/access/context.ts';
+import { permissions } from '#domain/access/permissions.ts';
+import { listCollections } from '#domain/collections/list-collections.ts';
+import { listDocuments } from '#domain/collections/list-documents.ts';
+import { readDocument } from '#domain/collections/read-document.ts';
+import { searchKnowledge } from '#domain/knowledge/search-knowledge.ts';
+import { findKey } from '#domain/idempotency/idempotency.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { allEntities } from '#domain/persistence/all-entities.ts';
+import { ormConfig } from '#domain/persistence/orm.ts';
+import { listInputItems } from '#domain/responses/list-input-items.ts';
+import { listResponses } from '#domain/responses/list-responses.ts';
+import type { Space } from '#domain/spaces/space.entity.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { createPlaces, Maker, type Place } from '../support/places.ts';
+import { connect } from '../support/tables.ts';
+import { addMember, secrets, type World } from '../support/world.ts';
+
+let database: TestDatabase;
+let gateway: TestGateway;
+/** The ORM as it is in production, but without its tenant filter. */
+let unfiltered: MikroORM;
+let world: World;
+let here: Place;
+let abroad: Place;
+let theirs: { collection: string; document: string; response: string; principal: string };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  gateway = await openGateway(database);
+  ({ world, here, abroad } = await createPlaces(database));
+  const maker = new Maker(() => gateway);
+  const collection = await maker.collection(abroad);
+  const document = await maker.document(abroad, collection);
+  const response = await maker.response(abroad, { 'idempotency-key': 'theirs' });
+  await maker.ended(abroad);
+  const admin = await connect(database.adminUrl);
+  const { rows } = await admin.query('select principal_id from responses where id = $1', [response]);
+  await leaveTraces(abroad.tenantId, { collection, document, response });
+  await admin.end();
+  theirs = { collection, document, response, principal: rows[0].principal_id as string };
+  const { filters: _, ...config } = ormConfig({ url: database.url, statementTimeoutMs: 5_000 });
+  unfiltered = new MikroORM(config);
+});
+afterAll(async () => {
+  await unfiltered?.close(true);
+  await gateway?.close();
+  await database?.drop();
+});
+
+/** What only a run leaves behind: passages, turns, attempts, calls and usage. */
+async function leaveTraces(
+  tenantId: string,
+  { collection, document, response }: { collection: string; document: string; response: string },
+): Promise<void> {
+  const admin = await connect(database.adminUrl);
+  const run = (text: string, values: unknown[]) => admin.query(text, values);
+  await run(
+    `insert into chunks (tenant_id, document_id, position, collection_id, text, start_offset, end_offset, config)
+    values ($1, $2, 0, $3, 'The beacon is blue.', 0, 19, 'english')`,
+    [tenantId, document, collection],
+  );
+  await run(
+    'insert into turns (tenant_id, response_id, iteration, first_n, first_output_index) values ($1, $2, 0, 1, 0)',
+    [tenantId, response],
+  );
+  await run(
+    'insert into turn_attempts (tenant_id, response_id, iteration, attempt, epoch, first_n) values ($1, $2, 0, 1, 1, 1)',
+    [tenantId, response],
+  );
+  await run(
+    `insert into tool_calls (tenant_id, response_id, iteration, call_index, call_id, item_id, output_index, tool, arguments, idempotency_key)
+    values ($1, $2, 0, 0, 'c', 'i', 0, 'knowledge_search', '{}', 'k')`,
+    [tenantId, response],
+  );
+  await run(
+    `insert into usage_ledger (tenant_id, response_id, iteration, attempt, space_id, principal_id, model_id, price_id, output_tokens, settled)
+    select r.tenant_id, r.id, 0, 1, r.space_id, r.principal_id, r.model_id, p.id, 7, true
+    from responses r join model_prices p on p.tenant_id = r.tenant_id and p.model_id = r.model_id where r.id = $1`,
+    [response],
+  );
+  await run(`insert into roles (tenant_id, id, key, name) values ($1, $2, 'mine', 'Mine')`, [
+    tenantId,
+    newId(),
+  ]);
+  await admin.end();
+  const other = { ...world, tenantId, owner: { ...world.owner, tenantId }, spaceId: abroad.spaceId };
+  await addMember(database.unitOfWork, other, { tenantRoles: ['member'] });
+}
+
+/** A caller of this tenant whom nobody would refuse anything, in another tenant's space. */
+function allowAll(em: EntityManager): Context {
+  return {
+    em,
+    secrets,
+    dispatches: [],
+    caller: {
+      tenantId: here.tenantId,
+      principalId: theirs.principal,
+      apiKeyId: null,
+      keyPermissions: null,
+      origin: { via: 'api', requestId: null },
+      principalType: 'user',
+      spaceId: abroad.spaceId,
+      granted: new Set(permissions),
+    },
+  };
+}
+
+const tenantOf = (tenant: { id: string }) => tenant.id;
+
+/** Rows of others that each way of reading shows from within this tenant. */
+async function readEverything(): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  const inTenant = <T>(work: (em: EntityManager) => Promise<T>): Promise<T> =>
+    unfiltered.em
+      .fork({ session: { variables: { 'app.tenant_id': here.tenantId } } })
+      .transactional((em) => work(em as EntityManager));
+  for (const entity of allEntities) {
+    const rows = await inTenant((em) => em.find(entity as typeof Space, {}));
+    found[entity.name] = rows.filter(
+      (row) => ('tenantId' in row ? row.tenantId : tenantOf(row)) !== here.tenantId,
+    ).length;
+  }
+  const tables = await inTenant((em) =>
+    em.execute<{ name: string }[]>(
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+         and relname <> 'mikro_orm_migrations' and not relispartition`,
+    ),
+  );
+  for (const { name } of tables) {
+    const [row] = await inTenant((em) =>
+      em.execute<{ n: number }[]>(`select count(*)::int as n from "${name}" where tenant_id <> ?`, [
+        here.tenantId,
+      ]),
+    );
+    found[`table ${name}`] = row!.n;
+  }
+  const { collection, document, response } = theirs;
+  const page = { limit: 10, cursor: null };
+  const uses: Record<string, (ctx: Context) => Promise<unknown>> = {
+    listCollections: async (ctx) => (await listCollections(ctx, page)).items,
+    listDocuments: async (ctx) => (await listDocuments(ctx, { ...page, collectionId: collection })).items,
+    readDocument: (ctx) => readDocument(ctx, { collectionId: collection, documentId: document }),
+    listResponses: async (ctx) =>
+      (await listResponses(ctx, { ...page, spaceId: abroad.spaceId, status: null })).items,
+    listInputItems: async (ctx) => (await listInputItems(ctx, { ...page, responseId: response })).items,
+    searchKnowledge: async ({ em }) => {
+      const query = { spaceId: abroad.spaceId, collectionIds: null, query: 'beacon', limit: 5, alpha: 0.5 };
+      return (await searchKnowledge(em, query)).passages;
+    },
+    findKey: (ctx) =>
+      findKey(ctx, { key: 'theirs', scope: `POST /v1/spaces/${abroad.spaceId}/responses`, fingerprint: '' }),
+  };
+  for (const [name, use] of Object.entries(uses)) {
+    found[name] = await inTenant((em) => use(allowAll(em))).then(countOf, () => 0);
+  }
+  const hot: [string, string, unknown[]][] = [
+    [
+      'read_access',
+      'select app.read_access($1, $2, $3) as found',
+      [here.tenantId, theirs.principal, abroad.spaceId],
+    ],
+    [
+      'read_response',
+      'select head as found from app.read_response($1, $2, $3, $4)',
+      [here.tenantId, theirs.principal, abroad.spaceId, response],
+    ],
+    [
+      'read_streams',
+      'select events as found from app.read_streams($1, $2, $3, 10)',
+      [[here.tenantId], [response], [-1]],
+    ],
+    ['read_lane', 'select epoch as found from app.read_lane($1, $2)', [here.tenantId, response]],
+  ];
+  for (const [name, text, values] of hot) {
+    const rows = await database.database.call<{ found: unknown }>(name, text, values);
+    found[name] = rows.filter((row) => row.found !== null).length;
+  }
+  return found;
+}
+
+function countOf(result: unknown): number {
+  return Array.isArray(result) ? result.length : result === null ? 0 : 1;
+}
+
+const seen = (found: Record<string, number>) =>
+  Object.keys(found)
+    .filter((name) => found[name]! > 0)
+    .sort();
+
+describe('with every check of ours replaced by one that allows all', () => {
+  it('the database alone shows no row of another tenant', async () => {
+    const [role] = await database.database.call<{ role: string }>('who', 'select current_user as role', []);
+    expect(role).toEqual({ role: 'app_rt' });
+    const found = await readEverything();
+    expect(Object.keys(found).length).toBeGreaterThan(40);
+    expect(seen(found)).toEqual([]);
+  });
+
+  it('and without its policies the same reads would show them all', async () => {
+    const admin = await connect(database.adminUrl);
+    await admin.query(`do $$ declare t regclass; begin
+      for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relrowsecurity loop
+        execute format('alter table %s disable row level security, no force row level security', t);
+      end loop; end $$`);
+    await admin.end();
+    const found = await readEverything();
+    const alwaysEmpty = Object.keys(found).filter((name) => found[name] === 0);
+    // These name the tenant in their own conditions as well: a second lock on the same door.
+    expect(alwaysEmpty.sort()).toEqual([
+      'findKey',
+      'read_access',
+      'read_lane',
+      'read_response',
+      'read_streams',
+    ]);
+  });
+});

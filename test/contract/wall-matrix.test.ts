@@ -1,0 +1,265 @@
+import type { RouteOptions } from 'fastify';
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { implied, permissions, type Permission } from '#domain/access/permissions.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
+import { idFixtures, type IdFixture } from '../support/id-fixtures.ts';
+import { textPositions } from '../support/id-positions.ts';
+import { createPlaces, Maker, type Place } from '../support/places.ts';
+import { routesOf } from '../support/routes.ts';
+import { connect } from '../support/tables.ts';
+import { addMember, type World } from '../support/world.ts';
+
+/** Free text that names nothing of anybody's. */
+const plainText = [
+  'createResponse header prefer',
+  'createResponse body input.text',
+  ...['id', 'status', 'content', 'content[].text', 'content[].annotations[]', 'content[].logprobs[]'].flatMap(
+    (part) => [
+      `createResponse body input.${part}`,
+      `createResponse body input.messages[].${part}`,
+      ...(part === 'id' ? [] : [`createResponse body input.items[].${part}`]),
+    ],
+  ),
+  'createResponse body tools[]',
+  'createResponse body tool_choice.tools[].type',
+  'createResponse body tool_choice.tools[].name',
+  'createResponse body metadata.*',
+  'createResponse body platform.instructions',
+  'createResponse body platform.text.format.name',
+  'createResponse body platform.text.format.schema.*',
+  'createResponse body platform.max_cost_usd',
+  'getResponse query starting_after',
+  'listResponseEvents query after',
+  'createCollection body name',
+  'createCollection body description',
+  'createCollection body text_search_config',
+  'uploadDocument body filename',
+  'uploadDocument body content',
+  'uploadDocument body metadata.*',
+];
+/** Numbers of a page, written as digits. */
+const digits = /query limit$/;
+/** Ids of what does not exist yet: refused as such, whoever's they are. */
+const notYet = ['conversation', 'platform.skill_id', 'platform.thread_id'];
+
+const prefixes = ['/api', '/api-proxy'] as const;
+let database: TestDatabase;
+let gateway: TestGateway;
+let admin: Client;
+let world: World;
+let here: Place;
+let nextDoor: Place;
+let abroad: Place;
+const fixtures: Record<string, IdFixture> = idFixtures(new Maker(() => gateway));
+let routes: RouteOptions[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  gateway = await openGateway(database);
+  admin = await connect(database.adminUrl);
+  ({ world, here, nextDoor, abroad } = await createPlaces(database));
+  routes = await routesOf(gateway.gateway);
+});
+afterAll(async () => {
+  await gateway?.close();
+  await admin?.end();
+  await database?.drop();
+});
+
+const allPositions = () =>
+  gateway.description.operations.flatMap((operation) =>
+    textPositions(gateway.description.document, operation),
+  );
+
+/** What an answer says, without what makes it this one. */
+function said({ status, body, text }: Answer): string {
+  const id = body?.error?.request_id as string | undefined;
+  return `${status} ${id === undefined ? text : text.replace(id, 'req_')}`;
+}
+
+const verdict = ({ status, body }: Answer): string => `${status} ${body?.error?.code ?? ''}`;
+
+async function ask(fixture: IdFixture, place: Place, id: string, prefix: Call['prefix']): Promise<Answer> {
+  return gateway.send({ ...(await fixture.call(place, id)), prefix: prefix! });
+}
+
+describe('the matrix', () => {
+  it('runs as the runtime role, in the ORM as in hot SQL', async () => {
+    const query = 'select current_user as role';
+    const hot = await gateway.gateway.database.call<{ role: string }>('who', query, []);
+    const orm = await gateway.gateway.unitOfWork.inTenant(world.tenantId, (em) =>
+      em.execute<{ role: string }[]>(query),
+    );
+    expect([...hot, ...orm]).toEqual([{ role: 'app_rt' }, { role: 'app_rt' }]);
+  });
+
+  it('has a fixture for every id that a request can hold, and none for what is not there', () => {
+    const covered = [
+      ...Object.keys(fixtures),
+      ...plainText,
+      ...notYet.map((name) => `createResponse body ${name}`),
+    ];
+    const positions = allPositions().filter((position) => !digits.test(position));
+    expect(positions.filter((position) => !covered.includes(position))).toEqual([]);
+    expect(covered.filter((position) => !positions.includes(position))).toEqual([]);
+  });
+
+  it('would see an id parameter that came without one', () => {
+    const operation = structuredClone(
+      gateway.description.operations.find(({ id }) => id === 'listCollections')!,
+    );
+    operation.declared.parameters!.push({ in: 'query', name: 'project_id', schema: { type: 'string' } });
+    expect(textPositions(gateway.description.document, operation)).toContain(
+      'listCollections query project_id',
+    );
+  });
+});
+
+describe.each(prefixes)('an id under %s', (prefix) => {
+  it.each(Object.entries(fixtures))(
+    'at %s is of use to its owner, and to others as if it never was',
+    async (position, fixture) => {
+      for (const place of [here, nextDoor, abroad]) {
+        const answer = await ask(fixture, place, await fixture.make(place), prefix);
+        expect(answer.status, answer.text).toBeGreaterThanOrEqual(200);
+        expect(answer.status, answer.text).toBeLessThan(300);
+      }
+      const unknown = await ask(fixture, here, fixture.unknown(), prefix);
+      const foreign = await ask(fixture, here, await fixture.make(abroad), prefix);
+      if (fixture.refusal === 'fresh') {
+        for (const answer of [
+          unknown,
+          foreign,
+          await ask(fixture, here, await fixture.make(nextDoor), prefix),
+        ]) {
+          expect([answer.status, answer.headers['idempotent-replayed']], position).toEqual([201, undefined]);
+        }
+        return;
+      }
+      expect(verdict(unknown)).toBe(fixture.refusal);
+      expect(said(foreign), 'of another tenant').toBe(said(unknown));
+      const beside = fixture.nextDoorRefusal;
+      if (beside !== null) {
+        const answer = await ask(fixture, here, await fixture.make(nextDoor), prefix);
+        expect(beside === undefined ? said(answer) : verdict(answer), 'of another space').toBe(
+          beside ?? said(unknown),
+        );
+      }
+      if (fixture.gone !== undefined) {
+        const own = await ask(fixture, here, await fixture.gone(here), prefix);
+        const expected = fixture.goneRefusal;
+        expect(expected === undefined ? said(own) : verdict(own), 'deleted').toBe(expected ?? said(unknown));
+        const foreignGone = await ask(fixture, here, await fixture.gone(abroad), prefix);
+        expect(said(foreignGone), 'deleted in another tenant').toBe(said(unknown));
+      }
+    },
+    10_000,
+  );
+
+  it('of what does not exist yet is refused as such', async () => {
+    const ids = { conversation: 'thread_1', platform: { skill_id: 'skill_1' } };
+    for (const [name, value] of Object.entries({ ...ids, 'platform.thread_id': 'thread_1' })) {
+      const body = name === 'platform.thread_id' ? { platform: { thread_id: value } } : { [name]: value };
+      const call = {
+        method: 'POST',
+        path: `/v1/spaces/${here.spaceId}/responses`,
+        apiKey: here.apiKey,
+        prefix,
+      };
+      const answer = await gateway.send({ ...call, body: { input: { text: 'A?' }, ...body } });
+      const param = name === 'platform' ? 'platform.skill_id' : name;
+      expect(answer, name).toMatchObject({
+        status: 422,
+        body: { error: { code: 'unsupported_parameter', param } },
+      });
+    }
+  });
+});
+
+/** A request of each operation that is right in everything, on things that `here`'s owner has made. */
+async function goodCall(operationId: string): Promise<Call> {
+  const fixture = fixtures[`${operationId} path space_id`]!;
+  return fixture.call(here, here.spaceId);
+}
+
+describe('every operation', () => {
+  it('needs a credential, a place in the space, and its own permission by name', async () => {
+    const outsider = await addMember(database.unitOfWork, world, { spaceRole: null });
+    const whole = await addMember(database.unitOfWork, world, { tenantRoles: ['owner'], spaceRole: null });
+    const seen: string[] = [];
+    for (const { schema, config } of routes) {
+      const operationId = schema!.operationId!;
+      const permission = config!.permission!;
+      const others = permissions.filter((each) => !implied(each).includes(permission));
+      const keyPermissions: Permission[] = others;
+      const lacking = await addMember(database.unitOfWork, world, {
+        tenantRoles: ['owner'],
+        spaceRole: null,
+        keyPermissions,
+      });
+      for (const prefix of prefixes) {
+        const call = { ...(await goodCall(operationId)), prefix };
+        const { apiKey: _, ...anonymous } = call;
+        expect(verdict(await gateway.send(anonymous)), operationId).toBe('401 not_authenticated');
+        const refusals = [
+          await gateway.send({ ...call, apiKey: outsider.apiKey }),
+          await gateway.send({ ...call, apiKey: lacking.apiKey }),
+        ];
+        const allowed = await gateway.send({ ...call, apiKey: whole.apiKey });
+        expect(allowed.status, `${operationId}: ${allowed.text}`).toBeLessThan(300);
+        if (operationId === 'listResponses') {
+          // Everybody lists; without the permission, only what is one's own.
+          expect(allowed.body.data.length).toBeGreaterThan(0);
+          expect(refusals.map(({ status, body }) => [status, body.data])).toEqual([
+            [200, []],
+            [200, []],
+          ]);
+          continue;
+        }
+        for (const refused of refusals) {
+          expect(refused, operationId).toMatchObject({
+            status: 403,
+            body: {
+              error: {
+                code: 'missing_permission',
+                missing_permission: permission,
+                required_permissions: [permission],
+                scope: { type: 'space', id: here.spaceId },
+              },
+            },
+          });
+          expect(refused.headers['www-authenticate']).toBe(
+            `Bearer error="insufficient_scope", scope="${permission}"`,
+          );
+        }
+        seen.push(permission);
+      }
+    }
+    const { rows } = await admin.query<{ permission: string }>(
+      `select distinct metadata ->> 'missing_permission' as permission from events where event_type = 'security.permission_denied' and metadata ->> 'code' = 'missing_permission'`,
+    );
+    expect(rows.map((row) => row.permission).sort()).toEqual([...new Set(seen)].sort());
+  });
+
+  it('refuses a tenant header of another tenant, and writes that down', async () => {
+    for (const { schema } of routes) {
+      const call = await goodCall(schema!.operationId!);
+      const answer = await gateway.send({
+        ...call,
+        headers: { ...call.headers, 'x-tenant-id': abroad.tenantId },
+      });
+      expect(verdict(answer), schema!.operationId).toBe('403 tenant_mismatch');
+    }
+    const { rows } = await admin.query(
+      `select tenant_id from events where metadata ->> 'code' = 'tenant_mismatch' and event_type = 'security.permission_denied'`,
+    );
+    expect(new Set(rows.map((row) => row.tenant_id as string))).toEqual(new Set([world.tenantId]));
+  });
+
+  it('that is registered is described, and no other', () => {
+    const described = new Set(gateway.description.operations.map(({ id }) => id));
+    expect(new Set(routes.map(({ schema }) => schema!.operationId))).toEqual(described);
+  });
+});

@@ -1,0 +1,130 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { implied, permissions, platformOnly, spaceScoped } from '#domain/access/permissions.ts';
+import { admit, authorize, type AccessRecord } from '#domain/access/policy.ts';
+import { builtInRoles } from '#domain/access/roles.ts';
+import { newId } from '#domain/kernel/ids.ts';
+
+const identity = { tenantId: newId(), principalId: newId(), apiKeyId: null, keyPermissions: null };
+const origin = { via: 'api', requestId: null } as const;
+const record: AccessRecord = {
+  tenant_status: 'active',
+  is_platform: false,
+  principal_status: 'active',
+  principal_type: 'user',
+  space_found: true,
+  tenant_roles: [],
+  space_role: null,
+  custom_roles: {},
+};
+const spaceId = newId();
+
+function grantedBy(access: Partial<AccessRecord>, keyPermissions: string[] | null = null): Set<string> {
+  return new Set(admit({ ...identity, keyPermissions }, origin, { ...record, ...access }, spaceId).granted);
+}
+
+const somePermissions = fc.subarray([...permissions]);
+
+describe('what a principal may do', () => {
+  it('is nothing without a role, whatever its key says', () => {
+    expect(grantedBy({}, [...permissions])).toEqual(new Set());
+  });
+
+  it('brings the reading along with the changing, and tools with responses', () => {
+    expect(
+      grantedBy({ tenant_roles: ['r'], custom_roles: { r: ['collections.update', 'responses.create'] } }),
+    ).toEqual(
+      new Set([
+        'collections.update',
+        'collections.read',
+        'responses.create',
+        'knowledge.search',
+        'tools.execute',
+      ]),
+    );
+  });
+
+  it('never has creating responses bring along the reading of other people’s', () => {
+    expect(implied('responses.create')).not.toContain('responses.read');
+  });
+
+  it('is the sum of tenant roles and space role, with all that they imply', () => {
+    fc.assert(
+      fc.property(somePermissions, somePermissions, (tenant, space) => {
+        const custom_roles = { a: tenant, b: space };
+        const expected = [...tenant, ...space].flatMap(implied).filter((name) => !platformOnly.has(name));
+        expect(grantedBy({ tenant_roles: ['a'], space_role: 'b', custom_roles })).toEqual(new Set(expected));
+      }),
+    );
+  });
+
+  it('is never more than its key grants, nor more than its roles', () => {
+    fc.assert(
+      fc.property(somePermissions, somePermissions, (roles, key) => {
+        const access = { tenant_roles: ['a'], custom_roles: { a: roles } };
+        const cut = grantedBy(access, key);
+        const byKey = new Set<string>(key.flatMap(implied));
+        expect(cut).toEqual(new Set([...grantedBy(access)].filter((name) => byKey.has(name))));
+      }),
+    );
+  });
+
+  it('includes what only the platform may, for its own principals alone', () => {
+    const access = { tenant_roles: ['platform_operator'] };
+    expect([...platformOnly].filter((name) => grantedBy(access).has(name))).toEqual([]);
+    expect(
+      [...platformOnly].filter((name) => !grantedBy({ ...access, is_platform: true }).has(name)),
+    ).toEqual([]);
+  });
+
+  it('cannot come from a custom role that borrows the name of a built-in one', () => {
+    expect(grantedBy({ tenant_roles: ['member'], custom_roles: { member: [...permissions] } })).toEqual(
+      new Set(builtInRoles['member']!.flatMap(implied)),
+    );
+  });
+
+  it('ignores names that are in no catalogue', () => {
+    expect(grantedBy({ tenant_roles: ['r', 'gone'], custom_roles: { r: ['everything.all'] } })).toEqual(
+      new Set(),
+    );
+  });
+
+  it('lets no role of a space reach beyond it', () => {
+    for (const role of ['space_admin', 'space_editor', 'space_member', 'space_viewer']) {
+      expect(
+        [...grantedBy({ space_role: role })].filter((name) => !spaceScoped.has(name as never)),
+        role,
+      ).toEqual([]);
+    }
+  });
+});
+
+describe('nobody is admitted', () => {
+  it.each([
+    [{ tenant_status: 'suspended' }, 'tenant_suspended'],
+    [{ tenant_status: 'deleting' }, 'tenant_deleting'],
+    [{ tenant_status: 'deletion_scheduled' }, 'tenant_deleting'],
+    [{ principal_status: 'disabled' }, 'principal_disabled'],
+    [{ space_found: false }, 'space_not_found'],
+  ])('where %j', (access, code) => {
+    expect(() => grantedBy({ tenant_roles: ['owner'], ...access })).toThrow(
+      expect.objectContaining({ code }),
+    );
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    [spaceId, { type: 'space', id: spaceId }, 'Missing permission members.add in this space.'],
+    [null, { type: 'tenant', id: identity.tenantId }, 'Missing permission members.add in this tenant.'],
+  ])('names what is missing and where', (space, scope, message) => {
+    const caller = admit(identity, origin, record, space);
+    expect(() => authorize(caller, 'members.add')).toThrow(
+      expect.objectContaining({
+        code: 'missing_permission',
+        message,
+        detail: { missingPermission: 'members.add', requiredPermissions: ['members.add'], scope },
+      }),
+    );
+  });
+});

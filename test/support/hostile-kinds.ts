@@ -1,0 +1,285 @@
+import type { Call } from './gateway.ts';
+import type { Operation } from './openapi.ts';
+import type { Place } from './places.ts';
+
+/** What a cell of hostile input starts from: a request of the operation that is right in everything. */
+export interface Target {
+  operation: Operation;
+  /** The members of its body. */
+  fields: string[];
+  call: Call;
+  here: Place;
+  abroad: Place;
+  /** Cursors of another tenant's lists, by operation. */
+  foreignCursors: Record<string, string>;
+}
+
+export interface Hostile {
+  call: Call;
+  status: number;
+  code: string;
+  param: string | null;
+  allow?: string;
+}
+
+/** One way to be hostile; none where the operation gives no opening for it. */
+export type Kind = (target: Target) => Hostile[];
+
+const takesBody = ({ operation }: Target): boolean => operation.declared.requestBody !== undefined;
+const mayCarryBody = ({ operation }: Target): boolean => operation.method !== 'GET';
+
+const invalid = (call: Call, param: string | null): Hostile => ({
+  call,
+  status: 422,
+  code: 'invalid_request',
+  param,
+});
+const unknown = (call: Call, param: string): Hostile => ({
+  call,
+  status: 422,
+  code: 'unknown_parameter',
+  param,
+});
+
+/** The same body in whatever operation may carry one. */
+const withBody =
+  (body: unknown, status: number, code: string, param: string | null = null): Kind =>
+  (target) =>
+    mayCarryBody(target) ? [{ call: { ...target.call, body }, status, code, param }] : [];
+
+const required: Record<string, { name: string; longest: number }> = {
+  createResponse: { name: 'input', longest: 1_000_000 },
+  createCollection: { name: 'name', longest: 200 },
+  uploadDocument: { name: 'filename', longest: 255 },
+};
+/** A field that holds text, and how a value gets there. */
+const text: Record<string, { param: string; put: (value: unknown) => object }> = {
+  createResponse: { param: 'input.text', put: (value) => ({ input: { text: value } }) },
+  createCollection: { param: 'name', put: (value) => ({ name: value }) },
+  uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
+};
+
+const inText =
+  (value: (longest: number) => unknown): Kind =>
+  (target) => {
+    const { id } = target.operation;
+    const field = text[id];
+    if (field === undefined) {
+      return [];
+    }
+    const body = { ...(target.call.body as object), ...field.put(value(required[id]!.longest)) };
+    return [invalid({ ...target.call, body }, field.param)];
+  };
+
+const query = (call: Call, search: string): Call => ({ ...call, path: `${call.path}?${search}` });
+const queryOf = ({ operation }: Target): string[] =>
+  (operation.declared.parameters ?? []).filter(({ in: place }) => place === 'query').map(({ name }) => name);
+
+/** Number-like query parameters with a value that is none of theirs. */
+const inNumbers =
+  (value: string): Kind =>
+  (target) =>
+    queryOf(target)
+      .filter((name) => ['limit', 'after', 'starting_after'].includes(name))
+      .map((name) => invalid(query(target.call, `${name}=${value}`), name));
+
+const inSpaceId =
+  (segment: string, expected: Omit<Hostile, 'call'>): Kind =>
+  ({ call, here }) => [{ call: { ...call, path: call.path.replace(here.spaceId, segment) }, ...expected }];
+
+const withHeaders =
+  (headers: (target: Target) => Record<string, string>, expected: Omit<Hostile, 'call'>): Kind =>
+  (target) => [
+    { call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected },
+  ];
+
+const numbers =
+  (value: string): Kind =>
+  (target) =>
+    target.operation.id === 'createResponse'
+      ? [
+          invalid(
+            { ...target.call, body: `{"input":{"text":"A?"},"max_output_tokens":${value}}` },
+            'max_output_tokens',
+          ),
+          invalid(
+            { ...target.call, body: `{"input":{"text":"A?"},"platform":{"temperature":${value}}}` },
+            'platform.temperature',
+          ),
+        ]
+      : [];
+
+const both =
+  (...kinds: Kind[]): Kind =>
+  (target) =>
+    kinds.flatMap((kind) => kind(target));
+
+export const hostileKinds: Record<string, Kind> = {
+  'an oversized body': withBody(`{"a":"${'x'.repeat(4 * 1024 * 1024)}"}`, 413, 'payload_too_large'),
+  'deep nesting': both(
+    withBody(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, 422, 'invalid_request'),
+    withBody(`${'['.repeat(500_000)}${']'.repeat(500_000)}`, 422, 'invalid_request'),
+  ),
+  'too many members': withBody(
+    Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`k${i}`, 1])),
+    422,
+    'invalid_request',
+  ),
+  NUL: both(
+    inText(() => 'a\0b'),
+    inSpaceId('%00', { status: 422, code: 'invalid_request', param: 'space_id' }),
+  ),
+  'a lone surrogate': inText(() => 'a\uD800b'),
+  'a wrong type in each field': (target) => {
+    if (!takesBody(target)) {
+      return [];
+    }
+    return target.fields.map((name) => {
+      const call = { ...target.call, body: { ...(target.call.body as object), [name]: [[1]] } };
+      if (name === 'conversation') {
+        return { call, status: 422, code: 'unsupported_parameter', param: name };
+      }
+      return invalid(call, name === 'tools' ? 'tools.0' : name);
+    });
+  },
+  'an unknown field': (target) =>
+    mayCarryBody(target)
+      ? [
+          unknown(
+            { ...target.call, body: { ...(target.call.body as object | undefined), colour: 'red' } },
+            'colour',
+          ),
+        ]
+      : [],
+  'an unknown query parameter': (target) => [unknown(query(target.call, 'colour=red'), 'colour')],
+  'prototype keys': both(
+    withBody('{"__proto__":{"admin":true}}', 422, 'invalid_request'),
+    withBody('{"constructor":{"prototype":{"admin":true}}}', 422, 'invalid_request'),
+    (target) => [unknown(query(target.call, '__proto__=1'), '__proto__')],
+  ),
+  'a cursor of another tenant': (target) => {
+    const { call, operation, foreignCursors } = target;
+    const stolen = foreignCursors[operation.id];
+    return stolen === undefined
+      ? [unknown(query(call, `cursor=${Object.values(foreignCursors)[0]}`), 'cursor')]
+      : [{ call: query(call, `cursor=${stolen}`), status: 422, code: 'invalid_cursor', param: 'cursor' }];
+  },
+  'ids of another tenant': ({ call, here, abroad }) => [
+    {
+      call: { ...call, path: call.path.replace(here.spaceId, abroad.spaceId) },
+      status: 404,
+      code: 'space_not_found',
+      param: null,
+    },
+  ],
+  'ids that are none': inSpaceId('1%20or%201=1', { status: 422, code: 'invalid_request', param: 'space_id' }),
+  'malformed JSON': both(
+    withBody('{"a":', 422, 'invalid_request'),
+    withBody("{'a':1}", 422, 'invalid_request'),
+    withBody('{"a":1} {"b":2}', 422, 'invalid_request'),
+  ),
+  'an empty body': (target) => (takesBody(target) ? [invalid({ ...target.call, body: '' }, null)] : []),
+  'a wrong content type': (target) =>
+    mayCarryBody(target)
+      ? [
+          'text/plain',
+          'application/xml',
+          'application/x-www-form-urlencoded',
+          'multipart/form-data; boundary=x',
+        ].map((type) => ({
+          call: { ...target.call, body: '{}', headers: { ...target.call.headers, 'content-type': type } },
+          status: 415,
+          code: 'unsupported_media_type',
+          param: null,
+        }))
+      : [],
+  'huge numbers': both(
+    numbers('1e400'),
+    numbers('123456789012345678901234567890'),
+    inNumbers('99999999999999999999'),
+  ),
+  'negative numbers': both(numbers('-1'), inNumbers('-1')),
+  'a repeated query parameter': (target) => {
+    const [first] = queryOf(target);
+    return first === undefined
+      ? [unknown(query(target.call, 'a=1&a=2'), 'a')]
+      : [invalid(query(target.call, `${first}=1&${first}=1`), first)];
+  },
+  'very long text': both(
+    inText((longest) => 'x'.repeat(longest + 1)),
+    (target) =>
+      queryOf(target).includes('cursor')
+        ? [invalid(query(target.call, `cursor=${'x'.repeat(501)}`), 'cursor')]
+        : [],
+    inSpaceId('x'.repeat(201), { status: 404, code: 'route_not_found', param: null }),
+  ),
+  'invalid UTF-8': both(
+    withBody(
+      Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xc3, 0x28, 0x22, 0x7d]),
+      422,
+      'invalid_request',
+    ),
+    withBody(Buffer.from([0x7b, 0xed, 0xa0, 0x80, 0x7d]), 422, 'invalid_request'),
+  ),
+  'an array instead of an object': withBody('[]', 422, 'invalid_request'),
+  'a text instead of an object': withBody('"x"', 422, 'invalid_request'),
+  'null for what is required': (target) => {
+    const field = required[target.operation.id];
+    return field === undefined
+      ? []
+      : [
+          invalid(
+            { ...target.call, body: { ...(target.call.body as object), [field.name]: null } },
+            field.name,
+          ),
+        ];
+  },
+  'a wrong method': ({ call, operation }) =>
+    ['PATCH', 'PUT', 'OPTIONS'].map((method) => ({
+      call: { ...call, method },
+      status: 405,
+      code: 'method_not_allowed',
+      param: null,
+      allow: operation.path,
+    })),
+  'bad percent-encoding': both(
+    inSpaceId('%ZZ', { status: 400, code: 'malformed_http', param: null }),
+    inSpaceId('%E0%A4%A', { status: 400, code: 'malformed_http', param: null }),
+    inSpaceId('%ED%A0%80', { status: 400, code: 'malformed_http', param: null }),
+  ),
+  'forged headers': both(
+    withHeaders(({ abroad }) => ({ authorization: `Bearer ${abroad.apiKey}` }), {
+      status: 401,
+      code: 'ambiguous_credentials',
+      param: null,
+    }),
+    withHeaders(() => ({ 'x-api-key': `ak.${'0'.repeat(16)}.${'0'.repeat(49)}` }), {
+      status: 401,
+      code: 'invalid_credentials',
+      param: null,
+    }),
+    withHeaders(({ abroad }) => ({ 'x-tenant-id': abroad.tenantId }), {
+      status: 403,
+      code: 'tenant_mismatch',
+      param: null,
+    }),
+    (target) =>
+      (target.operation.declared.parameters ?? []).some(({ name }) => name === 'idempotency-key')
+        ? ['with space', 'é', 'x'.repeat(256), ''].map((key) => ({
+            call: { ...target.call, headers: { ...target.call.headers, 'idempotency-key': key } },
+            status: 400,
+            code: 'invalid_header',
+            param: 'Idempotency-Key',
+          }))
+        : [],
+    (target) =>
+      target.operation.id === 'createResponse'
+        ? ['', 'x y', 'resp_x:-1', 'resp_x:99999999999999999999', '../0'].map((cursor) => ({
+            call: { ...target.call, headers: { ...target.call.headers, 'last-event-id': cursor } },
+            status: 422,
+            code: 'invalid_cursor',
+            param: 'Last-Event-ID',
+          }))
+        : [],
+  ),
+};

@@ -1,0 +1,297 @@
+import { randomBytes } from 'node:crypto';
+import { newId, newResponseId } from '#domain/kernel/ids.ts';
+import type { Call } from './gateway.ts';
+import { question, type Maker, type Place } from './places.ts';
+
+/** How an id position is tried. */
+export interface IdFixture {
+  /** An id of `place` that its owner may use; made anew each time, since some calls use it up. */
+  make(place: Place): Promise<string>;
+  /** One that was deleted there; left out where nothing can be deleted. */
+  gone?(place: Place): Promise<string>;
+  unknown(): string;
+  /** A request of `place`'s owner that is right in everything, with `id` at the position. */
+  call(place: Place, id: string): Promise<Call>;
+  /** `<status> <code>` for every id that is not known here; `fresh` when it counts as never used. */
+  refusal: string;
+  /** For a deleted id of one's own, where it differs. */
+  goneRefusal?: string;
+  /** For an id of another space of the same tenant; null where that owner may use it. */
+  nextDoorRefusal?: string | null;
+}
+
+type Fixtures = Record<string, IdFixture>;
+const collectionBody = { name: 'Harbours' };
+const documentBody = { filename: 'a.txt', media_type: 'text/plain', content: 'The beacon is blue.' };
+const key = (): string => `key-${randomBytes(8).toString('hex')}`;
+
+/** One for every position of the API that holds an id. */
+export function idFixtures(maker: Maker): Fixtures {
+  const at = (place: Place, method: string, path: string, more: Partial<Call> = {}): Call => ({
+    method,
+    path: `/v1/spaces/${place.spaceId}/${path}`,
+    apiKey: place.apiKey,
+    ...more,
+  });
+
+  const collectionIn = (
+    method: string,
+    rest: (place: Place, id: string) => Promise<string>,
+    body?: object,
+  ) => ({
+    make: (place: Place) => maker.collection(place),
+    gone: async (place: Place) => {
+      const id = await maker.collection(place);
+      await maker.remove(place, `collections/${id}`);
+      return id;
+    },
+    unknown: newId,
+    call: async (place: Place, id: string) =>
+      at(place, method, await rest(place, id), body === undefined ? {} : { body }),
+    refusal: '404 collection_not_found',
+  });
+
+  /** Which space an id was made in. */
+  const places = new Map<string, string>();
+
+  /** The document belongs to a collection of the place, or to the place that made it. */
+  const homes = new Map<string, string>();
+  const documentIn = (method: string): IdFixture => ({
+    make: async (place) => {
+      const home = await maker.collection(place);
+      const id = await maker.document(place, home);
+      homes.set(id, home);
+      return id;
+    },
+    gone: async (place) => {
+      const home = await maker.collection(place);
+      const id = await maker.document(place, home);
+      await maker.remove(place, `collections/${home}/documents/${id}`);
+      homes.set(id, home);
+      return id;
+    },
+    unknown: newId,
+    call: async (place, id) => {
+      const inside = await maker.collection(place);
+      const own = places.get(id) === place.spaceId ? homes.get(id) : undefined;
+      return at(place, method, `collections/${own ?? inside}/documents/${id}`);
+    },
+    refusal: '404 document_not_found',
+  });
+  const remembering = (fixture: IdFixture): IdFixture => ({
+    ...fixture,
+    make: async (place) => {
+      const id = await fixture.make(place);
+      places.set(id, place.spaceId);
+      return id;
+    },
+  });
+
+  const responseIn = (method: string, suffix: string, ended: boolean): IdFixture => ({
+    make: (place) => (ended ? maker.ended(place) : maker.response(place)),
+    gone: async (place) => {
+      const id = await maker.response(place);
+      await maker.remove(place, `responses/${id}`);
+      return id;
+    },
+    unknown: newResponseId,
+    call: async (place, id) => at(place, method, `responses/${id}${suffix}`),
+    refusal: '404 response_not_found',
+    goneRefusal: '404 response_deleted',
+  });
+
+  const creating = (part: (id: string) => object, rest: Omit<IdFixture, 'call' | 'unknown'>): IdFixture => ({
+    unknown: newId,
+    call: async (place, id) => at(place, 'POST', 'responses', { body: { ...question, ...part(id) } }),
+    ...rest,
+  });
+  const someCollection = {
+    make: (place: Place) => maker.collection(place),
+    refusal: '404 collection_not_found',
+  };
+  const alias = {
+    make: async (place: Place) => place.modelAlias,
+    refusal: '404 model_not_found',
+    nextDoorRefusal: '403 model_not_allowed',
+  };
+
+  const keyed = (send: (place: Place, id: string) => Partial<Call>): IdFixture => ({
+    make: async (place) => {
+      const id = key();
+      await maker.response(place, { 'idempotency-key': id });
+      return id;
+    },
+    unknown: key,
+    call: async (place, id) => at(place, 'POST', 'responses', send(place, id)),
+    refusal: '422 cursor_without_response',
+  });
+
+  const freshKey = (path: (place: Place) => Promise<string>, body: object): IdFixture => {
+    const paths = new Map<string, Promise<string>>();
+    const pathOf = (place: Place) =>
+      paths.get(place.spaceId) ?? paths.set(place.spaceId, path(place)).get(place.spaceId)!;
+    const call = async (place: Place, id: string) =>
+      at(place, 'POST', await pathOf(place), { body, headers: { 'idempotency-key': id } });
+    return {
+      make: async (place) => {
+        const id = key();
+        await maker.send(await call(place, id));
+        return id;
+      },
+      unknown: key,
+      call,
+      refusal: 'fresh',
+    };
+  };
+
+  const cursorOf = (list: (place: Place) => Promise<string>): IdFixture => {
+    const lists = new Map<string, Promise<string>>();
+    const listOf = (place: Place) =>
+      lists.get(place.spaceId) ?? lists.set(place.spaceId, list(place)).get(place.spaceId)!;
+    return {
+      make: async (place) => maker.cursor(place, await listOf(place)),
+      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      call: async (place, id) => at(place, 'GET', `${await listOf(place)}?cursor=${id}`),
+      refusal: '422 invalid_cursor',
+    };
+  };
+
+  const spaceOf = (method: string, rest: (place: Place) => Promise<string>, body?: object): IdFixture => ({
+    make: async (place) => place.spaceId,
+    unknown: newId,
+    call: async (place, id) => {
+      const path = `/v1/spaces/${id}/${await rest(place)}`;
+      return { method, path, apiKey: place.apiKey, ...(body === undefined ? {} : { body }) };
+    },
+    refusal: '404 space_not_found',
+    nextDoorRefusal: null,
+  });
+  const aResponse =
+    (suffix: string, ended = false) =>
+    async (place: Place) =>
+      `responses/${await (ended ? maker.ended(place) : maker.response(place))}${suffix}`;
+  const aCollection = (suffix: string) => async (place: Place) =>
+    `collections/${await maker.collection(place)}${suffix}`;
+  const aDocument = async (place: Place) => {
+    const home = await maker.collection(place);
+    return `collections/${home}/documents/${await maker.document(place, home)}`;
+  };
+
+  return {
+    'createResponse path space_id': spaceOf('POST', async () => 'responses', question),
+    'createResponse header idempotency-key': keyed((_place, id) => ({
+      body: question,
+      headers: { 'idempotency-key': id, 'last-event-id': '0' },
+    })),
+    'createResponse body idempotency_key': keyed((_place, id) => ({
+      body: { ...question, idempotency_key: id },
+      headers: { 'last-event-id': '0' },
+    })),
+    'createResponse header last-event-id': {
+      make: async (place) => `${await maker.response(place)}:0`,
+      gone: async (place) => {
+        const id = await maker.response(place);
+        await maker.remove(place, `responses/${id}`);
+        return `${id}:0`;
+      },
+      unknown: () => `${newResponseId()}:0`,
+      call: async (place, id) =>
+        at(place, 'POST', 'responses', { body: question, headers: { 'last-event-id': id } }),
+      refusal: '422 invalid_cursor',
+      goneRefusal: '404 response_deleted',
+    },
+    'createResponse body input.items[].id': creating(
+      (id) => ({ input: { items: [{ type: 'item_reference', id }] } }),
+      { make: (place) => maker.item(place), refusal: '422 invalid_request' },
+    ),
+    'createResponse body model': creating((id) => ({ model: id }), alias),
+    'createResponse body model.alias': creating((id) => ({ model: { alias: id } }), alias),
+    'createResponse body tools[].collection_ids[]': creating(
+      (id) => ({ tools: [{ type: 'knowledge_search', collection_ids: [id] }] }),
+      someCollection,
+    ),
+    'createResponse body tools[].vector_store_ids[]': creating(
+      (id) => ({ tools: [{ type: 'file_search', vector_store_ids: [id] }] }),
+      someCollection,
+    ),
+    'createResponse body platform.collection_ids[]': creating(
+      (id) => ({ platform: { collection_ids: [id] } }),
+      someCollection,
+    ),
+    'createResponse body previous_response_id': creating((id) => ({ previous_response_id: id }), {
+      make: (place) => maker.ended(place),
+      gone: async (place) => {
+        const id = await maker.ended(place);
+        await maker.remove(place, `responses/${id}`);
+        return id;
+      },
+      refusal: '404 previous_response_not_found',
+    }),
+    'listResponses path space_id': spaceOf('GET', async () => 'responses'),
+    'listResponses query cursor': cursorOf(async (place) => {
+      await maker.response(place);
+      await maker.response(place);
+      return 'responses';
+    }),
+    'getResponse path space_id': spaceOf('GET', aResponse('')),
+    'getResponse path response_id': responseIn('GET', '', false),
+    'getResponse header last-event-id': remembering({
+      make: async (place) => `${await maker.ended(place)}:0`,
+      unknown: () => `${newResponseId()}:0`,
+      call: async (place, id) => {
+        const own = places.get(id) === place.spaceId ? id.split(':')[0] : await maker.ended(place);
+        return at(place, 'GET', `responses/${own}?stream=true`, { headers: { 'last-event-id': id } });
+      },
+      refusal: '422 invalid_cursor',
+    }),
+    'deleteResponse path space_id': spaceOf('DELETE', aResponse('')),
+    'deleteResponse path response_id': responseIn('DELETE', '', false),
+    'cancelResponse path space_id': spaceOf('POST', aResponse('/cancel')),
+    'cancelResponse path response_id': responseIn('POST', '/cancel', false),
+    'listInputItems path space_id': spaceOf('GET', aResponse('/input_items')),
+    'listInputItems path response_id': responseIn('GET', '/input_items', false),
+    'listInputItems query cursor': cursorOf(aResponse('/input_items')),
+    'listResponseEvents path space_id': spaceOf('GET', aResponse('/events')),
+    'listResponseEvents path response_id': responseIn('GET', '/events', true),
+    'createCollection path space_id': spaceOf('POST', async () => 'collections', collectionBody),
+    'createCollection header idempotency-key': freshKey(async () => 'collections', collectionBody),
+    'listCollections path space_id': spaceOf('GET', async () => 'collections'),
+    'listCollections query cursor': cursorOf(async (place) => {
+      await maker.collection(place);
+      await maker.collection(place);
+      return 'collections';
+    }),
+    'deleteCollection path space_id': spaceOf('DELETE', aCollection('')),
+    'deleteCollection path collection_id': collectionIn('DELETE', async (_place, id) => `collections/${id}`),
+    'uploadDocument path space_id': spaceOf('POST', aCollection('/documents'), documentBody),
+    'uploadDocument path collection_id': collectionIn(
+      'POST',
+      async (_place, id) => `collections/${id}/documents`,
+      documentBody,
+    ),
+    'uploadDocument header idempotency-key': freshKey(aCollection('/documents'), documentBody),
+    'listDocuments path space_id': spaceOf('GET', aCollection('/documents')),
+    'listDocuments path collection_id': collectionIn(
+      'GET',
+      async (_place, id) => `collections/${id}/documents`,
+    ),
+    'listDocuments query cursor': cursorOf(async (place) => {
+      const home = await maker.collection(place);
+      await maker.document(place, home);
+      await maker.document(place, home);
+      return `collections/${home}/documents`;
+    }),
+    'getDocument path space_id': spaceOf('GET', aDocument),
+    'getDocument path collection_id': collectionIn(
+      'GET',
+      async (place, id) => `collections/${id}/documents/${await maker.documentOf(place, id)}`,
+    ),
+    'getDocument path document_id': remembering(documentIn('GET')),
+    'deleteDocument path space_id': spaceOf('DELETE', aDocument),
+    'deleteDocument path collection_id': collectionIn(
+      'DELETE',
+      async (place, id) => `collections/${id}/documents/${await maker.documentOf(place, id)}`,
+    ),
+    'deleteDocument path document_id': remembering(documentIn('DELETE')),
+  };
+}

@@ -1,0 +1,134 @@
+import { Space } from '#domain/spaces/space.entity.ts';
+import { createSpace } from '#domain/spaces/create-space.ts';
+import { allowModels } from '#domain/spaces/allow-models.ts';
+import { addModel } from '#domain/models/add-model.ts';
+import { builtinSettings } from '#domain/models/builtin-settings.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import type { TestDatabase } from './database.ts';
+import type { Answer, Call, TestGateway } from './gateway.ts';
+import { createWorld, type World } from './world.ts';
+
+/** A space with its owner's key and an allowed model that no other space has. */
+export interface Place {
+  tenantId: string;
+  spaceId: string;
+  apiKey: string;
+  modelAlias: string;
+}
+
+/** Two spaces of one tenant and one of another. */
+export async function createPlaces(
+  database: TestDatabase,
+): Promise<{ world: World; here: Place; nextDoor: Place; abroad: Place }> {
+  const world = await createWorld(database.unitOfWork);
+  const other = await createWorld(database.unitOfWork);
+  const second = await database.unitOfWork.inTenant(world.tenantId, (em) =>
+    createSpace(em, world.owner, { name: 'Next door' }),
+  );
+  const place = async (of: World, spaceId: string): Promise<Place> => {
+    const modelAlias = `model-${newId()}`;
+    await database.unitOfWork.inTenant(of.tenantId, async (em) => {
+      const added = await addModel(em, of.owner, { ...builtinSettings, alias: modelAlias });
+      const space = await em.findOneOrFail(Space, { id: spaceId });
+      await allowModels(em, of.owner, { space, modelIds: [added.id], defaultModelId: added.id });
+    });
+    return { tenantId: of.tenantId, spaceId, apiKey: of.apiKey, modelAlias };
+  };
+  return {
+    world,
+    here: await place(world, world.spaceId),
+    nextDoor: await place(world, second.id),
+    abroad: await place(other, other.spaceId),
+  };
+}
+
+export const question = {
+  input: {
+    items: [
+      { role: 'user', content: 'A?' },
+      { role: 'user', content: 'B?' },
+    ],
+  },
+};
+
+/** Makes things in a place as its owner, through the API. */
+export class Maker {
+  readonly #gateway: () => TestGateway;
+
+  constructor(gateway: () => TestGateway) {
+    this.#gateway = gateway;
+  }
+
+  async collection(place: Place): Promise<string> {
+    return this.#made(place, 'collections', { name: 'Harbours' });
+  }
+
+  async document(place: Place, collectionId: string): Promise<string> {
+    const content = { filename: 'a.txt', media_type: 'text/plain', content: 'The beacon is blue.' };
+    return this.#made(place, `collections/${collectionId}/documents`, content);
+  }
+
+  /** A new document of the collection if it is of this place, else one of another collection. */
+  async documentOf(place: Place, collectionId: string): Promise<string> {
+    const body = { filename: 'a.txt', media_type: 'text/plain', content: 'The beacon is blue.' };
+    const path = `/v1/spaces/${place.spaceId}/collections/${collectionId}/documents`;
+    const made = await this.#gateway().send({ method: 'POST', path, apiKey: place.apiKey, body });
+    return made.status === 201
+      ? (made.body.data.id as string)
+      : this.document(place, await this.collection(place));
+  }
+
+  async send(call: Call): Promise<Answer> {
+    return this.#gateway().send(call);
+  }
+
+  async response(place: Place, headers: Record<string, string> = {}): Promise<string> {
+    return this.#made(place, 'responses', question, headers);
+  }
+
+  /** One that was cancelled before it began. */
+  async ended(place: Place): Promise<string> {
+    const id = await this.response(place);
+    await this.#done(place, 'POST', `responses/${id}/cancel`);
+    return id;
+  }
+
+  async item(place: Place): Promise<string> {
+    const page = await this.#done(place, 'GET', `responses/${await this.response(place)}/input_items`);
+    return page.body.data[0].id as string;
+  }
+
+  /** The cursor behind the first of at least two entries of a list. */
+  async cursor(place: Place, list: string): Promise<string> {
+    const page = await this.#done(place, 'GET', `${list}?limit=1`);
+    return page.body.meta.next_cursor as string;
+  }
+
+  async remove(place: Place, path: string): Promise<void> {
+    await this.#done(place, 'DELETE', path);
+  }
+
+  async #made(
+    place: Place,
+    path: string,
+    body: object,
+    headers: Record<string, string> = {},
+  ): Promise<string> {
+    const { body: made } = await this.#done(place, 'POST', path, { body, headers });
+    return made.data.id as string;
+  }
+
+  async #done(place: Place, method: string, path: string, more: Partial<Call> = {}): Promise<Answer> {
+    const { spaceId, apiKey } = place;
+    const answer = await this.#gateway().send({
+      method,
+      path: `/v1/spaces/${spaceId}/${path}`,
+      apiKey,
+      ...more,
+    });
+    if (answer.status >= 300) {
+      throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+    }
+    return answer;
+  }
+}
