@@ -21,6 +21,7 @@ const scripts = [
   {
     name: 'dropped',
     text,
+    tokenDelayMs: 10,
     fail: [
       { onAttempt: 1, dropAfterChars: 200 },
       { onAttempt: 2, errorAfterChars: 90 },
