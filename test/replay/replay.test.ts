@@ -194,8 +194,8 @@ describe('a changed workflow', () => {
       file: 'workflows/run-maintenance/workflow.ts',
       replace: [
         [
-          '  const { purged } = await purgeExpired();\n  await maintainPartitions();',
-          '  await maintainPartitions();\n  const { purged } = await purgeExpired();',
+          '  const purged = await settled(purgeExpired());\n  const partitions = await settled(maintainPartitions());',
+          '  const partitions = await settled(maintainPartitions());\n  const purged = await settled(purgeExpired());',
         ],
       ],
       breaks: ['maintenance'],

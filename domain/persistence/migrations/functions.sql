@@ -17,12 +17,17 @@ begin
     select o from unnest(p_tenant, p_response) with ordinality as u(t, r, o) order by t, r
   loop
     perform set_config('app.tenant_id', p_tenant[i]::text, true);
+    -- Nobody is waited for: a head that somebody holds just now answers busy.
+    if not exists (select from responses r
+        where r.tenant_id = p_tenant[i] and r.id = p_response[i] for no key update skip locked) then
+      if exists (select from responses r where r.tenant_id = p_tenant[i] and r.id = p_response[i]) then
+        answers[i] := 'busy';
+      end if;
+      continue;
+    end if;
     update responses set next_n = next_n + p_n[i]
-      where (tenant_id, id) in (
-        select r.tenant_id, r.id from responses r
-        where r.tenant_id = p_tenant[i] and r.id = p_response[i]
-          and r.writer_epoch = p_epoch[i] and r.next_n = p_first_n[i] and r.status = 'in_progress'
-        for no key update skip locked)
+      where tenant_id = p_tenant[i] and id = p_response[i]
+        and writer_epoch = p_epoch[i] and next_n = p_first_n[i] and status = 'in_progress'
       returning expires_at into v_expires;
     if found then
       insert into stream_runs (tenant_id, response_id, first_n, n, events, expires_at)
@@ -33,10 +38,6 @@ begin
         woken := '';
       end if;
       woken := woken || p_response[i] || ':' || (p_first_n[i] + p_n[i] - 1) || ' ';
-    elsif exists (select from responses r
-        where r.tenant_id = p_tenant[i] and r.id = p_response[i]
-          and r.writer_epoch = p_epoch[i] and r.next_n = p_first_n[i] and r.status = 'in_progress') then
-      answers[i] := 'busy';
     end if;
   end loop;
   if woken <> '' then
