@@ -38,9 +38,28 @@ function chunkSection(text: string, section: Section): Chunk[] {
     ({ segment }) => segment,
   );
   const heading = section.heading?.slice(0, longestHeading).toWellFormed() ?? null;
-  return split(pieces, { chunkSize, chunkStrategy: 'paragraph', splitter }).flatMap((piece) => {
-    const start = section.start + piece.start;
-    const body = text.slice(start, section.start + piece.end).trimEnd();
-    return body.trim() === '' ? [] : [{ heading, text: body, start, end: start + body.length }];
-  });
+  return split(pieces, { chunkSize, chunkStrategy: 'paragraph', splitter })
+    .flatMap((piece) => bounded(text, section.start + piece.start, section.start + piece.end))
+    .flatMap(({ start, end }) => {
+      const body = text.slice(start, end).trimEnd();
+      return body.trim() === '' ? [] : [{ heading, text: body, start, end: start + body.length }];
+    });
+}
+
+/** The splitter counts what it joins apart: a run may be a few characters longer than a chunk. */
+function bounded(text: string, start: number, end: number): { start: number; end: number }[] {
+  const runs: { start: number; end: number }[] = [];
+  let from = start;
+  let at = start;
+  let count = 0;
+  for (const character of text.slice(start, end)) {
+    if (count === chunkSize) {
+      runs.push({ start: from, end: at });
+      from = at;
+      count = 0;
+    }
+    at += character.length;
+    count += 1;
+  }
+  return [...runs, { start: from, end: at }];
 }

@@ -101,6 +101,16 @@ describe('chunkText', () => {
     { maxLength: 30 },
   );
 
+  it('keeps a chunk short where a run of single characters meets a sentence', async () => {
+    const extracted = await extract(
+      'text/plain',
+      `${'🚀'.repeat(1_000)}Elementum morbi nulla. Pede suscipit.`,
+    );
+    const chunks = chunkText(extracted);
+    expect(Math.max(...chunks.map((chunk) => Array.from(chunk.text).length))).toBeLessThanOrEqual(1_000);
+    expect(chunks.map((chunk) => chunk.text).join('')).toContain('Elementum morbi nulla.');
+  });
+
   it('cuts chunks that are slices of the text, whole in their characters, short, and in order', async () => {
     await fc.assert(
       fc.asyncProperty(
