@@ -46,20 +46,16 @@ function chunkSection(text: string, section: Section): Chunk[] {
     });
 }
 
-/** The splitter counts what it joins apart: a run may be a few characters longer than a chunk. */
+/**
+ * The splitter counts what it joins apart, so a run may be a few characters longer than a chunk: it is cut at
+ * its last white space, or between two characters where it has none.
+ */
 function bounded(text: string, start: number, end: number): { start: number; end: number }[] {
-  const runs: { start: number; end: number }[] = [];
-  let from = start;
-  let at = start;
-  let count = 0;
-  for (const character of text.slice(start, end)) {
-    if (count === chunkSize) {
-      runs.push({ start: from, end: at });
-      from = at;
-      count = 0;
-    }
-    at += character.length;
-    count += 1;
+  const head = Array.from(text.slice(start, end)).slice(0, chunkSize).join('');
+  if (start + head.length === end) {
+    return [{ start, end }];
   }
-  return [...runs, { start: from, end: at }];
+  const space = head.search(/\s\S*$/u);
+  const cut = start + (space > 0 ? space : head.length);
+  return [{ start, end: cut }, ...bounded(text, cut, end)];
 }
