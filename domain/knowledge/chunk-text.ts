@@ -11,6 +11,8 @@ export interface Chunk {
 
 /** Characters (code points) of a chunk at most. */
 const chunkSize = 1_000;
+/** What the splitter aims at: it does not count what it joins runs with. */
+const splitSize = 900;
 const longestHeading = 300;
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
@@ -38,7 +40,7 @@ function chunkSection(text: string, section: Section): Chunk[] {
     ({ segment }) => segment,
   );
   const heading = section.heading?.slice(0, longestHeading).toWellFormed() ?? null;
-  return split(pieces, { chunkSize, chunkStrategy: 'paragraph', splitter })
+  return split(pieces, { chunkSize: splitSize, chunkStrategy: 'paragraph', splitter })
     .flatMap((piece) => bounded(text, section.start + piece.start, section.start + piece.end))
     .flatMap(({ start, end }) => {
       const body = text.slice(start, end).trimEnd();
@@ -46,10 +48,7 @@ function chunkSection(text: string, section: Section): Chunk[] {
     });
 }
 
-/**
- * The splitter counts what it joins apart, so a run may be a few characters longer than a chunk: it is cut at
- * its last white space, or between two characters where it has none.
- */
+/** A run that is still too long is cut at its last white space, or between two characters where it has none. */
 function bounded(text: string, start: number, end: number): { start: number; end: number }[] {
   const head = Array.from(text.slice(start, end)).slice(0, chunkSize).join('');
   if (start + head.length === end) {
