@@ -3,6 +3,9 @@ import { v7 } from 'uuid';
 
 const base32Alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
+/** Comes before every id there is: where a keyset begins. */
+export const nilUuid = '00000000-0000-0000-0000-000000000000';
+
 /** Time-ordered uuid (version 7). */
 export function newId(): string {
   return v7();

@@ -1,12 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { nilUuid } from '#domain/kernel/ids.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { RowFailures } from './row-failures.ts';
 
 const batch = 200;
-
-/** Before every id there is. */
-const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Removes the content of expired and deleted responses, and rows whose retention is over. Runs as the purge

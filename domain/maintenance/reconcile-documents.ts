@@ -1,14 +1,12 @@
 import { Document, documentWorkflowId } from '#domain/collections/document.entity.ts';
 import { enqueueStart } from '#domain/durable/outbox.ts';
+import { nilUuid } from '#domain/kernel/ids.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
 import type { ReconcileDependencies, Reconciled } from './reconcile-responses.ts';
 import { RowFailures } from './row-failures.ts';
 
 const batch = 200;
-
-/** Before every id there is. */
-const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 interface WaitingRow {
   tenant_id: string;

@@ -5,12 +5,12 @@ import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
 import { RowFailures } from './row-failures.ts';
 import { lockHead } from '#domain/responses/head.ts';
+import { queueLimitMs } from '#domain/responses/response-status.ts';
 import { oweGeneration } from '#domain/responses/owe-generation.ts';
 
 const pageSize = 100;
 /** A deadline that its workflow has not enforced by then is enforced from here. */
 const deadlineGraceMs = 60_000;
-const queueLimitMs = 3_600_000;
 
 interface StaleRow {
   tenant_id: string;

@@ -13,6 +13,7 @@ import { currentRecord, lockHead, publish, usageOf } from './head.ts';
 import { itemId } from './item-ids.ts';
 import { buildPrompt } from './model-prompt.ts';
 import { foldTurn } from './open-item.ts';
+import { queueLimitMs } from './response-status.ts';
 import type { Response } from './response.entity.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
 import { Turn } from './turn.entity.ts';
@@ -22,7 +23,6 @@ import { committedOutputTokens, currentPrice, estimatePrompt, reserveUsage, sett
 
 /** Crashes in a row, without one new published character, after which a turn is given up. */
 const poisonLimit = 10;
-const queueLimitMs = 3_600_000;
 
 export type TurnClaim = { kind: 'settled'; result: TurnResult } | { kind: 'claimed'; turn: ClaimedTurn };
 

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { failureReason } from './failure-reasons.ts';
 import { finishResponse } from './finish-response.ts';
 import { lockHead } from './head.ts';
-import type { FailureCode } from './response-status.ts';
+import { queueLimitMs, type FailureCode } from './response-status.ts';
 
 /** Why a workflow closes a response that did not end by itself. */
 export type CloseReason =
@@ -24,7 +24,7 @@ export async function closeResponse(
   switch (reason.kind) {
     case 'deadline': {
       const leftMs =
-        (response.deadlineAt?.getTime() ?? response.queuedSince.getTime() + 3_600_000) - now.getTime();
+        (response.deadlineAt?.getTime() ?? response.queuedSince.getTime() + queueLimitMs) - now.getTime();
       if (leftMs > 0) {
         return leftMs;
       }

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { TokenUsage } from '#domain/models/model-gateway.ts';
-import { endResponse, finishResponse, type Ending } from './finish-response.ts';
+import { endResponse, type Ending } from './finish-response.ts';
 import { keepItem } from './item-store.ts';
 import { lockHead, publish } from './head.ts';
 import type { MessageComposer } from './message-composer.ts';
@@ -90,11 +90,7 @@ export async function commitTurn(
     { status: 'committed', committedAt: now, result },
   );
   if (ending !== null) {
-    if (planned.kind === 'too_many') {
-      await finishResponse(em, response, now, ending);
-    } else {
-      await endResponse(em, response, now, ending);
-    }
+    await endResponse(em, response, now, ending);
   }
   reach('turn.before_commit');
   return result;

@@ -18,6 +18,9 @@ const transitions: Readonly<Record<ResponseStatus, readonly ResponseStatus[]>> =
   cancelled: [],
 };
 
+/** How long a response waits for a worker to begin it before it fails. */
+export const queueLimitMs = 3_600_000;
+
 export type TerminalStatus = Exclude<ResponseStatus, 'queued' | 'in_progress'>;
 
 export function isTerminal(status: ResponseStatus): status is TerminalStatus {
