@@ -62,7 +62,7 @@ async function start(client: Client, row: Dispatch): Promise<'started' | 'existi
     workflowId: row.workflowId,
     workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
     workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
-    workflowTaskTimeout: '3s',
+    workflowTaskTimeout: '2s',
     typedSearchAttributes: new TypedSearchAttributes([
       { key: tenantIdAttribute, value: row.tenantId },
       ...(typeof payload.spaceId === 'string' ? [{ key: spaceIdAttribute, value: payload.spaceId }] : []),
