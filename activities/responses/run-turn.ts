@@ -8,6 +8,7 @@ import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { claimTurn } from '#domain/responses/claim-turn.ts';
 import { commitTurn, committedResult, Fenced, type TurnOutcome } from '#domain/responses/commit-turn.ts';
+import { keepRun } from '#domain/responses/keep-run.ts';
 import { failTurn, yieldTurn } from '#domain/responses/fail-turn.ts';
 import type { ClaimedTurn, TurnKey } from '#domain/responses/turn-claim.ts';
 import type { TurnResult } from '#domain/responses/turn-result.ts';
@@ -96,7 +97,11 @@ async function stream(
 ): Promise<TurnOutcome> {
   const lane = deps.writer.open(turn, turn.nextN, (reason) => stop.abort(reason));
   try {
-    return await streamTurn(deps.models, turn, lane, stop.signal);
+    return await streamTurn(deps.models, turn, {
+      lane,
+      signal: stop.signal,
+      keepRun: (id) => deps.unitOfWork.inTenant(turn.tenantId, (em) => keepRun(em, turn, id)),
+    });
   } finally {
     deps.writer.close(lane);
   }
