@@ -120,8 +120,8 @@ interface Run {
 }
 
 /**
- * OpenAI's Responses API. Reasoning that leads to a call must come back with it. OpenAI itself demands that only
- * of calls that carry their own id; here it holds for every call, so that losing reasoning shows.
+ * OpenAI's Responses API. Reasoning that leads to a call must come back with it while the loop runs. OpenAI itself
+ * demands that only of calls that carry their own id; here of every call, so that losing reasoning shows.
  */
 export function openAiResponses(): Vendor & { runs: Map<string, Run> } {
   const encrypted = new Map<string, string>();
@@ -176,6 +176,7 @@ export function openAiResponses(): Vendor & { runs: Map<string, Run> } {
 
 function checkItems({ input, store }: Request, encrypted: ReadonlyMap<string, string>): void {
   const waiting = new Set<string>();
+  const question = input.findLastIndex((each) => 'role' in each && each.role === 'user');
   input.forEach((each, at) => {
     const type = 'role' in each ? 'message' : each.type;
     if (each.type === 'item_reference') {
@@ -186,7 +187,7 @@ function checkItems({ input, store }: Request, encrypted: ReadonlyMap<string, st
     }
     if (each.type === 'function_call') {
       waiting.add(each.call_id);
-      if (encrypted.size > 0 && !ledTo(input, at)) {
+      if (at > question && encrypted.size > 0 && !ledTo(input, at)) {
         throw new Refusal(
           `Item '${each.id ?? each.call_id}' of type 'function_call' was provided without its required 'reasoning' item.`,
         );
