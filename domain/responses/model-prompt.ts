@@ -131,7 +131,7 @@ function toMessage(
     case 'assistant':
       return { role, text, calls: [], ...(state === undefined ? {} : { state }) };
     case 'user':
-      return { role, text, ...(parts.every(({ type }) => type === 'text') ? {} : { parts }) };
+      return { role, text, ...(content.every((part) => 'text' in part) ? {} : { parts }) };
     case 'system':
     case 'developer':
       return { role: 'system', text };
