@@ -28,10 +28,17 @@ beforeAll(async () => {
   }
   const background = await startWireFake(fakeKind('openai').vendor(), script);
   fakes.set('background', background);
+  const cut = await startWireFake(fakeKind('openai').vendor(), {
+    text,
+    tokenDelayMs: 10,
+    fail: [{ onAttempt: 1, onRound: 0, cutAfterChars: 200 }],
+  });
+  fakes.set('cut', cut);
   database = await createTestDatabase();
   world = await createWorld(database.unitOfWork, [
     ...fakeKinds.map((of) => fakeModel(of, fakes.get(of.kind)!.origin)),
     fakeModel(fakeKind('openai'), background.origin, { alias: 'background', continuation: 'reattach' }),
+    fakeModel(fakeKind('openai'), cut.origin, { alias: 'cut', continuation: 'reattach' }),
   ]);
   const origins = [...fakes.values()].map(({ origin }) => origin);
   stack = await startStack({ database, env: { EGRESS_ALLOW: origins.join(',') } });
@@ -109,6 +116,19 @@ describe('two rounds of a tool with reasoning, and a kill in mid-text', () => {
     expect(fake.requests.at(-1)!.method).toBe('GET');
     // Three turns of 100 and 10 tokens: the attempt that was cut off costs nothing of its own.
     expect(record.usage).toMatchObject({ input_tokens: 300, output_tokens: 30, reasoning_tokens: 15 });
+  });
+});
+
+describe('a connection that the vendor cuts in mid-text', () => {
+  it('leaves a background run alone: it is read again, and paid for once', async () => {
+    const { data } = await client.create(
+      { input: { text: 'Why?' }, model: 'cut', tools: [] },
+      { Prefer: 'wait=30' },
+    );
+    expect(textOf(data)).toBe(text);
+    expect(fakes.get('cut')!.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
+    expect(data.usage).toMatchObject({ input_tokens: 100, output_tokens: 10 });
+    expect(data.platform.attempts).toBe(2);
   });
 });
 

@@ -193,7 +193,8 @@ async function play(
       ) {
         exchange.outcome = 'failed';
         response.destroy();
-        return;
+        // A background run goes on without a listener.
+        if (vendor.other === undefined) return;
       }
       if (script.tokenDelayMs !== undefined) await sleep(script.tokenDelayMs);
       writer.text(piece);
@@ -201,7 +202,7 @@ async function play(
     }
     writer.end('stop', { input: 100, output: 10, reasoning: 5 });
   }
-  exchange.outcome = 'complete';
+  if (exchange.outcome === 'running') exchange.outcome = 'complete';
   response.end();
 }
 
