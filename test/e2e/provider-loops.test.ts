@@ -54,7 +54,7 @@ afterAll(async () => {
 /** Follows a response; its worker is killed at a third of the text, and another one started. */
 async function withKill(model: string): Promise<{ record: ResponseRecord; kill: string | null }> {
   let read = 0;
-  let kill: Promise<string | null> | null = null;
+  const kills: Promise<string | null>[] = [];
   const summary = model === 'openai_compatible' ? {} : { summary: 'auto' };
   const recording = await followResponse({
     request: () => ({
@@ -72,8 +72,8 @@ async function withKill(model: string): Promise<{ record: ResponseRecord; kill: 
       if (event === 'response.output_text.delta') {
         read += (JSON.parse(data!) as { delta: string }).delta.length;
       }
-      if (kill === null && read > text.length / 3) {
-        kill = stack.workers.at(-1)!.kill();
+      if (kills.length === 0 && read > text.length / 3) {
+        kills.push(stack.workers.at(-1)!.kill());
         void stack.launch('worker');
       }
     },
@@ -81,7 +81,7 @@ async function withKill(model: string): Promise<{ record: ResponseRecord; kill: 
   const record = await client.read(recording.responseId!);
   const { responseId, segments } = recording;
   expect(checkStream({ responseId: responseId!, segments, final: { ...record } })).toEqual([]);
-  return { record, kill: await kill };
+  return { record, kill: (await kills[0]) ?? null };
 }
 
 const types = ({ output }: ResponseRecord) => output.map(({ type }) => type);

@@ -134,6 +134,39 @@ describe('what a provider wants back', () => {
   });
 });
 
+describe('reasoning that the caller gives back by its id', () => {
+  const given = async (id: string): Promise<string> => {
+    const next = await engine.create({
+      input: [
+        { type: 'message', role: 'user', text: 'And?' },
+        { type: 'reasoning', id, summary: [{ type: 'summary_text', text: 'The book knows.' }] },
+        { type: 'message', role: 'assistant', text: 'It is noon.' },
+        { type: 'message', role: 'user', text: 'Now?' },
+      ],
+    });
+    return next;
+  };
+  const reasoningOf = async (id: string) =>
+    (await engine.record(id)).output.find(({ type }) => type === 'reasoning')!.id;
+
+  it('is the stored item when it is one that the caller may read, else a new one', async () => {
+    const own = await reasoningOf(await afterCall());
+    const [kept] = (
+      await engine.admin.query<{ id: string }>(
+        'select i.id from response_context c join items i on i.id = c.item_id where c.response_id = $1 and i.id = $2',
+        [await given(own), own],
+      )
+    ).rows;
+    expect(kept).toEqual({ id: own });
+    const { rows } = await engine.admin.query<{ id: string; provider_state: unknown }>(
+      "select id, provider_state from items where response_id = $1 and type = 'reasoning'",
+      [await given('rs_of_nobody')],
+    );
+    expect(rows).toEqual([{ id: expect.stringMatching(/^rs_/), provider_state: null }]);
+    expect(rows[0]!.id).not.toBe('rs_of_nobody');
+  });
+});
+
 describe('a summary of reasoning', () => {
   it('is an item behind the text, told in parts when the turn is committed', async () => {
     const id = await afterCall();
