@@ -1,3 +1,4 @@
+import type { Connection } from './vendor-gateway.ts';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -65,4 +66,18 @@ function watched(answer: Response, found: (id: string) => void): Response {
     status: answer.status,
     headers: answer.headers,
   });
+}
+
+/** Ends a run. One that has ended already is fine. */
+export async function cancelRun(
+  { baseURL, apiKey, fetch }: Connection,
+  runId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await fetch(`${baseURL}/responses/${encodeURIComponent(runId)}/cancel`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    signal,
+  });
+  await answer.body?.cancel();
 }

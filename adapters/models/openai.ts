@@ -1,13 +1,15 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import type { ModelGateway } from '#domain/models/model-gateway.ts';
-import { backgroundRun } from './openai-background.ts';
-import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
+import { backgroundRun, cancelRun } from './openai-background.ts';
+import { connectionOf, vendorGateway, type VendorOptions } from './vendor-gateway.ts';
+
+const baseUrl = 'https://api.openai.com/v1';
 
 /** OpenAI over the Responses API. Nothing is kept there, unless the model's row asks for runs that can be read again. */
 export function openAi(options: VendorOptions): ModelGateway {
-  return vendorGateway(
+  const gateway = vendorGateway(
     {
-      baseUrl: 'https://api.openai.com/v1',
+      baseUrl,
       summarises: true,
       prompting: { systemFirst: false, reasoningWithCallsOnly: false },
       connect: ({ model, resume }, connection) => {
@@ -37,4 +39,9 @@ export function openAi(options: VendorOptions): ModelGateway {
     },
     options,
   );
+  return {
+    ...gateway,
+    abandon: (model, runId, signal) =>
+      cancelRun(connectionOf({ model }, { baseUrl }, options), runId, signal),
+  };
 }

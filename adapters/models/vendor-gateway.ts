@@ -68,7 +68,11 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
   };
 }
 
-function connectionOf({ model }: ModelRequest, dialect: Dialect, options: VendorOptions): Connection {
+export function connectionOf(
+  { model }: Pick<ModelRequest, 'model'>,
+  dialect: Pick<Dialect, 'baseUrl'>,
+  options: VendorOptions,
+): Connection {
   const baseURL = model.baseUrl ?? dialect.baseUrl;
   const apiKey = model.credentialRef === null ? undefined : options.credential(model.credentialRef, baseURL);
   // Without one of ours the packages would look for a key in the environment.

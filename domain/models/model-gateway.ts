@@ -128,6 +128,8 @@ export interface ModelGateway {
    * @throws ModelFailure; never an error that carries the prompt.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>;
+  /** Ends the vendor's own run of a call. Only kinds that have such runs can. @throws any error */
+  abandon?(model: ModelSpec, runId: string, signal: AbortSignal): Promise<void>;
 }
 
 export type ModelFailureCode =

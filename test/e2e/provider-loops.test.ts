@@ -132,6 +132,18 @@ describe('a connection that the vendor cuts in mid-text', () => {
   });
 });
 
+describe('a response that is cancelled', () => {
+  it('ends the background run at the vendor, too', async () => {
+    const cancels = () => fakes.get('background')!.requests.filter(({ path }) => path.endsWith('/cancel'));
+    expect(cancels()).toEqual([]);
+    const { data } = await client.create({ input: { text: 'Why?' }, model: 'background', tools: [] });
+    await client.writing(data.id);
+    await client.call(`/${data.id}/cancel`, { method: 'POST' });
+    await expect.poll(() => cancels().length, { timeout: 10_000 }).toBe(1);
+    expect(fakes.get('background')!.refusals()).toEqual([]);
+  });
+});
+
 describe('a chain over several models', () => {
   it('drops reasoning where the model changes, keeps text and calls, and gives a model its own back', async () => {
     const ask = async (model: string, previous: string | null) => {

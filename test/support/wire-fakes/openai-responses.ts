@@ -142,6 +142,13 @@ export function openAiResponses(): Vendor & { runs: Map<string, Run> } {
       return understand(asked);
     },
     other: async ({ method, path }, response) => {
+      const ended = /^\/v1\/responses\/([^/?]+)\/cancel$/.exec(path)?.[1];
+      if (method === 'POST' && ended !== undefined) {
+        if (!runs.has(ended)) throw new Refusal(`Response with id '${ended}' not found.`, { status: 404 });
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ id: ended, object: 'response', status: 'cancelled' }));
+        return true;
+      }
       const id = /^\/v1\/responses\/([^/?]+)\?stream=true$/.exec(path)?.[1];
       if (method !== 'GET' || id === undefined) return false;
       const run = runs.get(id);
