@@ -199,6 +199,82 @@ describe('reasoning', () => {
   });
 });
 
+describe('the effort of reasoning', () => {
+  const efforts: [FakeKind['kind'], string, ModelRequest['reasoningEffort'], object][] = [
+    ['openai', 'gpt-5-mini', 'low', { reasoning: { effort: 'low' } }],
+    [
+      'anthropic',
+      'claude-sonnet-4-5',
+      'low',
+      { thinking: { type: 'enabled', budget_tokens: expect.any(Number) } },
+    ],
+    [
+      'anthropic',
+      'claude-opus-4-6',
+      'high',
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },
+    ],
+    ['anthropic', 'claude-opus-4-6', 'none', { thinking: { type: 'disabled' } }],
+    [
+      'google',
+      'gemini-3-pro-preview',
+      'high',
+      { generationConfig: { thinkingConfig: { thinkingLevel: 'high' } } },
+    ],
+    ['google', 'gemini-2.5-flash', 'none', { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } }],
+    ['openai_compatible', 'any', 'medium', { reasoning_effort: 'medium' }],
+  ];
+  it.each(efforts)(
+    '%s is told in its own words: %s %s',
+    async (kind, providerModel, reasoningEffort, body) => {
+      const ask = await open(fakeKind(kind), { toolRounds: 0 });
+      await ask({ reasoningEffort }, { providerModel });
+      expect(fake.requests[0]!.body).toMatchObject(body);
+      expect(fake.refusals()).toEqual([]);
+    },
+  );
+
+  it('is left out beside a forced tool, which Anthropic refuses', async () => {
+    const ask = await open(fakeKind('anthropic'));
+    await ask({ ...thinking, toolChoice: 'required' });
+    expect(fake.requests[0]!.body).not.toHaveProperty('thinking');
+  });
+});
+
+describe('a prompt', () => {
+  it.each(['anthropic', 'google'] as const)('for %s has its system messages first', async (kind) => {
+    const ask = await open(fakeKind(kind), { toolRounds: 0 });
+    await ask({
+      messages: [
+        { role: 'user', text: 'When?' },
+        { role: 'system', text: 'Be brief.' },
+        { role: 'user', text: 'Now?' },
+      ],
+    });
+    expect(fake.refusals()).toEqual([]);
+    const { system, systemInstruction } = fake.requests[0]!.body as Record<string, unknown>;
+    expect(JSON.stringify(system ?? systemInstruction)).toContain('Be brief.');
+  });
+
+  it.each(['anthropic', 'openai_compatible'] as const)(
+    'for %s that ends with its own words is gone on from, or refused under a code of its own',
+    async (kind) => {
+      const messages: PromptMessage[] = [
+        { role: 'user', text: 'When?' },
+        { role: 'assistant', text: text.slice(0, 30), calls: [] },
+      ];
+      const older = await open(fakeKind(kind), { toolRounds: 0, refusesPrefill: false });
+      expect(saidIn(await older({ messages }))).toBe(text.slice(30));
+      await fake.stop();
+      const newer = await open(fakeKind(kind), { toolRounds: 0 });
+      await expect(newer({ messages })).rejects.toMatchObject({
+        code: 'trailing_assistant_refused',
+        retryable: true,
+      });
+    },
+  );
+});
+
 describe('a run on the side of OpenAI', () => {
   const kept = { keepsRuns: true };
 
