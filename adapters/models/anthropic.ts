@@ -1,5 +1,6 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import type { ModelGateway, ModelRequest } from '#domain/models/model-gateway.ts';
+import { withinLimit } from './anthropic-limit.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
 /** Claude over the Messages API. */
@@ -9,7 +10,12 @@ export function anthropic(options: VendorOptions): ModelGateway {
       baseUrl: 'https://api.anthropic.com/v1',
       summarises: true,
       prompting: { systemFirst: true, reasoningWithCallsOnly: false },
-      connect: ({ model }, connection) => ({ model: createAnthropic(connection)(model.providerModel) }),
+      connect: ({ model, maxOutputTokens }, connection) => ({
+        model: createAnthropic({
+          ...connection,
+          fetch: withinLimit(connection.fetch, maxOutputTokens),
+        })(model.providerModel),
+      }),
       options: (request) => {
         const effort = request.reasoningEffort ?? (request.reasoningSummary === null ? null : 'medium');
         return {

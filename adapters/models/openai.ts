@@ -3,6 +3,7 @@ import type { ModelGateway } from '#domain/models/model-gateway.ts';
 import { backgroundRun, cancelRun } from './openai-background.ts';
 import { connectionOf, vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
+const fewestTokens = 16;
 const baseUrl = 'https://api.openai.com/v1';
 
 /** OpenAI over the Responses API. Nothing is kept there, unless the model's row asks for runs that can be read again. */
@@ -21,6 +22,8 @@ export function openAi(options: VendorOptions): ModelGateway {
         };
       },
       options: (request) => ({
+        // What is left of a limit may be less than the vendor takes.
+        maxOutputTokens: Math.max(request.maxOutputTokens, fewestTokens),
         ...(request.reasoningEffort === null ? {} : { reasoning: request.reasoningEffort }),
         providerOptions: {
           openai: {

@@ -34,6 +34,7 @@ export interface Dialect {
   ): { model: LanguageModelV4; runId?: () => string | null };
   /** Settings of the call in the provider's own words. */
   options(request: ModelRequest): {
+    maxOutputTokens?: number;
     reasoning?: NonNullable<LanguageModelV4CallOptions['reasoning']>;
     providerOptions: ProviderOptions;
   };
@@ -50,7 +51,7 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
           ...dialect.options(request),
           abortSignal: signal,
         });
-        const reader = new PartReader(dialect.summarises);
+        const reader = new PartReader({ summarises: dialect.summarises, resumed: request.resume !== null });
         let announced: string | null = null;
         for await (const part of withIdleLimit(stream)) {
           const run = runId?.() ?? null;

@@ -1,17 +1,28 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import type { ModelPart, OpaqueState } from '#domain/models/model-gateway.ts';
+import { ModelFailure, type ModelPart, type OpaqueState } from '#domain/models/model-gateway.ts';
 
 /** Turns a provider's stream into our parts: text at once, reasoning and what it wants back when complete. */
 export class PartReader {
-  readonly #summarises: boolean;
+  readonly #options: { summarises: boolean; resumed: boolean };
   readonly #reasoning = new Map<string, { text: string; state: OpaqueState }>();
   readonly #texts = new Map<string, OpaqueState>();
 
-  constructor(summarises: boolean) {
-    this.#summarises = summarises;
+  /** `resumed`: a run is read again, and one that has failed will not do otherwise the next time. */
+  constructor(options: { summarises: boolean; resumed: boolean }) {
+    this.#options = options;
   }
 
   *read(part: LanguageModelV4StreamPart): Generator<ModelPart> {
+    try {
+      yield* this.#read(part);
+    } catch (error) {
+      throw this.#options.resumed
+        ? new ModelFailure('run_lost', { retryable: true, retryAfterMs: 1 })
+        : error;
+    }
+  }
+
+  *#read(part: LanguageModelV4StreamPart): Generator<ModelPart> {
     switch (part.type) {
       case 'text-start':
       case 'text-delta':
@@ -69,7 +80,7 @@ export class PartReader {
     this.#reasoning.set(part.id, known);
     if (part.type === 'reasoning-end') {
       this.#reasoning.delete(part.id);
-      yield { type: 'reasoning', summary: this.#summarises, ...known };
+      yield { type: 'reasoning', summary: this.#options.summarises, ...known };
     }
   }
 }

@@ -15,6 +15,8 @@ const text = 'The tide turns twice a day, and the harbour master writes both hou
 const script: FakeScript = { text, toolRounds: 2, reasoning: 'I should look that up', refusesPrefill: true };
 
 let fake: WireFake;
+/** Parts of the last call, also of one that failed. */
+let heard: ModelPart[];
 afterEach(() => fake?.stop());
 
 async function open(of: FakeKind, change: Partial<FakeScript> = {}) {
@@ -28,6 +30,7 @@ async function open(of: FakeKind, change: Partial<FakeScript> = {}) {
   });
   return async (request: Partial<ModelRequest>, model: Partial<ModelRequest['model']> = {}) => {
     const parts: ModelPart[] = [];
+    heard = parts;
     const asked = modelRequest(
       {
         providerKind: of.kind,
@@ -241,6 +244,24 @@ describe('the effort of reasoning', () => {
   });
 });
 
+describe('the limit of output', () => {
+  it.each([
+    [8_000, { type: 'enabled', budget_tokens: 4_000 }],
+    [1_000, undefined],
+  ])('%i tokens hold for the thoughts of Claude as well', async (maxOutputTokens, thoughts) => {
+    const ask = await open(fakeKind('anthropic'), { toolRounds: 0 });
+    await ask({ reasoningEffort: 'high', maxOutputTokens });
+    const body = fake.requests[0]!.body as { max_tokens: number; thinking?: object };
+    expect([body.max_tokens, body.thinking]).toEqual([maxOutputTokens, thoughts]);
+  });
+
+  it('is never below what OpenAI takes', async () => {
+    const ask = await open(fakeKind('openai'), { toolRounds: 0 });
+    await ask({ maxOutputTokens: 3 });
+    expect(fake.requests[0]!.body).toMatchObject({ max_output_tokens: 16 });
+  });
+});
+
 describe('a prompt', () => {
   it.each(['anthropic', 'google'] as const)('for %s has its system messages first', async (kind) => {
     const ask = await open(fakeKind(kind), { toolRounds: 0 });
@@ -294,6 +315,18 @@ describe('a run on the side of OpenAI', () => {
     await expect(ask({ resume: 'resp_gone' }, kept)).rejects.toMatchObject({
       code: 'run_lost',
       retryable: true,
+    });
+  });
+
+  it('that failed is not read again and again', async () => {
+    const ask = await open(fakeKind('openai'), {
+      toolRounds: 0,
+      fail: [{ onAttempt: 1, onRound: 0, endsFailed: true }],
+    });
+    await expect(ask({}, kept)).rejects.toMatchObject({ code: 'model_error', retryable: true });
+    const [run] = heard;
+    await expect(ask({ resume: run?.type === 'run' ? run.id : null }, kept)).rejects.toMatchObject({
+      code: 'run_lost',
     });
   });
 

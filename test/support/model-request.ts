@@ -9,7 +9,7 @@ export function modelRequest(
     model: {
       alias: model.providerModel,
       credentialRef: null,
-      maxOutputTokens: 1_000,
+      maxOutputTokens: 8_000,
       supportsReasoning: false,
       keepsRuns: false,
       inputModalities: ['text', 'image', 'file'],
@@ -19,7 +19,7 @@ export function modelRequest(
     tools: [],
     toolChoice: 'auto',
     parallelToolCalls: true,
-    maxOutputTokens: 1_000,
+    maxOutputTokens: 8_000,
     temperature: null,
     topP: null,
     reasoningEffort: null,

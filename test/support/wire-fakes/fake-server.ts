@@ -22,6 +22,8 @@ export interface FakeScript {
 export type FakeFailure = { onAttempt: number; onRound: number } & (
   | { status: 429 | 500; retryAfterSeconds?: number }
   | { cutAfterChars: number }
+  /** The answer ends as failed, where the vendor has a word for it. */
+  | { endsFailed: true }
 );
 
 export interface FakeExchange {
@@ -65,6 +67,7 @@ export interface WireWriter {
   reasoning(text: string): void;
   text(piece: string): void;
   call(name: string, args: object): void;
+  fail?(): void;
   end(reason: 'stop' | 'tool_calls', usage: { input: number; output: number; reasoning: number }): void;
 }
 
@@ -180,6 +183,12 @@ async function play(
   writer.begin();
   if (asked.thinks && script.reasoning !== undefined)
     writer.reasoning(`${script.reasoning} (${asked.round})`);
+  if (failure !== undefined && 'endsFailed' in failure) {
+    writer.fail?.();
+    exchange.outcome = 'failed';
+    response.end();
+    return;
+  }
   if (asked.offersSearch && asked.round < (script.toolRounds ?? 0)) {
     writer.call('knowledge_search', { query: `${script.toolQuery ?? 'tides'} ${asked.round}` });
     writer.end('tool_calls', { input: 100, output: 10, reasoning: 5 });

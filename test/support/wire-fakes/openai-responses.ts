@@ -123,11 +123,10 @@ interface Run {
  * OpenAI's Responses API. Reasoning that leads to a call must come back with it while the loop runs. OpenAI itself
  * demands that only of calls that carry their own id; here of every call, so that losing reasoning shows.
  */
-export function openAiResponses(): Vendor & { runs: Map<string, Run> } {
+export function openAiResponses(): Vendor {
   const encrypted = new Map<string, string>();
   const runs = new Map<string, Run>();
   return {
-    runs,
     accepts: (method, path) => method === 'POST' && path === '/v1/responses',
     error: (_status, text, code) => ({
       error: { message: text, type: 'invalid_request_error', param: null, code },
@@ -374,6 +373,11 @@ function writer(
         output_index: index++,
         item: { ...call, arguments: text, status: 'completed' },
       });
+    },
+    fail: () => {
+      const error = { code: 'server_error', message: 'The model failed.' };
+      send('response.failed', { response: { ...base, status: 'failed', error } });
+      run.ended = true;
     },
     end: (_reason, { input, output, reasoning }) => {
       close();
