@@ -34,6 +34,8 @@ const talkative: ModelGateway = {
 };
 
 const turn = {
+  model: { providerKind: 'openai_compatible', providerModel: 'talkative' },
+  iteration: 0,
   settings: { tools: [], tool_choice: 'none', parallel_tool_calls: true, format: { type: 'text' } },
   messages: [],
   composer: {
@@ -48,7 +50,12 @@ const turn = {
 
 it('a response that says more than its stream may hold in single deltas still says every character', async () => {
   const { lane, events } = openLane(0);
-  await streamTurn(talkative, turn, lane, new AbortController().signal);
+  const { signal } = new AbortController();
+  await streamTurn(talkative, turn, {
+    lane,
+    signal,
+    keepRun: () => Promise.reject(new Error('It has none.')),
+  });
   const deltas = events.flatMap((event) =>
     event.type === 'response.output_text.delta' ? [event.delta] : [],
   );

@@ -95,9 +95,13 @@ create table models (
   credential_ref text,
   continuation text not null check (continuation in ('replay', 'reattach', 'prefill', 'instruct', 'none')),
   supports_reasoning boolean not null default false,
+  -- of 'text', 'image', 'file': what a message to it may hold
+  input_modalities jsonb not null default '["text"]',
   context_window integer not null check (context_window > 0),
   max_output_tokens integer not null check (max_output_tokens > 0),
   created_at timestamptz not null default now(),
+  -- no new response may use it from then on; its rows stay, because answers and costs name them
+  disabled_at timestamptz,
   primary key (tenant_id, id),
   unique (tenant_id, alias)
 );
@@ -325,6 +329,8 @@ create table turn_attempts (
   -- characters of the open item that were already published when the attempt began
   prefix_length integer not null default 0,
   continuation text,
+  -- the vendor's own run of this attempt, which can be read again after a crash
+  run_id text,
   started_at timestamptz not null default now(),
   ended_at timestamptz,
   primary key (tenant_id, response_id, iteration, attempt),
@@ -344,6 +350,8 @@ create table tool_calls (
   arguments text not null,
   idempotency_key text not null,
   first_label integer not null default 0,
+  -- what the provider wants back with the call; goes to its item
+  provider_state jsonb,
   status text not null default 'planned' check (status in ('planned', 'started', 'done')),
   outcome text check (outcome in ('succeeded', 'failed', 'denied', 'unknown')),
   result_digest text,
