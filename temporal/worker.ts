@@ -8,6 +8,7 @@ import { builtinModel } from '#adapters/models/builtin.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
+import { createToolServers } from '#adapters/tools/mcp-client.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
@@ -58,8 +59,9 @@ metrics.observeQueueAge(() => outboxAgeSeconds(database));
 const client = connectLazily({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
 const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
+const guardedFetch = createGuardedFetch(config.EGRESS_ALLOW);
 const vendor = {
-  fetch: createGuardedFetch(config.EGRESS_ALLOW),
+  fetch: guardedFetch,
   credential: (ref: string) => (config.MODEL_CREDENTIALS.includes(ref) ? process.env[ref] : undefined),
 };
 const activities = createActivities({
@@ -72,6 +74,11 @@ const activities = createActivities({
   inspector: createInspector(client),
   writer: new StreamWriter(database),
   extractor: createTextExtractor(),
+  toolServers: createToolServers({
+    fetch: guardedFetch,
+    credentials: config.TOOL_CREDENTIALS,
+    env: process.env,
+  }),
   models: modelRouter({ openai_compatible: openAiCompatible(vendor), builtin: builtinModel }),
 });
 
