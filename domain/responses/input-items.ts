@@ -6,6 +6,7 @@ import { itemId } from './item-ids.ts';
 import { Item } from './item.entity.ts';
 import type { InputMessage } from './output-items.ts';
 import type { Response } from './response.entity.ts';
+import { keepToolItem } from './tool-input.ts';
 
 /** Stores a response's own input and puts it into its context from `position` on. */
 export async function keepInput(
@@ -15,11 +16,16 @@ export async function keepInput(
 ): Promise<void> {
   const ids: string[] = [];
   for (const [index, item] of input.items.entries()) {
-    ids.push(
-      item.type === 'item_reference'
-        ? await referenced(ctx, response, item.id)
-        : keepMessage(ctx, response, { ...item, index }),
-    );
+    switch (item.type) {
+      case 'item_reference':
+        ids.push(await referenced(ctx, response, item.id));
+        break;
+      case 'message':
+        ids.push(keepMessage(ctx, response, { ...item, index }));
+        break;
+      default:
+        ids.push(await keepToolItem(ctx, response, { item, index }));
+    }
   }
   await ctx.em.flush();
   await ctx.em.execute(

@@ -14,6 +14,7 @@ const schema = defineEntity({
     exchange: p.json<ToolExchange>().nullable(),
     providerState: p.json<Record<string, unknown>>().nullable(),
     supersededBy: p.text().nullable(),
+    answeredBy: p.text().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
   }),
 });

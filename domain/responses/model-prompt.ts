@@ -3,6 +3,7 @@ import type { PromptCall, PromptMessage } from '#domain/models/model-gateway.ts'
 import type { CitedFile } from './message-composer.ts';
 import type { Item as WireItem, ToolExchange } from './output-items.ts';
 import type { ResponseRequest } from './response-request.ts';
+import { joinResults } from './tool-exchanges.ts';
 
 interface StoredItem {
   wire: string;
@@ -43,7 +44,7 @@ export async function buildPrompt(
     messages.push({ role: 'system', text: citationRule });
   }
   return {
-    messages: [...messages, ...toMessages([...stored, ...own])],
+    messages: [...messages, ...toMessages(joinResults([...stored, ...own]))],
     citations: citationsOf([...stored, ...own]),
   };
 }
