@@ -6,8 +6,15 @@ import {
 } from './maintenance/create-maintenance-activities.ts';
 import { createResponseActivities } from './responses/create-response-activities.ts';
 import type { TurnDependencies } from './responses/run-turn.ts';
+import type { CallDependencies } from './responses/run-call.ts';
+import { discoverTools, type DiscoveryDependencies } from './tools/discover-tools.ts';
+import type { DiscoverToolsInput } from '#workflows/discover-tools/messages.ts';
 
-export type ActivityDependencies = TurnDependencies & DocumentDependencies & MaintenanceDependencies;
+export type ActivityDependencies = TurnDependencies &
+  CallDependencies &
+  DocumentDependencies &
+  MaintenanceDependencies &
+  DiscoveryDependencies;
 
 /** Every activity of the platform; workflows know them by `Activities` alone. */
 export function createActivities(deps: ActivityDependencies) {
@@ -15,6 +22,7 @@ export function createActivities(deps: ActivityDependencies) {
     ...createResponseActivities(deps),
     ...createDocumentActivities(deps),
     ...createMaintenanceActivities(deps),
+    discoverTools: (input: DiscoverToolsInput) => discoverTools(deps, input),
   };
 }
 

@@ -12,6 +12,7 @@ import { taskQueues } from '#workflows/shared/task-queues.ts';
 const queueOf: Readonly<Record<WorkflowType, string>> = {
   generateResponse: taskQueues.interactive,
   ingestDocument: taskQueues.batch,
+  discoverTools: taskQueues.batch,
 };
 
 export interface DispatcherDependencies {

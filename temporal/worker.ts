@@ -12,6 +12,7 @@ import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
+import { createToolServers } from '#adapters/tools/mcp-client.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
@@ -62,8 +63,9 @@ metrics.observeQueueAge(() => outboxAgeSeconds(database));
 const client = connectLazily({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
 const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
+const guardedFetch = createGuardedFetch(config.EGRESS_ALLOW);
 const vendor = {
-  fetch: createGuardedFetch(config.EGRESS_ALLOW),
+  fetch: guardedFetch,
   credential: createCredentials(config.MODEL_CREDENTIALS, process.env),
 };
 const activities = createActivities({
@@ -76,6 +78,11 @@ const activities = createActivities({
   inspector: createInspector(client),
   writer: new StreamWriter(database),
   extractor: createTextExtractor(),
+  toolServers: createToolServers({
+    fetch: guardedFetch,
+    credentials: config.TOOL_CREDENTIALS,
+    env: process.env,
+  }),
   models: modelRouter({
     openai: openAi(vendor),
     anthropic: anthropic(vendor),

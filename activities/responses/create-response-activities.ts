@@ -4,10 +4,10 @@ import type { CallKey } from '#domain/responses/claim-call.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { TurnKey } from '#domain/responses/turn-claim.ts';
 import { keepAlive } from '../keep-alive.ts';
-import { runCall } from './run-call.ts';
+import { runCall, type CallDependencies } from './run-call.ts';
 import { runTurn, type TurnDependencies } from './run-turn.ts';
 
-export function createResponseActivities(deps: TurnDependencies) {
+export function createResponseActivities(deps: TurnDependencies & CallDependencies) {
   return {
     runTurn: (key: TurnKey) => runTurn(deps, key),
     runCall: (key: CallKey) => runCall(deps, key),

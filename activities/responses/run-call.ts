@@ -2,12 +2,14 @@ import { reach } from '#domain/kernel/failpoint.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
 import { runKnowledgeTool } from '#domain/knowledge/knowledge-tool.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { claimCall, type CallKey, type ClaimedCall } from '#domain/responses/claim-call.ts';
+import { executionError } from '#domain/responses/call-items.ts';
+import { claimCall, type CallClaim, type CallKey, type ClaimedCall } from '#domain/responses/claim-call.ts';
 import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
+import type { OfferedSearch } from '#domain/responses/response-request.ts';
 import { keepAlive } from '../keep-alive.ts';
+import { callServer, unknownOutcome, withheld, type ServerCallDependencies } from './call-server.ts';
 
-export interface CallDependencies {
-  unitOfWork: UnitOfWork;
+export interface CallDependencies extends ServerCallDependencies {
   metrics: Metrics;
 }
 
@@ -21,26 +23,48 @@ export async function runCall(deps: CallDependencies, key: CallKey): Promise<{ o
     if (claim.kind === 'settled') {
       return { outcome: 'settled' };
     }
-    const outcome = claim.kind === 'denied' ? denied(claim.message) : await execute(unitOfWork, claim.call);
+    const outcome = await settle(deps, claim);
     await unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome));
     reach('call.after_commit');
-    deps.metrics.toolCall({ tool: 'knowledge_search', outcome: outcome.outcome });
+    const isServers = claim.kind === 'claimed' && claim.call.target.kind === 'mcp';
+    deps.metrics.toolCall({ tool: isServers ? 'mcp' : 'knowledge_search', outcome: outcome.outcome });
     return { outcome: outcome.outcome };
   } finally {
     beat.stop();
   }
 }
 
-function denied(message: string): CallOutcome {
-  return { outcome: 'denied', result: message, results: null };
+function settle(
+  deps: CallDependencies,
+  claim: Exclude<CallClaim, { kind: 'settled' }>,
+): Promise<CallOutcome> {
+  switch (claim.kind) {
+    case 'denied':
+      return Promise.resolve({
+        outcome: 'denied',
+        result: claim.message,
+        end: { status: 'failed', error: executionError('missing_permission', claim.message) },
+      });
+    case 'withheld':
+      return Promise.resolve(withheld());
+    case 'unknown':
+      return Promise.resolve(unknownOutcome());
+    case 'claimed': {
+      const { target } = claim.call;
+      return target.kind === 'search'
+        ? search(deps.unitOfWork, claim.call, target.tool)
+        : callServer(deps, claim.call, target);
+    }
+  }
 }
 
 /** A search reads only, so it may run any number of times. */
-async function execute(unitOfWork: UnitOfWork, call: ClaimedCall): Promise<CallOutcome> {
-  const reply = await unitOfWork.inTenant(call.tenantId, (em) => runKnowledgeTool(em, call));
-  return {
-    outcome: reply.failed ? 'failed' : 'succeeded',
-    result: reply.text,
-    results: call.includeResults ? reply.results : null,
-  };
+async function search(unitOfWork: UnitOfWork, call: ClaimedCall, tool: OfferedSearch): Promise<CallOutcome> {
+  const reply = await unitOfWork.inTenant(call.tenantId, (em) => runKnowledgeTool(em, { ...call, tool }));
+  if (reply.failed) {
+    const error = executionError('tool_failed', 'The search failed.');
+    return { outcome: 'failed', result: reply.text, end: { status: 'failed', error } };
+  }
+  const results = call.includeResults ? reply.results : null;
+  return { outcome: 'succeeded', result: reply.text, end: { status: 'completed', output: '', results } };
 }

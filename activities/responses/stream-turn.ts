@@ -1,8 +1,9 @@
-import { toolDefinitions } from '#domain/knowledge/knowledge-definition.ts';
+import { knowledgeTool } from '#domain/knowledge/knowledge-definition.ts';
 import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
 import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
 import { MessageComposer } from '#domain/responses/message-composer.ts';
+import { firstModelTurn } from '#domain/responses/response-request.ts';
 import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
 import { TurnRecorder } from '#domain/responses/turn-recorder.ts';
 import type { Lane } from './stream-writer.ts';
@@ -83,11 +84,15 @@ export async function streamTurn(
 function toRequest(turn: ClaimedTurn): ModelRequest {
   const { settings } = turn;
   const forced = settings.tool_choice !== 'auto' && settings.tool_choice !== 'none';
+  const first = turn.iteration <= firstModelTurn(settings);
+  const tools = settings.tools.filter(
+    ({ name }) => !first || settings.forced_tools === null || settings.forced_tools.includes(name),
+  );
   return {
     model: turn.model,
     messages: turn.messages,
-    tools: settings.tools.map((tool) => toolDefinitions[tool.name]),
-    toolChoice: forced && turn.iteration > 0 ? 'auto' : settings.tool_choice,
+    tools: tools.map((tool) => (tool.type === 'knowledge_search' ? knowledgeTool : tool)),
+    toolChoice: forced && !first ? 'auto' : settings.tool_choice,
     parallelToolCalls: settings.parallel_tool_calls,
     maxOutputTokens: turn.maxOutputTokens,
     temperature: settings.temperature,

@@ -13,16 +13,31 @@ export class EgressRefused extends Error {
 
 const azureWireServer = '168.63.129.16';
 
+type Resolve = (
+  hostname: string,
+  done: (error: Error | null, addresses: readonly { address: string }[]) => void,
+) => void;
+
+/** How names are resolved and addresses dialled; a name is resolved once for each connection. */
+interface Network {
+  resolve: Resolve;
+  connect: buildConnector.connector;
+}
+
 /**
  * The one way out. Public addresses over https only, except for the exact origins that the operator lists
  * (scheme, host and port). Addresses are checked when dialled, so a name that resolves anew gains nothing.
  */
-export function createGuardedFetch(allowedOrigins: readonly string[]): typeof globalThis.fetch {
+export function createGuardedFetch(
+  allowedOrigins: readonly string[],
+  network: Partial<Network> = {},
+): typeof globalThis.fetch {
   const allowed = new Set(allowedOrigins.map((origin) => new URL(origin).origin));
-  const connect = buildConnector({ timeout: 5_000 });
+  const connect = network.connect ?? buildConnector({ timeout: 5_000 });
+  const resolve = network.resolve ?? ((hostname, done) => lookup(hostname, { all: true }, done));
   const guarded = new Agent({
     connect: (options, callback) => {
-      resolvePublic(options.hostname, (error, address) => {
+      resolvePublic(resolve, options.hostname, (error, address) => {
         if (error !== null) {
           callback(error, null);
           return;
@@ -51,13 +66,17 @@ export function createGuardedFetch(allowedOrigins: readonly string[]): typeof gl
   return guardedFetch;
 }
 
-function resolvePublic(hostname: string, done: (error: Error | null, address: string) => void): void {
+function resolvePublic(
+  resolve: Resolve,
+  hostname: string,
+  done: (error: Error | null, address: string) => void,
+): void {
   const literal = hostname.replace(/^\[|\]$/g, '');
   if (isIP(literal) !== 0) {
     done(isPublic(literal) ? null : new EgressRefused(), literal);
     return;
   }
-  lookup(hostname, { all: true }, (error, addresses) => {
+  resolve(hostname, (error, addresses) => {
     if (error !== null) {
       done(error, '');
       return;

@@ -47,22 +47,59 @@ const fileSearchCall = z.strictObject({
 const functionCall = z.strictObject({
   id: z.string(),
   type: z.literal('function_call'),
-  status: z.literal('completed'),
+  status: z.enum(['in_progress', 'completed']),
   call_id: z.string(),
   name: z.string(),
   arguments: z.string(),
 });
 
+const mcpCallError = z.union([
+  z.strictObject({
+    type: z.enum(['mcp_protocol_error', 'http_error']),
+    code: z.int(),
+    message: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('mcp_tool_execution_error'),
+    code: z.enum(['tool_failed', 'tool_outcome_unknown', 'tool_withheld', 'missing_permission']),
+    message: z.string(),
+    content: z.array(z.strictObject({ type: z.literal('text'), text: z.string() })),
+  }),
+]);
+
 const mcpCall = z.strictObject({
   id: z.string(),
   type: z.literal('mcp_call'),
-  status: z.literal('failed'),
+  status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
   server_label: z.string(),
   name: z.string(),
   arguments: z.string(),
-  output: z.null(),
-  error: z.strictObject({ type: z.literal('mcp_protocol_error'), code: z.int(), message: z.string() }),
-  approval_request_id: z.null(),
+  output: z.string().nullable(),
+  error: mcpCallError.nullable(),
+  approval_request_id: z.string().nullable(),
+});
+
+const mcpApprovalRequest = z.strictObject({
+  id: z.string(),
+  type: z.literal('mcp_approval_request'),
+  status: z.enum(['in_progress', 'completed']),
+  server_label: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+});
+
+const mcpListTools = z.strictObject({
+  id: z.string(),
+  type: z.literal('mcp_list_tools'),
+  status: z.enum(['in_progress', 'completed']),
+  server_label: z.string(),
+  tools: z.array(
+    z.strictObject({
+      name: z.string(),
+      description: z.string(),
+      input_schema: z.record(z.string(), z.unknown()),
+    }),
+  ),
 });
 
 const reasoning = z.strictObject({
@@ -73,7 +110,15 @@ const reasoning = z.strictObject({
 });
 
 export const outputItem = z
-  .discriminatedUnion('type', [reasoning, outputMessage, fileSearchCall, functionCall, mcpCall])
+  .discriminatedUnion('type', [
+    reasoning,
+    outputMessage,
+    fileSearchCall,
+    functionCall,
+    mcpCall,
+    mcpApprovalRequest,
+    mcpListTools,
+  ])
   .meta({ id: 'OutputItem' });
 
 const inputMessage = z.strictObject({
@@ -94,4 +139,23 @@ const inputMessage = z.strictObject({
   ),
 });
 
-export const inputItem = z.union([outputItem, inputMessage]).meta({ id: 'InputItem' });
+const functionCallOutput = z.strictObject({
+  id: z.string(),
+  type: z.literal('function_call_output'),
+  status: z.literal('completed'),
+  call_id: z.string(),
+  output: z.string(),
+});
+
+const mcpApprovalResponse = z.strictObject({
+  id: z.string(),
+  type: z.literal('mcp_approval_response'),
+  status: z.literal('completed'),
+  approval_request_id: z.string(),
+  approve: z.boolean(),
+  reason: z.string().nullable(),
+});
+
+export const inputItem = z
+  .union([outputItem, inputMessage, functionCallOutput, mcpApprovalResponse])
+  .meta({ id: 'InputItem' });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { responseStatuses } from '#domain/responses/response-status.ts';
 import { data, idempotencyKey, page, pageQuery, spaceParams, timestamp, uuid } from './common.ts';
 import { inputItem, outputItem } from './items.ts';
+import { offeredTools, toolChoice, toolInputItems } from './tool-requests.ts';
 
 const responseId = z.string().min(1).max(100);
 
@@ -58,9 +59,7 @@ const item = z.union([
   message,
   z.strictObject({ type: z.literal('item_reference'), id: z.string().min(1).max(100) }),
   reasoningItem,
-  z.looseObject({
-    type: z.enum(['function_call', 'function_call_output', 'mcp_approval_response']),
-  }),
+  ...toolInputItems,
 ]);
 
 const input = z
@@ -81,21 +80,7 @@ const tool = z.union([
     max_num_results: z.int().min(1).max(20).optional(),
     alpha: z.number().min(0).max(1).optional(),
   }),
-  z.looseObject({ type: z.enum(['function', 'mcp']) }),
-]);
-
-const toolChoice = z.union([
-  z.enum(['auto', 'none', 'required']),
-  z.strictObject({ type: z.enum(['knowledge_search', 'file_search']) }),
-  z.strictObject({
-    type: z.literal('allowed_tools'),
-    mode: z.enum(['auto', 'required']),
-    tools: z
-      .array(z.strictObject({ type: z.string(), name: z.string().optional() }))
-      .min(1)
-      .max(128),
-  }),
-  z.looseObject({ type: z.enum(['function', 'mcp']) }),
+  ...offeredTools,
 ]);
 
 const textFormat = z.union([
@@ -201,7 +186,21 @@ const governance = z.strictObject({
   policy_version: z.int(),
   model_source: z.enum(['requested', 'space_default']),
   tools_offered: z.array(z.string()),
-  tools_withheld: z.array(z.strictObject({ name: z.string(), missing_permission: z.string() })),
+  tools_withheld: z.array(
+    z.union([
+      z.strictObject({ name: z.string(), missing_permission: z.string() }),
+      z.strictObject({
+        name: z.string(),
+        reason: z.enum([
+          'not_enabled',
+          'schema_changed',
+          'server_unavailable',
+          'too_many_tools',
+          'name_taken',
+        ]),
+      }),
+    ]),
+  ),
   redactions: z.int(),
   limits: z.strictObject({
     max_iterations: z.int(),

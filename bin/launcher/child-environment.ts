@@ -51,10 +51,19 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
     LOG_LEVEL: settings.logLevel,
     EXIT_WITH_PARENT: '1',
     EGRESS_ALLOW: egress.filter(Boolean).join(','),
+    ...toolCredentials(env),
     ...(temporal.uiUrl === undefined ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
     ...(ollamaUrl === undefined ? {} : { OLLAMA_URL: ollamaUrl }),
   };
   return { runtime, admin: { ...runtime, DATABASE_ADMIN_URL: adminUrl } };
+}
+
+/** The bindings, and the variables that they name. */
+function toolCredentials(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const bindings = env['TOOL_CREDENTIALS'] ?? '';
+  const names = bindings.split(',').map((entry) => entry.split('@')[0]?.trim() ?? '');
+  const values = names.filter((name) => env[name]).map((name) => [name, env[name]]);
+  return bindings === '' ? {} : { TOOL_CREDENTIALS: bindings, ...Object.fromEntries(values) };
 }
 
 /** The Ollama that OLLAMA_HOST or OLLAMA_URL names, or one that answers on this machine. */

@@ -10,6 +10,14 @@ export const eventTypes = [
   'space.response_deleted',
   'space.tool_blocked',
   'space.tool_outcome_unknown',
+  'space.mcp_server_added',
+  'space.mcp_server_updated',
+  'space.mcp_server_removed',
+  'space.mcp_server_connected',
+  'space.mcp_server_failed',
+  'space.mcp_auth_required',
+  'space.mcp_tools_updated',
+  'space.mcp_tools_changed',
   'collection.created',
   'collection.deleted',
   'collection.documents_added',
@@ -34,6 +42,7 @@ export type ResourceType =
   | 'collection'
   | 'document'
   | 'response'
+  | 'mcp_server'
   | 'role'
   | 'principal'
   | 'member'

@@ -67,13 +67,15 @@ const worker = z.object({
   ...shared,
   DATABASE_PURGE_URL: z.url(),
   WORKER_PORT: port.default(8081),
-  /** Origins (scheme, host, port) on private addresses that model calls may reach. */
+  /** Origins (scheme, host, port) on private addresses that models and tool servers may have. */
   EGRESS_ALLOW: list,
   /**
    * Environment variables that a model may name as the place of its vendor's key; no others are ever read. Each
    * but the three vendors' own is followed by `@` and the address that its key may go to.
    */
   MODEL_CREDENTIALS: credentials.prefault('OPENAI_API_KEY,ANTHROPIC_API_KEY,GOOGLE_GENERATIVE_AI_API_KEY'),
+  /** `NAME@origin`: variables that a tool server of exactly that origin may name as its credential. */
+  TOOL_CREDENTIALS: list,
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
 });
 

@@ -13,6 +13,8 @@ export const failpoints = [
   'turn.before_commit',
   'turn.after_commit',
   'call.after_start',
+  'call.before_effect',
+  'call.after_effect',
   'call.before_commit',
   'call.after_commit',
   'finish.before_commit',

@@ -1,5 +1,4 @@
 import type { ToolDefinition } from '#domain/models/model-gateway.ts';
-import type { OfferedTool } from '#domain/responses/response-request.ts';
 
 export const knowledgeToolName = 'knowledge_search';
 
@@ -16,9 +15,4 @@ export const knowledgeTool: ToolDefinition = {
     required: ['query'],
     additionalProperties: false,
   },
-};
-
-/** By the type of an offered tool. */
-export const toolDefinitions: Record<OfferedTool['type'], ToolDefinition> = {
-  knowledge_search: knowledgeTool,
 };

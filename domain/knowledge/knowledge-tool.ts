@@ -1,14 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { SearchResult } from '#domain/responses/output-items.ts';
-import type { OfferedTool } from '#domain/responses/response-request.ts';
+import type { OfferedSearch } from '#domain/responses/response-request.ts';
 import { relevantPassages, renderKnowledgeResult, toSearchResults } from './knowledge-result.ts';
 import { longestQuestion } from './question.ts';
 import { searchKnowledge } from './search-knowledge.ts';
 
 export interface KnowledgeCall {
   spaceId: string;
-  tool: Pick<OfferedTool, 'collection_ids' | 'max_num_results' | 'alpha'>;
+  tool: Pick<OfferedSearch, 'collection_ids' | 'max_num_results' | 'alpha'>;
   /** JSON text as the model wrote it. */
   arguments: string;
   /** The first result gets the label after this one. */

@@ -16,6 +16,8 @@ import { UsageEntry } from '#domain/responses/usage-entry.entity.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { Tenant } from '#domain/tenants/tenant.entity.ts';
+import { McpServer } from '#domain/tools/mcp-server.entity.ts';
+import { McpTool } from '#domain/tools/mcp-tool.entity.ts';
 
 export const allEntities = [
   Tenant,
@@ -30,6 +32,8 @@ export const allEntities = [
   SpaceModel,
   Collection,
   Document,
+  McpServer,
+  McpTool,
   Response,
   Item,
   Turn,

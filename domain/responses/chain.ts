@@ -1,12 +1,13 @@
 import type { Context } from '#domain/access/context.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { cancelRunning } from './cancel-response.ts';
-import { copyContext, exceeds, unansweredCalls } from './context-snapshot.ts';
+import { copyContext, exceeds } from './context-snapshot.ts';
 import type { CreateResponseInput } from './create-input.ts';
 import { lockHead } from './head.ts';
 import { keepInput } from './input-items.ts';
 import { authorizeResponse } from './response-access.ts';
 import type { Response } from './response.entity.ts';
+import { checkCallOutputs } from './tool-input.ts';
 
 const maxChainDepth = 200;
 /** Where the input of a response stands whose parent is still running: behind all that the parent may bring. */
@@ -31,17 +32,12 @@ export async function joinChain(
   if (parent !== null && !parent.isTerminal) {
     response.waitsFor = parent.id;
     await keepInput(ctx, response, { items: input.input, position: waitingPosition });
+    await checkCallOutputs(ctx.em, response.id);
     return;
   }
   const position = parent === null ? 0 : await copyContext(ctx.em, parent.id, response.id);
-  const callIds = await unansweredCalls(ctx.em, response.id);
-  if (callIds.length > 0) {
-    throw new DomainError('tool_output_missing', 'The previous response waits for the output of its calls.', {
-      param: 'input',
-      callIds,
-    });
-  }
   await keepInput(ctx, response, { items: input.input, position });
+  await checkCallOutputs(ctx.em, response.id);
   if (await exceeds(ctx.em, response.id, contextWindow)) {
     throw tooLong('input', "The conversation exceeds the model's context.");
   }

@@ -1,9 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildCaller } from '#domain/access/load-caller.ts';
+import type { Permission } from '#domain/access/permissions.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
+import { approvedTool, type ApprovedTool } from '#domain/tools/approved-tool.ts';
+import type { ToolServerSpec } from '#domain/tools/tool-server.ts';
 import { lockHead, publish } from './head.ts';
-import type { OfferedTool } from './response-request.ts';
+import type { OfferedSearch } from './response-request.ts';
 import type { Response } from './response.entity.ts';
 import { ToolCall } from './tool-call.entity.ts';
 import type { TurnKey } from './turn-claim.ts';
@@ -15,22 +18,42 @@ export interface CallKey extends TurnKey {
 /** A call that may run now. */
 export interface ClaimedCall extends CallKey {
   spaceId: string;
-  tool: OfferedTool;
+  target: CallTarget;
   arguments: string;
   idempotencyKey: string;
   firstLabel: number;
   includeResults: boolean;
 }
 
+export type CallTarget =
+  | { kind: 'search'; tool: OfferedSearch }
+  | {
+      kind: 'mcp';
+      serverId: string;
+      server: ToolServerSpec;
+      tool: string;
+      schemaHash: string;
+      repeatable: boolean;
+      again: boolean;
+    };
+
 export type CallClaim =
   | { kind: 'settled' }
   /** The caller may no longer: the call ends denied, naming the permission. */
-  | { kind: 'denied'; message: string; includeResults: boolean }
+  | { kind: 'denied'; message: string }
+  /** The tool was switched off or has changed since it was offered. Nothing was called. */
+  | { kind: 'withheld' }
+  /** It was started, its worker was lost, and nobody said that it may be made twice. */
+  | { kind: 'unknown' }
   | { kind: 'claimed'; call: ClaimedCall };
 
+/** How often a repeatable call is made before its outcome counts as unknown. */
+const mostAttempts = 8;
+
 /**
- * Moves a planned call to `started`, which is committed before the tool is touched. A search that was started
- * and lost its worker runs again: it reads only.
+ * Moves a planned call to `started`, which is committed before the tool is touched. A call that was started
+ * before has lost its worker: a search runs again, since it reads only; a server's tool runs again, with the
+ * same key, only when our own record of it says `repeatable`.
  */
 export async function claimCall(em: EntityManager, key: CallKey): Promise<CallClaim> {
   const head = await lockHead(em, key.responseId);
@@ -43,51 +66,87 @@ export async function claimCall(em: EntityManager, key: CallKey): Promise<CallCl
     return { kind: 'settled' };
   }
   const { response, now } = head;
-  const tool = response.request.tools.find((offered) => offered.name === row.tool);
-  if (tool === undefined) {
-    throw new Error('A planned call names a tool that was not offered.');
+  const again = row.status === 'started';
+  const tool = row.serverLabel == null ? null : await approvedTool(em, response.spaceId, toolOf(row));
+  if (row.serverLabel != null && again && !mayRepeat(tool, row)) {
+    return { kind: 'unknown' };
   }
-  const includeResults = response.request.include.includes('file_search_call.results');
-  const missing = await missingPermission(em, response);
+  const missing = await missingPermission(em, response, row);
   if (missing !== null) {
-    return { kind: 'denied', message: missing, includeResults };
+    // A right that went after the call was sent does not undo what the call did.
+    return again && row.serverLabel != null ? { kind: 'unknown' } : { kind: 'denied', message: missing };
   }
+  const target =
+    tool === null
+      ? searchOf(response, row)
+      : { kind: 'mcp' as const, ...tool.target, repeatable: tool.repeatable, again };
+  if (target === null) {
+    return { kind: 'withheld' };
+  }
+  row.attempts += 1;
   if (row.status === 'planned') {
     row.status = 'started';
     row.startedAt = now;
-    await publish(em, response, [
-      { type: 'response.file_search_call.searching', item_id: row.itemId, output_index: row.outputIndex },
-    ]);
+    if (target.kind === 'search') {
+      await publish(em, response, [
+        { type: 'response.file_search_call.searching', item_id: row.itemId, output_index: row.outputIndex },
+      ]);
+    }
   }
   return {
     kind: 'claimed',
     call: {
       ...key,
       spaceId: response.spaceId,
-      tool,
+      target,
       arguments: row.arguments,
       idempotencyKey: row.idempotencyKey,
       firstLabel: row.firstLabel,
-      includeResults,
+      includeResults: response.request.include.includes('file_search_call.results'),
     },
   };
 }
 
+function toolOf(row: ToolCall): { slug: string; name: string } {
+  return { slug: row.serverLabel ?? '', name: row.toolName ?? '' };
+}
+
+function mayRepeat(tool: ApprovedTool | null, row: ToolCall): boolean {
+  return tool !== null && tool.repeatable && row.attempts < mostAttempts;
+}
+
+/** Null for a server's tool: it is not what was approved any more. */
+function searchOf(response: Response, row: ToolCall): Extract<CallTarget, { kind: 'search' }> | null {
+  if (row.serverLabel != null) {
+    return null;
+  }
+  const tool = response.request.tools.find((offered) => offered.type === 'knowledge_search');
+  if (tool === undefined) {
+    throw new Error('A planned call names a tool that was not offered.');
+  }
+  return { kind: 'search', tool };
+}
+
 /** Rights are read again before every call, so that a revocation bites inside a running response. */
-async function missingPermission(em: EntityManager, response: Response): Promise<string | null> {
+async function missingPermission(
+  em: EntityManager,
+  response: Response,
+  row: ToolCall,
+): Promise<string | null> {
+  const needed: Permission = row.serverLabel == null ? 'knowledge.search' : 'tools.execute';
   try {
     const caller = await rebuildCaller(em, response);
-    if (caller.granted.has('knowledge.search')) {
+    if (caller.granted.has(needed)) {
       return null;
     }
     await recordEvent(em, caller, {
       type: 'space.tool_blocked',
       resource: { type: 'response', id: response.id },
       outcome: 'denied',
-      metadata: { tool: 'knowledge_search', missing_permission: 'knowledge.search' },
-      dedupeKey: `response/${response.id}/knowledge_search/blocked`,
+      metadata: { tool: row.tool, missing_permission: needed },
+      dedupeKey: `response/${response.id}/${row.tool}/blocked`,
     });
-    return 'Missing permission knowledge.search in this space.';
+    return `Missing permission ${needed} in this space.`;
   } catch (error) {
     if (error instanceof DomainError) {
       return error.message;

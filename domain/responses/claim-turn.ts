@@ -13,6 +13,9 @@ import { currentRecord, lockHead, publish, usageOf } from './head.ts';
 import { itemId } from './item-ids.ts';
 import { buildPrompt } from './model-prompt.ts';
 import { foldTurn } from './open-item.ts';
+import { listTools, planApproved } from './open-with-tools.ts';
+import { waitsForCaller } from './outstanding-calls.ts';
+import { firstModelTurn } from './response-request.ts';
 import { queueLimitMs } from './response-status.ts';
 import type { Response } from './response.entity.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
@@ -50,7 +53,18 @@ export async function claimTurn(em: EntityManager, secrets: Secrets, key: TurnKe
   if (response.status === 'queued') {
     response.begin(now);
   }
-  const turn = existing ?? (await openTurn(em, response, key.iteration));
+  if (existing === null && key.iteration > 0 && (await waitsForCaller(em, response.id))) {
+    await finishResponse(em, response, now, { status: 'completed' });
+    return done;
+  }
+  const turn = existing ?? (await openTurn(em, secrets, response, key.iteration));
+  if (key.iteration < firstModelTurn(response.request)) {
+    // The ledger's rows refer to the turn's.
+    await em.flush();
+    const { result, events } = planApproved({ em, secrets, response }, turn, now);
+    await publish(em, response, events);
+    return { kind: 'settled', result };
+  }
   return attempt(em, secrets, { response, turn, now });
 }
 
@@ -67,7 +81,7 @@ async function mayNotGoOn(
   if (response.deadlineAt != null && now >= response.deadlineAt) {
     return { status: 'incomplete', reason: 'deadline_exceeded' };
   }
-  if (iteration >= response.governance.limits.max_iterations) {
+  if (iteration - firstModelTurn(response.request) >= response.governance.limits.max_iterations) {
     return { status: 'incomplete', reason: 'max_iterations' };
   }
   return (await isStillGranted(em, response))
@@ -87,18 +101,25 @@ async function isStillGranted(em: EntityManager, response: Response): Promise<bo
   }
 }
 
-async function openTurn(em: EntityManager, response: Response, iteration: number): Promise<Turn> {
+async function openTurn(
+  em: EntityManager,
+  secrets: Secrets,
+  response: Response,
+  iteration: number,
+): Promise<Turn> {
   response.iterationCount = iteration + 1;
   const record = await currentRecord(em, response);
-  const turn = em.create(Turn, {
+  await publish(em, response, [{ type: 'response.in_progress', response: record }]);
+  if (iteration === 0) {
+    await publish(em, response, listTools(em, secrets, response));
+  }
+  return em.create(Turn, {
     tenantId: response.tenantId,
     responseId: response.id,
     iteration,
     firstN: response.nextN,
     firstOutputIndex: response.nextOutputIndex,
   });
-  await publish(em, response, [{ type: 'response.in_progress', response: record }]);
-  return turn;
 }
 
 interface Attempting {

@@ -1,18 +1,22 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { rebuildActor } from '#domain/access/rebuild-actor.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
 import { sha256 } from '#domain/kernel/canonical-json.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
-import { keepItem, queriesOf } from './item-store.ts';
-import { lockHead, publish } from './head.ts';
-import type { FileSearchCall, SearchResult } from './output-items.ts';
+import { callItem, closing, type CallEnd } from './call-items.ts';
 import type { CallKey } from './claim-call.ts';
+import { failureReason } from './failure-reasons.ts';
+import { finishResponse } from './finish-response.ts';
+import { lockHead, publish } from './head.ts';
+import { keepItem } from './item-store.ts';
 import { ToolCall } from './tool-call.entity.ts';
 
 export interface CallOutcome {
-  outcome: 'succeeded' | 'failed' | 'denied';
+  outcome: 'succeeded' | 'failed' | 'denied' | 'unknown';
   /** What the model is told. */
   result: string;
-  /** Shown in the item when the caller asked for results. */
-  results: SearchResult[] | null;
+  /** What the item shows. */
+  end: Extract<CallEnd, { status: 'completed' | 'failed' }>;
 }
 
 /**
@@ -34,33 +38,30 @@ export async function commitCall(em: EntityManager, key: CallKey, outcome: CallO
   row.outcome = outcome.outcome;
   row.resultDigest = sha256(outcome.result);
   row.doneAt = now;
+  if (outcome.outcome === 'unknown') {
+    await recordEvent(em, await rebuildActor(em, response), {
+      type: 'space.tool_outcome_unknown',
+      resource: { type: 'response', id: response.id },
+      outcome: 'failure',
+      metadata: { space_id: response.spaceId, tool: row.tool, call_id: row.callId },
+      dedupeKey: `response/${response.id}/${row.callId}/unknown`,
+    });
+  }
   if (response.isTerminal) {
     return;
   }
-  const item: FileSearchCall = {
-    id: row.itemId,
-    type: 'file_search_call',
-    status: outcome.outcome === 'succeeded' ? 'completed' : 'failed',
-    queries: queriesOf(row.arguments),
-    results: outcome.results,
-  };
+  const item = callItem(row, outcome.end);
   keepItem(em, response, {
     outputIndex: row.outputIndex,
     item,
     providerState: row.providerState ?? null,
     exchange: { call_id: row.callId, name: row.tool, arguments: row.arguments, result: outcome.result },
   });
-  await publish(em, response, [
-    ...(item.status === 'completed'
-      ? [
-          {
-            type: 'response.file_search_call.completed' as const,
-            item_id: item.id,
-            output_index: row.outputIndex,
-          },
-        ]
-      : []),
-    { type: 'response.output_item.done', output_index: row.outputIndex, item },
-  ]);
+  await publish(em, response, closing(row, item));
+  if (outcome.outcome === 'unknown' && response.request.on_unknown_tool_outcome === 'fail') {
+    await em.flush();
+    const failure = failureReason('tool_outcome_unknown');
+    await finishResponse(em, response, now, { status: 'failed', failure });
+  }
   reach('call.before_commit');
 }

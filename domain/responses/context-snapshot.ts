@@ -16,17 +16,6 @@ export async function copyContext(em: EntityManager, parentId: string, childId: 
   return copied.length;
 }
 
-/** Calls that the caller was to run and whose output nobody has given. */
-export async function unansweredCalls(em: EntityManager, responseId: string): Promise<string[]> {
-  const rows = await em.execute<{ call_id: string }[]>(
-    `select i.exchange ->> 'call_id' as call_id
-       from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
-       where c.response_id = ? and i.type = 'function_call'`,
-    [responseId],
-  );
-  return rows.map((row) => row.call_id);
-}
-
 /** Whether a response's context is longer than its model takes, by estimate. */
 export async function exceeds(
   em: EntityManager,
@@ -34,7 +23,9 @@ export async function exceeds(
   contextWindow: number,
 ): Promise<boolean> {
   const rows = await em.execute<{ text: string }[]>(
-    `select i.wire || coalesce(i.exchange ->> 'result', '') as text from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
+    // The result of some items stands in their wire form already.
+    `select i.wire || case when i.type in ('mcp_call', 'function_call_output') then ''
+         else coalesce(i.exchange ->> 'result', '') end as text from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
        where c.response_id = ?`,
     [responseId],
   );

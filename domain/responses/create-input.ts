@@ -49,18 +49,42 @@ export type InputItem =
     }
   /** One of ours by its id, else only what it says to people. */
   | { type: 'reasoning'; id: string | null; summary: SummaryText[] }
-  | { type: 'item_reference'; id: string };
+  | { type: 'item_reference'; id: string }
+  | ToolInputItem;
 
-export interface RequestedTool {
-  type: 'knowledge_search';
-  collectionIds: string[] | null;
-  maxNumResults: number | null;
-  alpha: number | null;
-}
+export type ToolInputItem =
+  | { type: 'function_call'; callId: string; name: string; arguments: string }
+  | { type: 'function_call_output'; callId: string; output: string }
+  | { type: 'mcp_approval_response'; approvalRequestId: string; approve: boolean; reason: string | null };
+
+export type RequestedTool =
+  | {
+      type: 'knowledge_search';
+      collectionIds: string[] | null;
+      maxNumResults: number | null;
+      alpha: number | null;
+    }
+  /** `tool` is an exposed name; null: all that are enabled. */
+  | { type: 'pattern'; slug: string; tool: string | null }
+  | {
+      type: 'mcp';
+      serverLabel: string;
+      /** The tools' own or exposed names; null: all that are enabled. */
+      allowedTools: string[] | null;
+      /** Tools whose calls need consent beside those of which the space says so; `all` or by name. */
+      requireApproval: 'all' | string[];
+    }
+  | { type: 'function'; name: string; description: string; parameters: Record<string, unknown> };
 
 export type RequestedToolChoice =
   | 'auto'
   | 'none'
   | 'required'
+  | NamedTool
+  | { type: 'allowed_tools'; mode: 'auto' | 'required'; tools: NamedTool[] };
+
+/** One tool by name, or with `name` null any of a server. */
+export type NamedTool =
   | { type: 'knowledge_search' }
-  | { type: 'allowed_tools'; mode: 'auto' | 'required'; names: string[] };
+  | { type: 'function'; name: string }
+  | { type: 'mcp'; serverLabel: string; name: string | null };

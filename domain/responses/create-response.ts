@@ -13,6 +13,7 @@ import { oweGeneration } from './owe-generation.ts';
 import { Response } from './response.entity.ts';
 import type { ResponseRecord } from './response-record.ts';
 import { modelError, settleRequest } from './settle-request.ts';
+import { answerApprovals } from './tool-input.ts';
 
 export interface CreateLimits {
   maxActivePerSpace: number;
@@ -40,6 +41,7 @@ export async function createResponse(
   }
   const { space, model } = await resolveModel(ctx, input);
   const settled = await settleRequest(ctx, input, { space, model });
+  settled.request.approved_calls = await answerApprovals(ctx, input, responseId);
   await refuseWhenBusy(ctx, space.id, limits.maxActivePerSpace);
   await ctx.em.execute(
     `with head as (

@@ -9,6 +9,10 @@ const reasons: Readonly<Record<FailureCode, Pick<FailureReason, 'type' | 'messag
     message: "The conversation exceeds the model's context.",
   },
   tools_unavailable: { type: 'server_error', message: 'A tool that was asked for is not available.' },
+  tool_outcome_unknown: {
+    type: 'server_error',
+    message: 'A tool was called and its outcome is not known; it was not called again.',
+  },
   policy_blocked: { type: 'permission_error', message: "The space's policy does not allow this." },
   permission_revoked: {
     type: 'permission_error',

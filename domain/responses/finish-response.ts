@@ -1,15 +1,15 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '#domain/access/caller.ts';
+import { rebuildActor } from '#domain/access/rebuild-actor.ts';
 import type { Actor } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
-import { Principal } from '#domain/principals/principal.entity.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { callItem } from './call-items.ts';
 import { failureReason } from './failure-reasons.ts';
 import { currentRecord, publish } from './head.ts';
-import { keepItem, queriesOf, readTurnEvents } from './item-store.ts';
+import { keepItem, readTurnEvents } from './item-store.ts';
 import { closeMessage } from './message-events.ts';
 import { foldTurn } from './open-item.ts';
-import type { FileSearchCall } from './output-items.ts';
 import type { FailureReason, IncompleteReason } from './response-status.ts';
 import { releaseWaiting } from './release-waiting.ts';
 import type { Response } from './response.entity.ts';
@@ -101,14 +101,11 @@ async function actorOf(em: EntityManager, response: Response, ending: Ending): P
   if (ending.status === 'cancelled' && ending.by !== null) {
     return ending.by;
   }
-  const principal = await em.findOneOrFail(Principal, { id: response.principalId });
-  return {
-    tenantId: response.tenantId,
-    principalId: principal.id,
-    principalType: principal.type,
-    origin: { via: 'workflow', requestId: null },
-  };
+  return rebuildActor(em, response);
 }
+
+/** What later turns of a conversation are told of a call that was running when its response ended. */
+const cutOff = 'This call was cut off; it may have taken effect.';
 
 interface ClosedItems {
   closing: StreamEvent[];
@@ -132,17 +129,16 @@ async function closeOpenItems(em: EntityManager, response: Response): Promise<Cl
   }
   const calls = await em.find(ToolCall, { responseId: response.id, status: { $ne: 'done' } });
   for (const call of calls) {
-    const item: FileSearchCall = {
-      id: call.itemId,
-      type: 'file_search_call',
-      status: 'incomplete',
-      queries: queriesOf(call.arguments),
-      results: null,
-    };
+    const item = callItem(call, { status: 'incomplete' });
     keepItem(em, response, {
       outputIndex: call.outputIndex,
       item,
-      exchange: { call_id: call.callId, name: call.tool, arguments: call.arguments, result: null },
+      exchange: {
+        call_id: call.callId,
+        name: call.tool,
+        arguments: call.arguments,
+        result: call.status === 'started' ? cutOff : null,
+      },
     });
     closing.push({ type: 'response.output_item.done', output_index: call.outputIndex, item });
   }

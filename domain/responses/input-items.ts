@@ -6,6 +6,7 @@ import { itemId } from './item-ids.ts';
 import { Item } from './item.entity.ts';
 import type { InputContent, InputMessage, ReasoningItem } from './output-items.ts';
 import type { Response } from './response.entity.ts';
+import { keepToolItem } from './tool-input.ts';
 
 /** Stores a response's own input and puts it into its context from `position` on. */
 export async function keepInput(
@@ -40,6 +41,8 @@ async function keepItem(
         (item.id === null ? null : await findReadable(ctx, response, item.id)) ??
         keepReasoning(ctx, response, { ...item, index })
       );
+    default:
+      return keepToolItem(ctx, response, { item, index });
   }
 }
 

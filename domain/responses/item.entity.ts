@@ -15,6 +15,7 @@ const schema = defineEntity({
     exchange: p.json<ToolExchange>().nullable(),
     providerState: p.json<ProviderState>().nullable(),
     supersededBy: p.text().nullable(),
+    answeredBy: p.text().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
   }),
 });

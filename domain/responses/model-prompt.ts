@@ -11,6 +11,7 @@ import type { CitedFile } from './message-composer.ts';
 import type { InputMessage, Item as WireItem, OutputMessage, ToolExchange } from './output-items.ts';
 import { arrange, type ProviderState, type StateOwner } from './provider-state.ts';
 import type { Response } from './response.entity.ts';
+import { joinResults } from './tool-exchanges.ts';
 
 interface StoredItem {
   response_id: string;
@@ -57,7 +58,7 @@ export async function buildPrompt(
     messages.push({ role: 'system', text: citationRule });
   }
   return {
-    messages: [...messages, ...toMessages([...stored, ...own], model)],
+    messages: [...messages, ...toMessages(joinResults([...stored, ...own]), model)],
     citations: citationsOf([...stored, ...own]),
   };
 }

@@ -44,27 +44,36 @@ export interface FileSearchCall {
   results: SearchResult[] | null;
 }
 
-/** `tool_mode: manual`: a call that the caller runs. */
+/** A call that the caller runs: of its own function, or with `tool_mode: manual` of any tool. */
 export interface FunctionCall {
   id: string;
   type: 'function_call';
-  status: 'completed';
+  status: 'in_progress' | 'completed';
   call_id: string;
   name: string;
   arguments: string;
 }
 
-/** A server-side call that could not be a search: so far only a tool that was never offered. */
+export type McpCallError =
+  | { type: 'mcp_protocol_error' | 'http_error'; code: number; message: string }
+  | {
+      type: 'mcp_tool_execution_error';
+      code: 'tool_failed' | 'tool_outcome_unknown' | 'tool_withheld' | 'missing_permission';
+      message: string;
+      content: { type: 'text'; text: string }[];
+    };
+
+/** A call that this platform makes at a tool server. */
 export interface McpCall {
   id: string;
   type: 'mcp_call';
-  status: 'failed';
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   server_label: string;
   name: string;
   arguments: string;
-  output: null;
-  error: { type: 'mcp_protocol_error'; code: number; message: string };
-  approval_request_id: null;
+  output: string | null;
+  error: McpCallError | null;
+  approval_request_id: string | null;
 }
 
 export interface SummaryText {
@@ -80,7 +89,33 @@ export interface ReasoningItem {
   summary: SummaryText[];
 }
 
-export type OutputItem = ReasoningItem | OutputMessage | FileSearchCall | FunctionCall | McpCall;
+/** A call that waits for somebody's consent; the next response brings the answer. */
+export interface McpApprovalRequest {
+  id: string;
+  type: 'mcp_approval_request';
+  status: 'in_progress' | 'completed';
+  server_label: string;
+  name: string;
+  arguments: string;
+}
+
+/** The tools of a server that the caller named by `type: mcp`. */
+export interface McpListTools {
+  id: string;
+  type: 'mcp_list_tools';
+  status: 'in_progress' | 'completed';
+  server_label: string;
+  tools: { name: string; description: string; input_schema: Record<string, unknown> }[];
+}
+
+export type OutputItem =
+  | ReasoningItem
+  | OutputMessage
+  | FileSearchCall
+  | FunctionCall
+  | McpCall
+  | McpApprovalRequest
+  | McpListTools;
 
 /** What the model asked of a tool and was told, kept beside the item so that chains can repeat it. */
 export interface ToolExchange {
@@ -104,4 +139,22 @@ export type InputContent =
   | { type: 'input_image'; image_url: string; detail: 'auto' | 'low' | 'high' }
   | { type: 'input_file'; filename: string; file_data: string };
 
-export type Item = OutputItem | InputMessage;
+/** What the caller's own tool answered. */
+export interface FunctionCallOutput {
+  id: string;
+  type: 'function_call_output';
+  status: 'completed';
+  call_id: string;
+  output: string;
+}
+
+export interface McpApprovalResponse {
+  id: string;
+  type: 'mcp_approval_response';
+  status: 'completed';
+  approval_request_id: string;
+  approve: boolean;
+  reason: string | null;
+}
+
+export type Item = OutputItem | InputMessage | FunctionCallOutput | McpApprovalResponse;

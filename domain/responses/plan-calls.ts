@@ -1,13 +1,15 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Secrets } from '#domain/kernel/secrets.ts';
-import { keepItem, queriesOf } from './item-store.ts';
+import { callItem, closing, opening, type CallPlace } from './call-items.ts';
+import { keepItem } from './item-store.ts';
 import { callId, itemId, toolCallKey } from './item-ids.ts';
-import type { FileSearchCall, FunctionCall, McpCall } from './output-items.ts';
+import { askApproval, returnCall } from './outstanding-calls.ts';
 import type { ProviderState } from './provider-state.ts';
+import type { OfferedMcpTool, OfferedSearch } from './response-request.ts';
 import type { Response } from './response.entity.ts';
 import type { StreamEvent } from './stream-events.ts';
 import { ToolCall } from './tool-call.entity.ts';
-import type { ClaimedTurn } from './turn-claim.ts';
+import type { ClaimedTurn, TurnKey } from './turn-claim.ts';
 import type { PlannedCall } from './turn-result.ts';
 
 /** A call as the model asked for it. `arguments` is JSON text, not yet checked. */
@@ -20,133 +22,132 @@ export interface RequestedCall {
 
 export type CallPlan =
   | { kind: 'none' }
-  /** Server calls to run, then another turn. */
+  /** Server calls to run, then another turn, or the end where something waits for the caller. */
   | { kind: 'run'; calls: PlannedCall[]; events: StreamEvent[] }
-  /** `tool_mode: manual`: every call goes back to the caller. */
+  /** Nothing to run here: every call goes back to the caller. */
   | { kind: 'returned'; events: StreamEvent[] }
   | { kind: 'too_many'; events: StreamEvent[] };
 
-interface Planning {
+export interface Planning {
   em: EntityManager;
   secrets: Secrets;
   response: Response;
 }
 
 /** Writes a turn's calls into the ledger as planned and opens their items, in model order. */
-export function planCalls(
-  { em, secrets, response }: Planning,
-  turn: ClaimedTurn,
-  requested: RequestedCall[],
-): CallPlan {
+export function planCalls(planning: Planning, turn: ClaimedTurn, requested: RequestedCall[]): CallPlan {
+  const { response } = planning;
   if (requested.length === 0) {
     return { kind: 'none' };
   }
   if (turn.settings.tool_mode === 'manual') {
-    return { kind: 'returned', events: requested.flatMap((call) => returnCall(em, secrets, response, call)) };
+    return { kind: 'returned', events: requested.flatMap((call) => returnCall(planning, call)) };
   }
   if (response.toolCallCount + requested.length > response.governance.limits.max_tool_calls) {
     return { kind: 'too_many', events: [] };
   }
   const calls: PlannedCall[] = [];
+  let outstanding = 0;
   let lastLabel = Math.max(0, ...turn.composer.citations.keys());
   const events: StreamEvent[] = [];
   requested.forEach((call, callIndex) => {
     const offer = turn.settings.tools.find((tool) => tool.name === call.name);
     const allowed = turn.settings.allowed_tools?.includes(call.name) ?? true;
     if (offer === undefined || !allowed) {
-      events.push(...refuseCall(em, secrets, response, call));
-      return;
+      events.push(...refuseCall(planning, call));
+    } else if (offer.type === 'function') {
+      outstanding += 1;
+      events.push(...returnCall(planning, call));
+    } else if (offer.type === 'mcp' && offer.require_approval) {
+      outstanding += 1;
+      events.push(...askApproval(planning, call, offer));
+    } else {
+      const target = targetOf(offer);
+      events.push(
+        ...planCall(planning, { ...turn, callIndex }, { ...call, ...target, firstLabel: lastLabel }),
+      );
+      lastLabel += offer.type === 'mcp' ? 0 : offer.max_num_results;
+      calls.push({
+        index: callIndex,
+        summary: `tool ${call.name}`,
+        retryClass: offer.type === 'mcp' ? 'once' : 'repeatable',
+      });
     }
-    const outputIndex = response.nextOutputIndex++;
-    const id = itemId(secrets, 'fs', response.id, outputIndex);
-    em.create(ToolCall, {
-      tenantId: response.tenantId,
-      responseId: response.id,
-      iteration: turn.iteration,
-      callIndex,
-      callId: callId(secrets, response.id, outputIndex),
-      itemId: id,
-      outputIndex,
-      tool: call.name,
-      arguments: call.arguments,
-      idempotencyKey: toolCallKey(secrets, { ...turn, callIndex }),
-      firstLabel: lastLabel,
-      providerState: call.providerState ?? null,
-    });
-    lastLabel += offer.max_num_results;
-    response.toolCallCount += 1;
-    const item: FileSearchCall = {
-      id,
-      type: 'file_search_call',
-      status: 'in_progress',
-      queries: queriesOf(call.arguments),
-      results: null,
-    };
-    events.push(
-      { type: 'response.output_item.added', output_index: outputIndex, item },
-      { type: 'response.file_search_call.in_progress', item_id: id, output_index: outputIndex },
-    );
-    calls.push({ index: callIndex, summary: `tool ${call.name}`, retryClass: 'repeatable' });
   });
-  return { kind: 'run', calls, events };
+  return calls.length === 0 && outstanding > 0
+    ? { kind: 'returned', events }
+    : { kind: 'run', calls, events };
 }
 
-function returnCall(
-  em: EntityManager,
-  secrets: Secrets,
-  response: Response,
-  call: RequestedCall,
+function targetOf(offer: OfferedMcpTool | OfferedSearch): {
+  serverLabel: string | null;
+  toolName: string | null;
+} {
+  return offer.type === 'mcp'
+    ? { serverLabel: offer.server_label, toolName: offer.tool }
+    : { serverLabel: null, toolName: null };
+}
+
+export interface NewCall extends RequestedCall {
+  serverLabel: string | null;
+  toolName: string | null;
+  firstLabel: number;
+  /** Of the call that the model asked for, when it is not this turn's. */
+  callId?: string;
+  approvalRequestId?: string;
+}
+
+/** One row of the ledger, planned, and the events that open its item. */
+export function planCall(
+  { em, secrets, response }: Planning,
+  key: TurnKey & { callIndex: number },
+  call: NewCall,
 ): StreamEvent[] {
   const outputIndex = response.nextOutputIndex++;
-  const item: FunctionCall = {
-    id: itemId(secrets, 'fc', response.id, outputIndex),
-    type: 'function_call',
-    status: 'completed',
-    call_id: callId(secrets, response.id, outputIndex),
-    name: call.name,
+  const place: CallPlace = {
+    itemId: itemId(secrets, call.serverLabel === null ? 'fs' : 'mcp', response.id, outputIndex),
+    outputIndex,
+    tool: call.name,
+    serverLabel: call.serverLabel,
+    toolName: call.toolName,
+    approvalRequestId: call.approvalRequestId ?? null,
     arguments: call.arguments,
   };
-  const { name, arguments: text, providerState = null } = call;
-  const exchange = { call_id: item.call_id, name, arguments: text, result: null };
-  keepItem(em, response, { outputIndex, item, exchange, providerState });
-  const place = { item_id: item.id, output_index: outputIndex };
-  return [
-    { type: 'response.output_item.added', output_index: outputIndex, item: { ...item, arguments: '' } },
-    { type: 'response.function_call_arguments.delta', ...place, delta: call.arguments },
-    { type: 'response.function_call_arguments.done', ...place, arguments: call.arguments },
-    { type: 'response.output_item.done', output_index: outputIndex, item },
-  ];
+  em.create(ToolCall, {
+    tenantId: response.tenantId,
+    responseId: response.id,
+    iteration: key.iteration,
+    callIndex: key.callIndex,
+    callId: call.callId ?? callId(secrets, response.id, outputIndex),
+    ...place,
+    idempotencyKey: toolCallKey(secrets, key),
+    firstLabel: call.firstLabel,
+    providerState: call.providerState ?? null,
+  });
+  response.toolCallCount += 1;
+  return opening(place);
 }
 
 /** The model asked for a tool that it was not offered: the call fails, the model is told, the loop goes on. */
-function refuseCall(
-  em: EntityManager,
-  secrets: Secrets,
-  response: Response,
-  call: RequestedCall,
-): StreamEvent[] {
+function refuseCall({ em, secrets, response }: Planning, call: RequestedCall): StreamEvent[] {
   const outputIndex = response.nextOutputIndex++;
-  const item: McpCall = {
-    id: itemId(secrets, 'mcp', response.id, outputIndex),
-    type: 'mcp_call',
-    status: 'failed',
-    server_label: 'platform',
-    name: call.name,
+  const message = 'This tool was not offered.';
+  const place: CallPlace = {
+    itemId: itemId(secrets, 'mcp', response.id, outputIndex),
+    outputIndex,
+    tool: call.name,
+    serverLabel: 'platform',
     arguments: call.arguments,
-    output: null,
-    error: { type: 'mcp_protocol_error', code: -32_602, message: 'This tool was not offered.' },
-    approval_request_id: null,
   };
+  const error = { type: 'mcp_protocol_error' as const, code: -32_602, message };
+  const item = callItem(place, { status: 'failed', error });
   response.toolCallCount += 1;
   const exchange = {
     call_id: callId(secrets, response.id, outputIndex),
     name: call.name,
     arguments: call.arguments,
-    result: item.error.message,
+    result: message,
   };
   keepItem(em, response, { outputIndex, item, exchange, providerState: call.providerState ?? null });
-  return [
-    { type: 'response.output_item.added', output_index: outputIndex, item },
-    { type: 'response.output_item.done', output_index: outputIndex, item },
-  ];
+  return [...opening(place), ...closing(place, item)];
 }

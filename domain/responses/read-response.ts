@@ -2,7 +2,7 @@ import type { Identity } from '#domain/access/caller.ts';
 import { admit, type AccessRecord } from '#domain/access/policy.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Database } from '#domain/persistence/database.ts';
-import { queriesOf } from './item-store.ts';
+import { callItem, type CallPlace } from './call-items.ts';
 import { foldTurn, toItem } from './open-item.ts';
 import type { OutputItem } from './output-items.ts';
 import { authorizeResponse, goneError } from './response-access.ts';
@@ -20,7 +20,7 @@ interface ReadRow {
   ids: { principal_id: string; expired: boolean; deleted: boolean } | null;
   items: { output_index: number; wire: string }[] | null;
   usage: UsageSum | null;
-  open_calls: { item_id: string; output_index: number; arguments: string }[] | null;
+  open_calls: CallPlace[] | null;
   open_events: string | null;
 }
 
@@ -74,15 +74,7 @@ function outputOf(row: ReadRow): OutputItem[] {
     item: JSON.parse(item.wire) as OutputItem,
   }));
   for (const call of row.open_calls ?? []) {
-    const queries = queriesOf(call.arguments);
-    const item = {
-      id: call.item_id,
-      type: 'file_search_call',
-      status: 'in_progress',
-      queries,
-      results: null,
-    } as const;
-    output.push({ at: call.output_index, item });
+    output.push({ at: call.outputIndex, item: callItem(call, { status: 'in_progress' }) });
   }
   const open = row.open_events === null ? null : foldTurn(row.open_events.split('\n')).open;
   if (open !== null) {

@@ -8,11 +8,13 @@ import type {
 /** What was asked, settled: defaults filled, aliases resolved, limits clamped. The input lives in items. */
 export interface ResponseRequest {
   instructions: string | null;
-  /** The tools offered to the model, by name; only `knowledge_search` exists so far. */
+  /** The tools offered to the model, by name. */
   tools: OfferedTool[];
   tool_choice: ToolChoice;
   /** Enforced on every call when set by `tool_choice: {type: allowed_tools}`. */
   allowed_tools: string[] | null;
+  /** Of a choice that forces some tool of a server: what the first turn of the model is offered. */
+  forced_tools: string[] | null;
   tool_mode: 'auto_resolve' | 'manual' | 'none';
   reasoning_effort: ReasoningEffort | null;
   /** null: reasoning stays unsaid. */
@@ -26,15 +28,57 @@ export interface ResponseRequest {
   on_unknown_tool_outcome: 'report' | 'fail';
   stream_granularity: 'token' | 'item';
   stream_events: boolean;
+  /** Servers that the caller named by `type: mcp`: their tools are listed before the first turn. */
+  listed_servers: string[];
+  /** Calls of earlier responses that the caller's input approves: they run before the first turn of the model. */
+  approved_calls: ApprovedCall[];
 }
 
-export interface OfferedTool {
+export interface ApprovedCall {
+  approval_request_id: string;
+  call_id: string;
+  /** As models know it. */
+  name: string;
+  server_label: string;
+  tool: string;
+  arguments: string;
+}
+
+/** The iteration in which the model is asked first. */
+export function firstModelTurn(request: ResponseRequest): number {
+  return request.approved_calls.length > 0 ? 1 : 0;
+}
+
+export type OfferedTool = OfferedSearch | OfferedMcpTool | OfferedFunction;
+
+export interface OfferedSearch {
   type: 'knowledge_search';
   name: 'knowledge_search';
   /** null: every collection of the space. */
   collection_ids: string[] | null;
   max_num_results: number;
   alpha: number;
+}
+
+/** A tool of a connected server, as it was approved when the response was accepted. */
+export interface OfferedMcpTool {
+  type: 'mcp';
+  /** `mcp__<slug>__<tool>` */
+  name: string;
+  server_label: string;
+  /** The tool's own name. */
+  tool: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  require_approval: boolean;
+}
+
+/** A tool that the caller runs. */
+export interface OfferedFunction {
+  type: 'function';
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
 }
 
 export interface Limits {
@@ -51,7 +95,18 @@ export interface Governance {
   policy_version: number;
   model_source: 'requested' | 'space_default';
   tools_offered: string[];
-  tools_withheld: { name: string; missing_permission: string }[];
+  tools_withheld: WithheldTool[];
   redactions: number;
   limits: Limits;
 }
+
+export type WithheldTool =
+  | { name: string; missing_permission: string }
+  | { name: string; reason: WithheldReason };
+
+export type WithheldReason =
+  | 'not_enabled'
+  | 'schema_changed'
+  | 'server_unavailable'
+  | 'too_many_tools'
+  | 'name_taken';

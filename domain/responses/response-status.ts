@@ -47,6 +47,7 @@ export const failureCodes = [
   'rate_limited',
   'context_length_exceeded',
   'tools_unavailable',
+  'tool_outcome_unknown',
   'policy_blocked',
   'permission_revoked',
   'generation_lost',

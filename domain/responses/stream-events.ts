@@ -54,9 +54,14 @@ export type StreamEvent =
       summary_index: number;
       text: string;
     }
-  | { type: 'response.function_call_arguments.delta'; item_id: string; output_index: number; delta: string }
   | {
-      type: 'response.function_call_arguments.done';
+      type: 'response.function_call_arguments.delta' | 'response.mcp_call_arguments.delta';
+      item_id: string;
+      output_index: number;
+      delta: string;
+    }
+  | {
+      type: 'response.function_call_arguments.done' | 'response.mcp_call_arguments.done';
       item_id: string;
       output_index: number;
       arguments: string;
@@ -65,7 +70,12 @@ export type StreamEvent =
       type:
         | 'response.file_search_call.in_progress'
         | 'response.file_search_call.searching'
-        | 'response.file_search_call.completed';
+        | 'response.file_search_call.completed'
+        | 'response.mcp_call.in_progress'
+        | 'response.mcp_call.completed'
+        | 'response.mcp_call.failed'
+        | 'response.mcp_list_tools.in_progress'
+        | 'response.mcp_list_tools.completed';
       item_id: string;
       output_index: number;
     }

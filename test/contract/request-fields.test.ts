@@ -215,8 +215,19 @@ const rows: Record<string, Row> = {
       expect(await offered(null)).toEqual(['knowledge_search']);
       expect(await offered([{ type: 'file_search' }])).toEqual(['knowledge_search']);
       expect(await offered([])).toBeUndefined();
+      const parameters = { type: 'object', properties: { q: { type: 'string' } } };
+      const mine = { type: 'function', name: 'ask_user', description: 'Asks.', parameters };
+      const { asked } = await answer({ tools: [mine, 'knowledge_search'] });
+      expect(asked[0]!.tools).toMatchObject([
+        { function: { name: 'ask_user', description: 'Asks.', parameters } },
+        { function: { name: 'knowledge_search' } },
+      ]);
     },
-    bad: [['mcp__files__read'], 'unsupported_parameter', 'tools'],
+    bad: [
+      [{ type: 'mcp', server_label: 'files', server_url: 'https://files.example.com/mcp' }],
+      'unsupported_parameter',
+      'tools.0.server_url',
+    ],
   },
   tool_choice: {
     effect: 'forces the first turn only',

@@ -39,7 +39,8 @@ beforeAll(async () => {
   await maker.ended(abroad);
   const admin = await connect(database.adminUrl);
   const { rows } = await admin.query('select principal_id from responses where id = $1', [response]);
-  await leaveTraces(abroad.tenantId, { collection, document, response });
+  const server = (await maker.server(abroad)).id;
+  await leaveTraces(abroad.tenantId, { collection, document, response, server });
   await admin.end();
   theirs = { collection, document, response, principal: rows[0].principal_id as string };
   const { filters: _, ...config } = ormConfig({ url: database.url, statementTimeoutMs: 5_000 });
@@ -54,7 +55,12 @@ afterAll(async () => {
 /** What only a run leaves behind: passages, turns, attempts, calls and usage. */
 async function leaveTraces(
   tenantId: string,
-  { collection, document, response }: { collection: string; document: string; response: string },
+  {
+    collection,
+    document,
+    response,
+    server,
+  }: Record<'collection' | 'document' | 'response' | 'server', string>,
 ): Promise<void> {
   const admin = await connect(database.adminUrl);
   const run = (text: string, values: unknown[]) => admin.query(text, values);
@@ -75,6 +81,11 @@ async function leaveTraces(
     `insert into tool_calls (tenant_id, response_id, iteration, call_index, call_id, item_id, output_index, tool, arguments, idempotency_key)
     values ($1, $2, 0, 0, 'c', 'i', 0, 'knowledge_search', '{}', 'k')`,
     [tenantId, response],
+  );
+  await run(
+    `insert into mcp_tools (tenant_id, server_id, name, exposed_name, description, input_schema, schema_hash)
+    values ($1, $2, 'find', 'mcp__s__find', 'Finds.', '{}', 'h')`,
+    [tenantId, server],
   );
   await run(
     `insert into usage_ledger (tenant_id, response_id, iteration, attempt, space_id, principal_id, model_id, price_id, output_tokens, settled)

@@ -30,9 +30,28 @@ const plainText = [
       ...(part === 'id' ? [] : [`createResponse body input.items[].${part}`]),
     ],
   ),
-  'createResponse body tools[]',
-  'createResponse body tool_choice.tools[].type',
-  'createResponse body tool_choice.tools[].name',
+  ...['call_id', 'name', 'arguments', 'output', 'output[].text', 'reason'].map(
+    (part) => `createResponse body input.items[].${part}`,
+  ),
+  ...['name', 'description', 'parameters.*', 'allowed_tools[]', 'allowed_tools.tool_names[]'].map(
+    (part) => `createResponse body tools[].${part}`,
+  ),
+  // What the server's own tools are called, and members that are refused as such.
+  'createResponse body tools[].require_approval.always.tool_names[]',
+  'createResponse body tools[].require_approval.never.tool_names[]',
+  ...['server_url', 'authorization', 'headers', 'connector_id'].map(
+    (part) => `createResponse body tools[].${part}`,
+  ),
+  // Names of what the request itself offers.
+  ...['name', 'server_label', 'tools[].type', 'tools[].name', 'tools[].server_label'].map(
+    (part) => `createResponse body tool_choice.${part}`,
+  ),
+  ...['slug', 'display_name', 'transport_type', 'url', 'icon_url', 'auth.credential_ref', 'auth.header'].map(
+    (part) => `registerServer body ${part}`,
+  ),
+  ...['enabled_tools[]', 'tools[].name', 'display_name', 'icon_url'].map(
+    (part) => `updateServer body ${part}`,
+  ),
   'createResponse body metadata.*',
   'createResponse body platform.instructions',
   'createResponse body platform.text.format.name',

@@ -12,6 +12,7 @@ export const canaries = {
   person: 'canary-person-quoll',
   email: 'canary-mail@wallaby.example',
   vendor: 'canary-vendor-cuscus',
+  argument: 'canary-argument-galah',
 } as const;
 
 /** The canaries that `texts` show, whatever their case. */

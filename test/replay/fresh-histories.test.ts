@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { followResponse } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
+import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 import { canaries, foundCanaries } from './canaries.ts';
 import { toRecorded } from './history-json.ts';
@@ -34,7 +35,13 @@ const scripts = [
     callsPerRound: [1, 3, 1],
     toolQuery: [`tides ${canaries.query}`, 'moon', 'bulges', 'gravity'],
   },
+  {
+    name: 'server',
+    text: answer,
+    calls: [[{ name: 'mcp__box__lookup', arguments: { item: canaries.argument } }]],
+  },
 ];
+const offered: Record<string, string[]> = { tools: ['knowledge_search'], server: ['mcp__box__*'] };
 
 /**
  * Real runs of every kind, looked through for content. With `RECORD_HISTORIES=1` their histories become the
@@ -45,11 +52,13 @@ describe('histories of real runs', () => {
   let stack: Stack;
   let world: World;
   let models: ModelServer;
+  let box: ToolServer;
   /** Everything that Temporal keeps of a run and shows in its UI, by scenario. */
   const shown = new Map<string, string[]>();
 
   beforeAll(async () => {
     models = await startModelServer(scripts);
+    box = await startToolServer();
     database = await createTestDatabase();
     world = await createWorld(
       database.unitOfWork,
@@ -60,23 +69,25 @@ describe('histories of real runs', () => {
     await admin.query('update tenants set name = $1', [canaries.tenant]);
     await admin.query('update principals set name = $1, email = $2', [canaries.person, canaries.email]);
     await admin.end();
-    const env = { EGRESS_ALLOW: new URL(models.url).origin, SWEEP_INTERVAL_SECONDS: '2' };
+    const origins = [new URL(models.url).origin, box.origin];
+    const env = { EGRESS_ALLOW: origins.join(','), SWEEP_INTERVAL_SECONDS: '2' };
     stack = await startStack({ database, workers: 2, env });
   });
 
   afterAll(async () => {
     await stack?.stop();
     await models?.stop();
+    await box?.stop();
     await database?.drop();
   });
 
   const space = () => `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}`;
   const headers = () => ({ 'X-API-Key': world.apiKey, 'Content-Type': 'application/json' });
 
-  async function call<T>(path: string, body?: unknown): Promise<T> {
+  async function call<T>(path: string, body?: unknown, method = 'POST'): Promise<T> {
     const reply = await fetch(`${space()}${path}`, {
       headers: headers(),
-      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      ...(body !== undefined && { method, body: JSON.stringify(body) }),
     });
     const json = (await reply.json()) as { data: T };
     expect({ status: reply.status, json }).toMatchObject({ status: expect.any(Number), json: { data: {} } });
@@ -87,7 +98,7 @@ describe('histories of real runs', () => {
     model,
     input: { text: `Why are there tides? ${canaries.prompt}` },
     metadata: { note: canaries.metadata },
-    tools: model === 'tools' ? ['knowledge_search'] : [],
+    tools: offered[model] ?? [],
     stream: true,
   });
 
@@ -171,6 +182,20 @@ describe('histories of real runs', () => {
     expect(activitiesOf(history)).toHaveLength(9);
   });
 
+  it('of a tool server that is read, and of a call to it', async () => {
+    const made = { slug: 'box', display_name: canaries.filename, url: box.url };
+    const { mcp_server_config_id: id } = await call<{ mcp_server_config_id: string }>('/mcp-servers', made);
+    while ((await call<{ status: string }>(`/mcp-servers/${id}`)).status === 'pending') {
+      await sleep(50);
+    }
+    await keep('discovery', `mcp-server/${world.tenantId}/${id}/1`);
+    await call(`/mcp-servers/${id}`, { enabled_tools: ['lookup'] }, 'PATCH');
+    const record = await ask('server');
+    expect(record.output[0]).toMatchObject({ output: `${canaries.argument} is in the box` });
+    const history = await keep('server-tool', response(record));
+    expect(activitiesOf(history).map(({ name }) => name)).toEqual(['runTurn', 'runCall', 'runTurn']);
+  });
+
   it('of a vendor that asks to come back later', async () => {
     const record = await ask('limited');
     expect(record.status).toBe('completed');
@@ -236,13 +261,13 @@ describe('histories of real runs', () => {
   });
 
   it('hold none of the canaries, though each of them went through', async () => {
-    expect([...shown.keys()]).toHaveLength(8);
+    expect([...shown.keys()]).toHaveLength(10);
     expect(Object.fromEntries([...shown].map(([name, texts]) => [name, foundCanaries(texts)]))).toEqual(
       Object.fromEntries([...shown.keys()].map((name) => [name, []])),
     );
     const told = models.requests.map(({ body }) => JSON.stringify(body));
     const through = [canaries.prompt, canaries.instructions, canaries.commentary, canaries.query];
-    const results = [canaries.document, canaries.filename];
+    const results = [canaries.document, canaries.filename, canaries.argument];
     for (const canary of [...through, ...results]) {
       expect(told.some((body) => body.includes(canary))).toBe(true);
     }

@@ -51,13 +51,15 @@ beforeAll(() => {
 });
 
 describe('recorded histories', () => {
-  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, ingestion and maintenance', () => {
+  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, a tool server, ingestion and maintenance', () => {
     expect([...histories.keys()].toSorted()).toEqual([
       'cancel',
       'deadline',
+      'discovery',
       'document',
       'maintenance',
       'no-tools',
+      'server-tool',
       'tool-rounds',
       'vendor-retry',
       'worker-kill',
@@ -75,6 +77,7 @@ describe('recorded histories', () => {
     expect(eventTypes(history('deadline'))).toContain('TIMER_FIRED');
     expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
     expect(startOf(history('maintenance')).type).toBe('runMaintenance');
+    expect(startOf(history('discovery')).type).toBe('discoverTools');
   });
 
   it('replay on the workflows of today', async () => {
@@ -124,7 +127,15 @@ describe('recorded histories', () => {
   });
 
   it('can be found and read by an operator who has only the id', () => {
-    for (const name of ['worker-kill', 'vendor-retry', 'cancel', 'deadline', 'no-tools', 'tool-rounds']) {
+    for (const name of [
+      'worker-kill',
+      'vendor-retry',
+      'cancel',
+      'deadline',
+      'no-tools',
+      'tool-rounds',
+      'server-tool',
+    ]) {
       const start = startOf(history(name));
       const { tenantId, responseId } = activitiesOf(history(name))[0]!.input as Record<string, string>;
       expect(start).toMatchObject({
@@ -167,7 +178,7 @@ describe('a changed workflow', () => {
         ['const { runTurn } = proxy', 'const { closeResponse: runTurn } = proxy'],
         ['const { closeResponse } = proxy', 'const { runTurn: closeResponse } = proxy'],
       ],
-      breaks: ['cancel', 'deadline', 'no-tools', 'tool-rounds', 'vendor-retry', 'worker-kill'],
+      breaks: ['cancel', 'deadline', 'no-tools', 'server-tool', 'tool-rounds', 'vendor-retry', 'worker-kill'],
     },
     {
       title: 'with the turn and the call swapped',
@@ -176,7 +187,7 @@ describe('a changed workflow', () => {
         ['const { runTurn } = proxy', 'const { runCall: runTurn } = proxy'],
         ['const { runCall } = proxy', 'const { runTurn: runCall } = proxy'],
       ],
-      breaks: ['cancel', 'deadline', 'no-tools', 'tool-rounds', 'vendor-retry', 'worker-kill'],
+      breaks: ['cancel', 'deadline', 'no-tools', 'server-tool', 'tool-rounds', 'vendor-retry', 'worker-kill'],
     },
     {
       title: 'with one more activity in front',
@@ -187,7 +198,7 @@ describe('a changed workflow', () => {
           `  await runCall({ tenantId, responseId, iteration: 0, callIndex: 0 });\n  const deadline = hold`,
         ],
       ],
-      breaks: ['cancel', 'deadline', 'no-tools', 'tool-rounds', 'vendor-retry', 'worker-kill'],
+      breaks: ['cancel', 'deadline', 'no-tools', 'server-tool', 'tool-rounds', 'vendor-retry', 'worker-kill'],
     },
     {
       title: 'of maintenance in another order',

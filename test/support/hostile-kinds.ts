@@ -51,12 +51,14 @@ const required: Record<string, { name: string; longest: number }> = {
   createResponse: { name: 'input', longest: 1_000_000 },
   createCollection: { name: 'name', longest: 200 },
   uploadDocument: { name: 'filename', longest: 255 },
+  registerServer: { name: 'display_name', longest: 200 },
 };
 /** A field that holds text, and how a value gets there. */
 const text: Record<string, { param: string; put: (value: unknown) => object }> = {
   createResponse: { param: 'input.text', put: (value) => ({ input: { text: value } }) },
   createCollection: { param: 'name', put: (value) => ({ name: value }) },
   uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
+  registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
 };
 
 const inText =
@@ -139,7 +141,7 @@ export const hostileKinds: Record<string, Kind> = {
       if (name === 'conversation') {
         return { call, status: 422, code: 'unsupported_parameter', param: name };
       }
-      return invalid(call, name === 'tools' ? 'tools.0' : name);
+      return invalid(call, name === 'tools' || name === 'enabled_tools' ? `${name}.0` : name);
     });
   },
   'an unknown field': (target) =>
@@ -235,7 +237,7 @@ export const hostileKinds: Record<string, Kind> = {
         ];
   },
   'a wrong method': ({ call, operation }) =>
-    ['PATCH', 'PUT', 'OPTIONS'].map((method) => ({
+    ['PUT', 'OPTIONS', ...(operation.path.endsWith('{server_id}') ? [] : ['PATCH'])].map((method) => ({
       call: { ...call, method },
       status: 405,
       code: 'method_not_allowed',

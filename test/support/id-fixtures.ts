@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import type { Call } from './gateway.ts';
 import { question, type Maker, type Place } from './places.ts';
@@ -23,6 +23,12 @@ export interface IdFixture {
 type Fixtures = Record<string, IdFixture>;
 const collectionBody = { name: 'Harbours' };
 const documentBody = { filename: 'a.txt', media_type: 'text/plain', content: 'The beacon is blue.' };
+/** The same for the same seed. */
+const serverBody = (seed = key()) => ({
+  slug: `s-${createHash('sha256').update(seed).digest('hex').slice(0, 12)}`,
+  display_name: 'Tools',
+  url: 'https://tools.example.com/mcp',
+});
 const key = (): string => `key-${randomBytes(8).toString('hex')}`;
 
 /** One for every position of the API that holds an id. */
@@ -126,12 +132,17 @@ export function idFixtures(maker: Maker): Fixtures {
     refusal: '422 cursor_without_response',
   });
 
-  const freshKey = (path: (place: Place) => Promise<string>, body: object): IdFixture => {
+  const freshKey = (
+    path: (place: Place) => Promise<string>,
+    given: object | ((seed: string) => object),
+  ): IdFixture => {
     const paths = new Map<string, Promise<string>>();
     const pathOf = (place: Place) =>
       paths.get(place.spaceId) ?? paths.set(place.spaceId, path(place)).get(place.spaceId)!;
-    const call = async (place: Place, id: string) =>
-      at(place, 'POST', await pathOf(place), { body, headers: { 'idempotency-key': id } });
+    const call = async (place: Place, id: string) => {
+      const body = typeof given === 'function' ? (given as (seed: string) => object)(id) : given;
+      return at(place, 'POST', await pathOf(place), { body, headers: { 'idempotency-key': id } });
+    };
     return {
       make: async (place) => {
         const id = key();
@@ -156,11 +167,16 @@ export function idFixtures(maker: Maker): Fixtures {
     };
   };
 
-  const spaceOf = (method: string, rest: (place: Place) => Promise<string>, body?: object): IdFixture => ({
+  const spaceOf = (
+    method: string,
+    rest: (place: Place) => Promise<string>,
+    given?: object | (() => object),
+  ): IdFixture => ({
     make: async (place) => place.spaceId,
     unknown: newId,
     call: async (place, id) => {
       const path = `/v1/spaces/${id}/${await rest(place)}`;
+      const body = typeof given === 'function' ? (given as () => object)() : given;
       return { method, path, apiKey: place.apiKey, ...(body === undefined ? {} : { body }) };
     },
     refusal: '404 space_not_found',
@@ -177,7 +193,76 @@ export function idFixtures(maker: Maker): Fixtures {
     return `collections/${home}/documents/${await maker.document(place, home)}`;
   };
 
+  const aServer = (suffix: string) => async (place: Place) =>
+    `mcp-servers/${(await maker.server(place)).id}${suffix}`;
+  const serverIn = (method: string, suffix: string, body?: object): IdFixture => ({
+    make: async (place) => (await maker.server(place)).id,
+    gone: async (place) => {
+      const { id } = await maker.server(place);
+      await maker.remove(place, `mcp-servers/${id}`);
+      return id;
+    },
+    unknown: newId,
+    call: async (place, id) =>
+      at(place, method, `mcp-servers/${id}${suffix}`, body === undefined ? {} : { body }),
+    refusal: '404 mcp_server_not_found',
+  });
+  /** A slug is an id within its space: another space's is as good as none. */
+  const slugIn = (name: (slug: string) => string, tools: (name: string) => unknown): IdFixture => ({
+    ...creating((id) => ({ tools: ['knowledge_search', tools(id)] }), {
+      make: async (place) => name((await maker.server(place)).slug),
+      gone: async (place) => {
+        const { id, slug } = await maker.server(place);
+        await maker.remove(place, `mcp-servers/${id}`);
+        return name(slug);
+      },
+      refusal: '403 tool_not_granted',
+    }),
+    unknown: () => name(`s-${randomBytes(6).toString('hex')}`),
+  });
+  /** Which response an approval request belongs to. */
+  const askedBy = new Map<string, string>();
+
   return {
+    'registerServer path space_id': spaceOf('POST', async () => 'mcp-servers', serverBody),
+    'registerServer header idempotency-key': freshKey(async () => 'mcp-servers', serverBody),
+    'listServers path space_id': spaceOf('GET', async () => 'mcp-servers'),
+    'listServers query cursor': cursorOf(async (place) => {
+      await maker.server(place);
+      await maker.server(place);
+      return 'mcp-servers';
+    }),
+    'getServer path space_id': spaceOf('GET', aServer('')),
+    'getServer path server_id': serverIn('GET', ''),
+    'updateServer path space_id': spaceOf('PATCH', aServer(''), { enabled_tools: [] }),
+    'updateServer path server_id': serverIn('PATCH', '', { enabled_tools: [] }),
+    'refreshServer path space_id': spaceOf('POST', aServer('/refresh')),
+    'refreshServer path server_id': serverIn('POST', '/refresh'),
+    'removeServer path space_id': spaceOf('DELETE', aServer('')),
+    'removeServer path server_id': serverIn('DELETE', ''),
+    'createResponse body tools[]': slugIn(
+      (slug) => `mcp__${slug}__*`,
+      (pattern) => pattern,
+    ),
+    'createResponse body tools[].server_label': slugIn(
+      (slug) => slug,
+      (label) => ({ type: 'mcp', server_label: label }),
+    ),
+    'createResponse body input.items[].approval_request_id': {
+      make: async (place) => {
+        const { responseId, requestId } = await maker.approvalRequest(place);
+        askedBy.set(`${place.spaceId} ${requestId}`, responseId);
+        return requestId;
+      },
+      unknown: () => `mcpr_${randomBytes(10).toString('hex')}`,
+      call: async (place, id) => {
+        const previous = askedBy.get(`${place.spaceId} ${id}`) ?? (await maker.ended(place));
+        const item = { type: 'mcp_approval_response', approval_request_id: id, approve: false };
+        const body = { previous_response_id: previous, input: { items: [item] } };
+        return at(place, 'POST', 'responses', { body });
+      },
+      refusal: '422 invalid_request',
+    },
     'createResponse path space_id': spaceOf('POST', async () => 'responses', question),
     'createResponse header idempotency-key': keyed((_place, id) => ({
       body: question,

@@ -30,6 +30,8 @@ export interface Script {
   toolQuery?: string | string[];
   /** How many calls each round makes at once, for the queries from the round's own on; without it one. */
   callsPerRound?: number[];
+  /** Calls of any tool, offered or not, one list per round; used instead of the searches above. */
+  calls?: { name: string; arguments: object | string }[][];
   /** Text before each call, in the same turn. */
   commentary?: string;
   /** The answer. */

@@ -86,6 +86,15 @@ export function planTurn(script: Script, request: ChatRequest, asked: Asked & { 
       param: 'messages',
     });
   }
+  const scripted = script.calls?.[asked.round] ?? [];
+  if (scripted.length > 0) {
+    const calls = scripted.map((call, index) => ({
+      id: callId(asked, index),
+      name: call.name,
+      arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments),
+    }));
+    return { ...chooseText(script, { source: 'commentary', prefix: asked.prefix }), calls };
+  }
   const name = toolToCall(script, request, asked.round);
   const source = name === null ? 'text' : 'commentary';
   const count = name === null ? 0 : (script.callsPerRound?.[asked.round] ?? 1);

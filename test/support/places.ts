@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { createSpace } from '#domain/spaces/create-space.ts';
 import { allowModels } from '#domain/spaces/allow-models.ts';
 import { addModel } from '#domain/models/add-model.ts';
 import { builtinSettings } from '#domain/models/builtin-settings.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { Item } from '#domain/responses/item.entity.ts';
 import type { TestDatabase } from './database.ts';
 import type { Answer, Call, TestGateway } from './gateway.ts';
 import { createWorld, type World } from './world.ts';
@@ -96,6 +98,35 @@ export class Maker {
   async item(place: Place): Promise<string> {
     const page = await this.#done(place, 'GET', `responses/${await this.response(place)}/input_items`);
     return page.body.data[0].id as string;
+  }
+
+  /** A registered tool server that nobody has read yet; `slug` is its own in its space. */
+  async server(place: Place): Promise<{ id: string; slug: string }> {
+    const slug = `s-${newId().slice(-12)}`;
+    const body = { slug, display_name: 'Tools', url: 'https://tools.example.com/mcp' };
+    const made = await this.#done(place, 'POST', 'mcp-servers', { body });
+    return { id: made.body.data.mcp_server_config_id as string, slug };
+  }
+
+  /** A response that has ended with a call that waits for consent, and the id of the request for it. */
+  async approvalRequest(place: Place): Promise<{ responseId: string; requestId: string }> {
+    const responseId = await this.ended(place);
+    const requestId = `mcpr_${randomBytes(10).toString('hex')}`;
+    const asked = { server_label: 'crm', name: 'find', arguments: '{}' };
+    const wire = { id: requestId, type: 'mcp_approval_request', status: 'completed', ...asked };
+    const { tenantId } = place;
+    await this.#gateway().gateway.unitOfWork.inTenant(tenantId, async (em) => {
+      em.create(Item, {
+        tenantId,
+        id: requestId,
+        responseId,
+        outputIndex: 0,
+        type: wire.type,
+        wire: JSON.stringify(wire),
+        exchange: { call_id: 'call_1', name: 'mcp__crm__find', arguments: '{}', result: null },
+      });
+    });
+    return { responseId, requestId };
   }
 
   /** The cursor behind the first of at least two entries of a list. */

@@ -42,3 +42,10 @@ export const extraction = {
   scheduleToCloseTimeout: '1d',
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
+
+/** Asking a tool server what it has. An unreachable one is a result; what fails here is the machinery. */
+export const toolServer = {
+  startToCloseTimeout: '1m',
+  scheduleToCloseTimeout: '1h',
+  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { serverRoutes } from './mcp-servers/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 
 /** Every REST operation of version 1. */
@@ -10,5 +11,6 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(responseRoutes(deps));
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes);
+    await scope.register(serverRoutes);
   };
 }

@@ -121,7 +121,8 @@ begin
         and i.output_index is not null and i.superseded_by is null;
     usage := app.sum_usage(p_tenant, p_response);
     if head ->> 'status' = 'in_progress' then
-      select coalesce(jsonb_agg(jsonb_build_object('item_id', c.item_id, 'output_index', c.output_index, 'arguments', c.arguments)
+      select coalesce(jsonb_agg(jsonb_build_object('itemId', c.item_id, 'outputIndex', c.output_index, 'arguments', c.arguments,
+          'tool', c.tool, 'serverLabel', c.server_label, 'toolName', c.tool_name, 'approvalRequestId', c.approval_request_id)
           order by c.output_index), '[]') into open_calls from tool_calls c
         where c.tenant_id = p_tenant and c.response_id = p_response and c.status <> 'done';
       select t.first_n into v_turn_first from turns t

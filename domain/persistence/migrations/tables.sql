@@ -190,6 +190,58 @@ create table chunks (
 create index on chunks (tenant_id, collection_id);
 create index on chunks using gin (tsv);
 
+-- A tool server that a space is connected to. Credentials are environment variables of the worker, by name.
+create table mcp_servers (
+  tenant_id uuid not null references tenants,
+  id uuid not null,
+  space_id uuid not null,
+  slug text not null check (slug ~ '^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$'),
+  display_name text not null,
+  transport_type text not null default 'streamable_http' check (transport_type = 'streamable_http'),
+  url text not null,
+  credential_ref text,
+  credential_header text,
+  icon_url text,
+  status text not null default 'pending' check (status in ('pending', 'auth_required', 'connected', 'error', 'disabled')),
+  last_error text,
+  enabled_tools jsonb not null default '[]',
+  -- numbers the workflows that read its tools
+  discovery_count integer not null default 0,
+  last_checked_at timestamptz,
+  created_by uuid not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  primary key (tenant_id, id),
+  unique (tenant_id, space_id, slug),
+  foreign key (tenant_id, space_id) references spaces,
+  foreign key (tenant_id, created_by) references principals
+);
+create index on mcp_servers (tenant_id, space_id, created_at desc, id desc);
+create index on mcp_servers (tenant_id, created_by);
+
+create table mcp_tools (
+  tenant_id uuid not null references tenants,
+  server_id uuid not null,
+  name text not null,
+  -- mcp__<slug>__<tool>, as models know it
+  exposed_name text not null,
+  title text,
+  description text not null,
+  input_schema jsonb not null,
+  -- as the server claims: shown to people, trusted by nothing
+  annotations jsonb,
+  -- of the definition as the server lists it now, and as it was approved
+  schema_hash text not null,
+  approved_hash text,
+  state text not null default 'new' check (state in ('new', 'approved', 'changed', 'removed')),
+  repeatable boolean not null default false,
+  require_approval boolean not null default false,
+  first_seen_at timestamptz not null default now(),
+  last_seen_at timestamptz not null default now(),
+  primary key (tenant_id, server_id, name),
+  foreign key (tenant_id, server_id) references mcp_servers on delete cascade
+);
+
 -- The head row of a response: state, fence and sequence. Content hangs below it.
 create table responses (
   tenant_id uuid not null references tenants,
@@ -272,6 +324,8 @@ create table items (
   exchange jsonb,
   provider_state jsonb,
   superseded_by text,
+  -- for an approval request: the response that brought the one answer to it
+  answered_by text,
   created_at timestamptz not null default now(),
   primary key (tenant_id, id)
 );
@@ -347,11 +401,16 @@ create table tool_calls (
   item_id text not null,
   output_index integer not null,
   tool text not null,
+  -- of a tool server's tool: the server's slug and the tool's own name
+  server_label text,
+  tool_name text,
+  approval_request_id text,
   arguments text not null,
   idempotency_key text not null,
   first_label integer not null default 0,
   -- what the provider wants back with the call; goes to its item
   provider_state jsonb,
+  attempts integer not null default 0,
   status text not null default 'planned' check (status in ('planned', 'started', 'done')),
   outcome text check (outcome in ('succeeded', 'failed', 'denied', 'unknown')),
   result_digest text,

@@ -11,18 +11,35 @@ import { newResponseId } from '#domain/kernel/ids.ts';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { createResponse } from '#domain/responses/create-response.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { listServers, readServer } from '#domain/tools/read-servers.ts';
+import { refreshServer } from '#domain/tools/refresh-server.ts';
+import { registerServer } from '#domain/tools/register-server.ts';
+import { removeServer } from '#domain/tools/remove-server.ts';
+import { updateServer } from '#domain/tools/update-server.ts';
 import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
 let collectionId: string;
 let documentId: string;
 let responseId: string;
+let serverId: string;
+
+const newServer = {
+  slug: 'crm',
+  displayName: 'CRM',
+  transportType: 'streamable_http',
+  url: 'https://tools.example.com/mcp',
+  iconUrl: null,
+  credential: null,
+  idempotency: null,
+};
 
 beforeAll(async () => {
   engine = await openEngine();
   collectionId = (await engine.act((ctx) => createCollection(ctx, { name: 'C' }))).collection.id;
   documentId = (await engine.act((ctx) => uploadDocument(ctx, upload()))).document.id;
   responseId = await engine.create();
+  serverId = (await engine.act((ctx) => registerServer(ctx, newServer))).server.id;
 });
 afterAll(() => engine.stop());
 
@@ -36,6 +53,36 @@ const limits = { maxActivePerSpace: 100, retentionSeconds: 60 };
 
 /** What each use case asks for. A response is another principal's here: one's own needs no grant. */
 const cases: { name: string; permission: Permission; run: (ctx: Context) => Promise<unknown> }[] = [
+  {
+    name: 'registerServer',
+    permission: 'mcp_servers.create',
+    run: (ctx) => registerServer(ctx, newServer),
+  },
+  {
+    name: 'listServers',
+    permission: 'mcp_servers.read',
+    run: (ctx) => listServers(ctx, { limit: 1, cursor: null }),
+  },
+  {
+    name: 'readServer',
+    permission: 'mcp_servers.read',
+    run: (ctx) => readServer(ctx, { serverId }),
+  },
+  {
+    name: 'updateServer',
+    permission: 'mcp_servers.update',
+    run: (ctx) => updateServer(ctx, { serverId, enabledTools: [] }),
+  },
+  {
+    name: 'refreshServer',
+    permission: 'mcp_servers.connect',
+    run: (ctx) => refreshServer(ctx, { serverId }),
+  },
+  {
+    name: 'removeServer',
+    permission: 'mcp_servers.delete',
+    run: (ctx) => removeServer(ctx, { serverId }),
+  },
   {
     name: 'createResponse',
     permission: 'responses.create',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { permissions } from '#domain/access/permissions.ts';
 import type { ModelPart } from '#domain/models/model-gateway.ts';
 import { registerModel } from '#domain/models/register-model.ts';
-import { commitCall } from '#domain/responses/commit-call.ts';
+import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
 import { TurnRecorder } from '#domain/responses/turn-recorder.ts';
 import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
 import { openEngine, search, type Engine } from '../../support/engine.ts';
@@ -48,6 +48,12 @@ function recorded(parts: ModelPart[]) {
   return { calls: recorder.calls, reasoned: recorder.reasoned, textState: recorder.textState };
 }
 
+const found = (result: string): CallOutcome => ({
+  outcome: 'succeeded',
+  result,
+  end: { status: 'completed', output: '', results: null },
+});
+
 /** A response after one turn that thought, spoke and called, with its call answered. */
 async function afterCall(parts: ModelPart[] = said): Promise<string> {
   const id = await engine.create({ reasoningEffort: 'low', reasoningSummary: 'auto' });
@@ -55,7 +61,7 @@ async function afterCall(parts: ModelPart[] = said): Promise<string> {
   await attempt.say('I look it up.');
   await attempt.commit({ ...recorded(parts), reason: 'tool_calls' });
   const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
-  const outcome = { outcome: 'succeeded', result: 'Nothing was found.', results: null } as const;
+  const outcome = found('Nothing was found.');
   await engine.database.unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome));
   return id;
 }
@@ -122,7 +128,7 @@ describe('what a provider wants back', () => {
     }));
     await second.commit({ calls, reason: 'tool_calls' });
     const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 1, callIndex: 0 };
-    const outcome = { outcome: 'succeeded', result: 'Still nothing.', results: null } as const;
+    const outcome = found('Still nothing.');
     await engine.database.unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome));
     const { turn } = await engine.attempt(id, 2);
     expect(turn.messages.map(({ role }) => role).slice(-4)).toEqual([

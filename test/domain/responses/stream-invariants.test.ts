@@ -74,7 +74,11 @@ async function runRound(responseId: string, iteration: number, count: number): P
       const key = { tenantId, responseId, iteration, callIndex };
       const inTenant = engine.database.unitOfWork.inTenant.bind(engine.database.unitOfWork, tenantId);
       await inTenant((em) => claimCall(em, key));
-      const outcome = { outcome: 'succeeded' as const, result: '{"results":[]}', results: null };
+      const outcome = {
+        outcome: 'succeeded' as const,
+        result: '{"results":[]}',
+        end: { status: 'completed' as const, output: '', results: null },
+      };
       await inTenant((em) => commitCall(em, key, outcome));
     }),
   );

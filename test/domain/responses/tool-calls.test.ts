@@ -23,7 +23,11 @@ const claim = (responseId: string, callIndex = 0): Promise<CallClaim> =>
     claimCall(em, key(responseId, callIndex)),
   );
 
-const found: CallOutcome = { outcome: 'succeeded', result: '{"results":[]}', results: null };
+const found: CallOutcome = {
+  outcome: 'succeeded',
+  result: '{"results":[]}',
+  end: { status: 'completed', output: '', results: null },
+};
 
 const commit = (responseId: string, callIndex = 0, outcome = found): Promise<void> =>
   engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) =>

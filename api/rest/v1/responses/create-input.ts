@@ -2,12 +2,8 @@ import type { CreateResponseBody } from '#api/contract/responses.ts';
 import { requireUser, toInputContent } from './input-content.ts';
 import { fingerprintOf, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
 import { DomainError, unsupported } from '#domain/kernel/errors.ts';
-import type {
-  CreateResponseInput,
-  InputItem,
-  RequestedTool,
-  RequestedToolChoice,
-} from '#domain/responses/create-input.ts';
+import type { CreateResponseInput, InputItem, RequestedTool } from '#domain/responses/create-input.ts';
+import { toOffered, toPattern, toToolChoice, toToolItem } from './tool-input.ts';
 
 export interface CreateRequest {
   spaceId: string;
@@ -92,7 +88,7 @@ function toItems(input: CreateResponseBody['input']): InputItem[] {
   if ('items' in input) {
     return input.items.map((item): InputItem => {
       if ('role' in item && 'content' in item) {
-        return toMessage(item as Message);
+        return toMessage(item);
       }
       if (item.type === 'item_reference' && 'id' in item) {
         return { type: 'item_reference', id: item.id };
@@ -101,7 +97,7 @@ function toItems(input: CreateResponseBody['input']): InputItem[] {
         const { id, summary } = item;
         return { type: 'reasoning', id: id ?? null, summary };
       }
-      throw unsupported('input', `Items of type ${item.type} are not supported.`);
+      return toToolItem(item);
     });
   }
   return [toMessage(input)];
@@ -120,47 +116,19 @@ function toMessage({ role, content }: Message): InputItem {
     : { type: 'message', role: requireUser(role), text, content: parts };
 }
 
-type SearchTool = Extract<
-  NonNullable<CreateResponseBody['tools']>[number],
-  { type: 'knowledge_search' | 'file_search' }
->;
+type AskedTool = NonNullable<CreateResponseBody['tools']>[number];
 
-function toTool(tool: NonNullable<CreateResponseBody['tools']>[number]): RequestedTool {
+function toTool(tool: AskedTool, index: number): RequestedTool {
   if (typeof tool === 'string') {
-    if (tool === 'knowledge_search') {
-      return { type: 'knowledge_search', collectionIds: null, maxNumResults: null, alpha: null };
-    }
-    throw unsupported('tools', 'Connected tool servers are not supported.');
+    return toPattern(tool);
   }
   if (tool.type === 'function' || tool.type === 'mcp') {
-    throw unsupported('tools', `Tools of type ${tool.type} are not supported.`);
+    return toOffered(tool, index);
   }
-  const search = tool as SearchTool;
   return {
     type: 'knowledge_search',
-    collectionIds: search.collection_ids ?? search.vector_store_ids ?? null,
-    maxNumResults: search.max_num_results ?? null,
-    alpha: search.alpha ?? null,
+    collectionIds: tool.collection_ids ?? tool.vector_store_ids ?? null,
+    maxNumResults: tool.max_num_results ?? null,
+    alpha: tool.alpha ?? null,
   };
-}
-
-function toToolChoice(choice: NonNullable<CreateResponseBody['tool_choice']>): RequestedToolChoice {
-  if (typeof choice === 'string') {
-    return choice;
-  }
-  switch (choice.type) {
-    case 'knowledge_search':
-    case 'file_search':
-      return { type: 'knowledge_search' };
-    case 'allowed_tools': {
-      const { mode, tools } = choice;
-      const names = tools
-        .map((tool) => tool.name ?? tool.type)
-        .map((name) => (name === 'file_search' ? 'knowledge_search' : name));
-      return { type: 'allowed_tools', mode, names };
-    }
-    case 'function':
-    case 'mcp':
-      throw unsupported('tool_choice', `A tool_choice of type ${choice.type} is not supported.`);
-  }
 }

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reach } from '#domain/kernel/failpoint.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { executionError } from '#domain/responses/call-items.ts';
+import type { CallTarget, ClaimedCall } from '#domain/responses/claim-call.ts';
+import type { CallOutcome } from '#domain/responses/commit-call.ts';
+import { cutResult } from '#domain/responses/cut-result.ts';
+import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
+import { ToolServerFailure, type ToolReply, type ToolServerGateway } from '#domain/tools/tool-server.ts';
+import { retryLater } from '../failures.ts';
+
+export interface ServerCallDependencies {
+  unitOfWork: UnitOfWork;
+  toolServers: ToolServerGateway;
+}
+
+type ServerTarget = Extract<CallTarget, { kind: 'mcp' }>;
+
+/** Pauses before another try at a server that was not reached at all. */
+const knocks = [250, 1_000];
+
+/** One call at a tool server. @throws an ApplicationFailure when another attempt may settle it */
+export async function callServer(
+  deps: ServerCallDependencies,
+  call: ClaimedCall,
+  target: ServerTarget,
+): Promise<CallOutcome> {
+  const parsed = parseArguments(call.arguments);
+  if (parsed === null) {
+    const text = 'The arguments must be a JSON object.';
+    return failed(text, { type: 'mcp_protocol_error', code: -32_602, message: text });
+  }
+  reach('call.before_effect');
+  const reply = await reachServer(deps.toolServers, call, { target, arguments: parsed });
+  reach('call.after_effect');
+  if (reply instanceof ToolServerFailure) {
+    return settleFailure(reply, target);
+  }
+  switch (reply.kind) {
+    case 'succeeded': {
+      const result = cutResult(reply.text);
+      return { outcome: 'succeeded', result, end: { status: 'completed', output: result, results: null } };
+    }
+    case 'failed': {
+      const text = cutResult(reply.text);
+      return failed(
+        text,
+        reply.error === 'mcp_protocol_error'
+          ? { type: reply.error, code: reply.code, message: text }
+          : executionError('tool_failed', text),
+      );
+    }
+    case 'changed': {
+      const { tools } = reply;
+      await deps.unitOfWork.inTenant(call.tenantId, (em) => applyDiscovery(em, target.serverId, { tools }));
+      return target.again ? unknownOutcome() : withheld();
+    }
+  }
+}
+
+/** Knocks again only while nothing of the call has left. */
+async function reachServer(
+  servers: ToolServerGateway,
+  call: ClaimedCall,
+  { target, arguments: args }: { target: ServerTarget; arguments: Record<string, unknown> },
+): Promise<ToolReply | ToolServerFailure> {
+  for (let knock = 0; ; knock += 1) {
+    try {
+      const outgoing = {
+        tool: target.tool,
+        arguments: args,
+        idempotencyKey: call.idempotencyKey,
+        schemaHash: target.schemaHash,
+      };
+      // A cancelled response lets a call that has begun come to its end, so that the ledger knows it.
+      return await servers.call(target.server, outgoing, new AbortController().signal);
+    } catch (error) {
+      if (!(error instanceof ToolServerFailure)) {
+        throw error;
+      }
+      const pause = knocks[knock];
+      if (error.sent || error.code !== 'unreachable' || pause === undefined) {
+        return error;
+      }
+      await sleep(pause);
+    }
+  }
+}
+
+/** A call that may have reached the tool is never a plain failure: it is made again by right, or unknown. */
+function settleFailure(failure: ToolServerFailure, target: ServerTarget): CallOutcome {
+  if (failure.sent || target.again) {
+    if (target.repeatable) {
+      throw retryLater('tool_outcome_in_doubt');
+    }
+    return unknownOutcome();
+  }
+  const text = 'The tool server could not be reached or refused the call; nothing was done.';
+  return failed(text, { type: 'http_error', code: failure.status ?? 0, message: text });
+}
+
+export function withheld(): CallOutcome {
+  const text = 'This tool was switched off or has changed since it was approved; it was not called.';
+  return failed(text, executionError('tool_withheld', text));
+}
+
+export function unknownOutcome(): CallOutcome {
+  const text =
+    'tool_outcome_unknown: the call was sent and its outcome is not known. It may have taken effect. ' +
+    'It was not made again.';
+  const error = executionError('tool_outcome_unknown', text);
+  return { outcome: 'unknown', result: text, end: { status: 'failed', error } };
+}
+
+function failed(
+  result: string,
+  error: Extract<CallOutcome['end'], { status: 'failed' }>['error'],
+): CallOutcome {
+  return { outcome: 'failed', result, end: { status: 'failed', error } };
+}
+
+function parseArguments(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = text.trim() === '' ? {} : JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,41 @@
+import { Context } from '@temporalio/activity';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { applyDiscovery, type Discovery } from '#domain/tools/apply-discovery.ts';
+import { McpServer } from '#domain/tools/mcp-server.entity.ts';
+import { McpTool } from '#domain/tools/mcp-tool.entity.ts';
+import { toSpec } from '#domain/tools/server-spec.ts';
+import { ToolServerFailure, type ToolServerGateway, type ToolServerSpec } from '#domain/tools/tool-server.ts';
+import type { DiscoverToolsInput, DiscoverToolsResult } from '#workflows/discover-tools/messages.ts';
+
+export interface DiscoveryDependencies {
+  unitOfWork: UnitOfWork;
+  toolServers: ToolServerGateway;
+}
+
+/** Asks a server for its tools and takes in the answer. Safe to run any number of times. */
+export async function discoverTools(
+  deps: DiscoveryDependencies,
+  { tenantId, serverId }: DiscoverToolsInput,
+): Promise<DiscoverToolsResult> {
+  const { unitOfWork, toolServers } = deps;
+  const server = await unitOfWork.inTenant(tenantId, (em) => em.findOne(McpServer, { id: serverId }));
+  const discovery =
+    server === null || server.status === 'disabled' ? null : await ask(toolServers, toSpec(server));
+  return unitOfWork.inTenant(tenantId, async (em) => {
+    const after = discovery === null ? null : await applyDiscovery(em, serverId, discovery);
+    await em.flush();
+    const tools = await em.count(McpTool, { serverId, state: { $ne: 'removed' } });
+    return { status: (after ?? server)?.status ?? 'gone', tools };
+  });
+}
+
+async function ask(toolServers: ToolServerGateway, spec: ToolServerSpec): Promise<Discovery> {
+  try {
+    return { tools: await toolServers.discover(spec, Context.current().cancellationSignal) };
+  } catch (error) {
+    if (error instanceof ToolServerFailure) {
+      return { error: error.code };
+    }
+    throw error;
+  }
+}

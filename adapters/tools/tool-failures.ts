@@ -1,0 +1,27 @@
+import { SdkError, SdkErrorCode, UnauthorizedError } from '@modelcontextprotocol/client';
+import { ToolServerFailure } from '#domain/tools/tool-server.ts';
+import type { Wire } from './watched-fetch.ts';
+
+/** Strips a failure to a code: the original may quote arguments, results or a credential. */
+export function toServerFailure(error: unknown, wire: Wire): ToolServerFailure {
+  if (error instanceof ToolServerFailure) {
+    return error;
+  }
+  const { status, sent } = wire;
+  if (wire.refusedByGuard) {
+    return new ToolServerFailure('url_not_allowed', { sent });
+  }
+  if (wire.tooLarge) {
+    return new ToolServerFailure('too_large', { sent, status });
+  }
+  if (error instanceof UnauthorizedError || status === 401 || status === 403) {
+    return new ToolServerFailure('unauthorized', { sent, status });
+  }
+  if (status !== null && status >= 300) {
+    return new ToolServerFailure('http_error', { sent, status });
+  }
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
+    return new ToolServerFailure('timeout', { sent, status });
+  }
+  return new ToolServerFailure(status === null ? 'unreachable' : 'protocol_error', { sent, status });
+}

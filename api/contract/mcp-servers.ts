@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { serverErrors, serverStatuses, toolStates } from '#domain/tools/server-status.ts';
+import { slugPattern } from '#domain/tools/tool-names.ts';
+import { data, page, spaceParams, timestamp, uuid } from './common.ts';
+
+export const serverParams = spaceParams.extend({ server_id: uuid });
+
+const iconUrl = z
+  .url({ protocol: /^https$/ })
+  .max(2_048)
+  .nullable()
+  .optional()
+  .meta({ description: 'An https address; it is shown, never fetched by the server.' });
+
+const displayName = z.string().trim().min(1).max(200);
+const toolName = z.string().min(1).max(256);
+
+export const registerServerBody = z.strictObject({
+  slug: z.string().regex(slugPattern).meta({ description: 'Part of every tool name: mcp__<slug>__<tool>.' }),
+  display_name: displayName,
+  transport_type: z
+    .string()
+    .min(1)
+    .max(32)
+    .default('streamable_http')
+    .meta({ description: 'streamable_http; anything else is refused.' }),
+  url: z.string().min(1).max(2_048),
+  icon_url: iconUrl,
+  auth: z
+    .strictObject({
+      credential_ref: z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/),
+      header: z
+        .string()
+        .regex(/^(authorization|x-[a-z0-9-]{1,60})$/i)
+        .optional(),
+    })
+    .nullable()
+    .optional()
+    .meta({
+      description:
+        'Names a variable that the operator has bound to the origin of url. Sent as a bearer token unless header names another.',
+    }),
+});
+
+export const updateServerBody = z.strictObject({
+  enabled_tools: z.array(toolName).max(512).optional().meta({
+    description: 'Names, ["*"] for all with future ones, [] for none. Saving approves today’s definitions.',
+  }),
+  tools: z
+    .array(
+      z.strictObject({
+        name: toolName,
+        repeatable: z.boolean().optional(),
+        require_approval: z.boolean().optional(),
+      }),
+    )
+    .max(512)
+    .optional(),
+  display_name: displayName.optional(),
+  icon_url: iconUrl,
+  enabled: z.boolean().optional().meta({ description: 'false: no tool of the server is offered or called.' }),
+});
+
+const discoveredTool = z.strictObject({
+  name: z.string(),
+  exposed_name: z.string(),
+  title: z.string().nullable(),
+  description: z.string(),
+  input_schema: z.record(z.string(), z.unknown()),
+  annotations: z.record(z.string(), z.unknown()).nullable(),
+  schema_hash: z.string(),
+  state: z.enum(toolStates),
+  repeatable: z.boolean(),
+  require_approval: z.boolean(),
+  first_seen_at: timestamp,
+  last_seen_at: timestamp,
+});
+
+export const serverRecord = z
+  .strictObject({
+    mcp_server_config_id: uuid,
+    slug: z.string(),
+    display_name: z.string(),
+    transport_type: z.string(),
+    status: z.enum(serverStatuses),
+    icon_url: z.string().nullable(),
+    enabled_tools: z.array(z.string()),
+    tool_count: z.int(),
+    discovered_tools: z.array(discoveredTool),
+    created_at: timestamp,
+    space_id: uuid,
+    url: z.string(),
+    credential_ref: z.string().nullable(),
+    last_error: z.enum(serverErrors).nullable(),
+    last_checked_at: timestamp.nullable(),
+    updated_at: timestamp,
+  })
+  .meta({ id: 'McpServer' });
+
+export type ServerRecord = z.infer<typeof serverRecord>;
+
+export const serverEnvelope = data(serverRecord);
+export const serverPage = page(serverRecord);

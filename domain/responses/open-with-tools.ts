@@ -1,0 +1,76 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Secrets } from '#domain/kernel/secrets.ts';
+import { itemId } from './item-ids.ts';
+import { keepItem } from './item-store.ts';
+import { planCall, type Planning } from './plan-calls.ts';
+import type { McpListTools } from './output-items.ts';
+import type { Response } from './response.entity.ts';
+import type { StreamEvent } from './stream-events.ts';
+import type { Turn } from './turn.entity.ts';
+import type { TurnResult } from './turn-result.ts';
+
+/** One item for each server that the caller named by `type: mcp`: what of it the model is offered. */
+export function listTools(em: EntityManager, secrets: Secrets, response: Response): StreamEvent[] {
+  const { request } = response;
+  return request.listed_servers.flatMap((label): StreamEvent[] => {
+    const outputIndex = response.nextOutputIndex++;
+    const item: McpListTools = {
+      id: itemId(secrets, 'mcpl', response.id, outputIndex),
+      type: 'mcp_list_tools',
+      status: 'completed',
+      server_label: label,
+      tools: request.tools.flatMap((tool) =>
+        tool.type === 'mcp' && tool.server_label === label
+          ? [{ name: tool.tool, description: tool.description, input_schema: tool.parameters }]
+          : [],
+      ),
+    };
+    keepItem(em, response, { outputIndex, item });
+    const place = { item_id: item.id, output_index: outputIndex };
+    return [
+      {
+        type: 'response.output_item.added',
+        output_index: outputIndex,
+        item: { ...item, status: 'in_progress', tools: [] },
+      },
+      { type: 'response.mcp_list_tools.in_progress', ...place },
+      { type: 'response.mcp_list_tools.completed', ...place },
+      { type: 'response.output_item.done', output_index: outputIndex, item },
+    ];
+  });
+}
+
+/** A committed turn without a model: the calls that the caller's input approves, before the model goes on. */
+export function planApproved(
+  planning: Planning,
+  turn: Turn,
+  now: Date,
+): { result: TurnResult; events: StreamEvent[] } {
+  const { response } = planning;
+  const { tenantId, id: responseId } = response;
+  const approved = response.request.approved_calls;
+  const events = approved.flatMap((call, callIndex) =>
+    planCall(
+      planning,
+      { tenantId, responseId, iteration: turn.iteration, callIndex },
+      {
+        name: call.name,
+        arguments: call.arguments,
+        serverLabel: call.server_label,
+        toolName: call.tool,
+        firstLabel: 0,
+        callId: call.call_id,
+        approvalRequestId: call.approval_request_id,
+      },
+    ),
+  );
+  const calls = approved.map(({ name }, index) => ({
+    index,
+    summary: `tool ${name}`,
+    retryClass: 'once' as const,
+  }));
+  turn.status = 'committed';
+  turn.committedAt = now;
+  turn.result = { next: 'tools', calls };
+  return { result: turn.result, events };
+}

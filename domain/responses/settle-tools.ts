@@ -1,0 +1,178 @@
+import type { Context } from '#domain/access/context.ts';
+import { refusal } from '#domain/access/policy.ts';
+import { Collection } from '#domain/collections/collection.entity.ts';
+import { invalid, notFound } from '#domain/kernel/errors.ts';
+import type { Model } from '#domain/models/model.entity.ts';
+import type { Space } from '#domain/spaces/space.entity.ts';
+import type { CreateResponseInput, RequestedTool } from './create-input.ts';
+import type { OfferedFunction, OfferedSearch, OfferedTool, WithheldTool } from './response-request.ts';
+import { notGranted, readCatalogue, type ServerCatalogue } from './server-catalogue.ts';
+
+const defaultAlpha = 0.75;
+const defaultResults = 8;
+const mostTools = 128;
+
+export interface SettledTools {
+  tools: OfferedTool[];
+  withheld: WithheldTool[];
+  /** Servers that the caller named by `type: mcp`. */
+  listed: string[];
+}
+
+interface Place {
+  space: Space;
+  model: Model;
+}
+
+/** What the model is offered: everything granted, or what was asked for; and what is withheld, with the reason. */
+export async function settleTools(
+  ctx: Context,
+  input: CreateResponseInput,
+  place: Place,
+): Promise<SettledTools> {
+  await requireCollections(ctx, input.collectionIds, place.space);
+  if (input.toolMode === 'none') {
+    return { tools: [], withheld: [], listed: [] };
+  }
+  return input.tools === null
+    ? everything(ctx, input, place)
+    : requested(ctx, input, { tools: input.tools, space: place.space });
+}
+
+async function everything(
+  ctx: Context,
+  input: CreateResponseInput,
+  { space, model }: Place,
+): Promise<SettledTools> {
+  const tools: OfferedTool[] = [];
+  const withheld: WithheldTool[] = [];
+  if (ctx.caller.granted.has('knowledge.search')) {
+    tools.push(await search(ctx, anySearch, input, space));
+  } else {
+    withheld.push({ name: 'knowledge_search', missing_permission: 'knowledge.search' });
+  }
+  // The builtin model searches and quotes; it calls nothing else.
+  const servers = model.providerKind === 'builtin' ? [] : await readCatalogue(ctx.em, space.id);
+  for (const server of servers) {
+    if (!ctx.caller.granted.has('tools.execute')) {
+      withheld.push({ name: `mcp__${server.slug}__*`, missing_permission: 'tools.execute' });
+      continue;
+    }
+    const offers = server.offers(null);
+    tools.push(...offers.tools);
+    withheld.push(...offers.withheld.filter((tool) => !('reason' in tool && tool.reason === 'not_enabled')));
+  }
+  for (const { name } of tools.splice(mostTools)) {
+    withheld.push({ name, reason: 'too_many_tools' });
+  }
+  return { tools, withheld, listed: [] };
+}
+
+async function requested(
+  ctx: Context,
+  input: CreateResponseInput,
+  asked: { tools: readonly RequestedTool[]; space: Space },
+): Promise<SettledTools> {
+  const { space } = asked;
+  const settled: SettledTools = { tools: [], withheld: [], listed: [] };
+  let catalogue: ServerCatalogue[] | null = null;
+  for (const tool of asked.tools) {
+    switch (tool.type) {
+      case 'knowledge_search':
+        if (!ctx.caller.granted.has('knowledge.search')) {
+          throw refusal(ctx.caller, ['knowledge.search'], 'knowledge.search');
+        }
+        add(settled.tools, await search(ctx, tool, input, space));
+        break;
+      case 'function':
+        add(settled.tools, clientFunction(tool));
+        break;
+      default:
+        if (!ctx.caller.granted.has('tools.execute')) {
+          throw refusal(ctx.caller, ['tools.execute'], 'tools.execute');
+        }
+        catalogue ??= await readCatalogue(ctx.em, space.id);
+        addServer(settled, catalogue, tool);
+    }
+  }
+  if (settled.tools.length > mostTools) {
+    throw invalid('tools', `At most ${mostTools} tools can be offered.`);
+  }
+  return settled;
+}
+
+type ServerTool = Extract<RequestedTool, { type: 'pattern' | 'mcp' }>;
+
+function addServer(settled: SettledTools, catalogue: readonly ServerCatalogue[], tool: ServerTool): void {
+  const slug = tool.type === 'mcp' ? tool.serverLabel : tool.slug;
+  const names = tool.type === 'mcp' ? tool.allowedTools : tool.tool === null ? null : [tool.tool];
+  const server = findServer(catalogue, slug);
+  const offers = server.offers(names);
+  for (const offer of offers.tools) {
+    const requireApproval: 'all' | string[] = tool.type === 'mcp' ? tool.requireApproval : [];
+    const asks =
+      requireApproval === 'all' || [offer.name, offer.tool].some((name) => requireApproval.includes(name));
+    const known = settled.tools.find(({ name }) => name === offer.name);
+    if (known?.type === 'mcp') {
+      known.require_approval ||= asks;
+    } else {
+      add(settled.tools, { ...offer, require_approval: offer.require_approval || asks });
+    }
+  }
+  const told = new Set(settled.withheld.map(({ name }) => name));
+  settled.withheld.push(...offers.withheld.filter(({ name }) => !told.has(name)));
+  if (tool.type === 'mcp' && !settled.listed.includes(slug)) {
+    settled.listed.push(slug);
+  }
+}
+
+function findServer(catalogue: readonly ServerCatalogue[], slug: string): ServerCatalogue {
+  const server = catalogue.find((each) => each.slug === slug);
+  if (server === undefined) {
+    throw notGranted();
+  }
+  return server;
+}
+
+function add(tools: OfferedTool[], offer: OfferedTool): void {
+  if (tools.some(({ name }) => name === offer.name)) {
+    throw invalid('tools', 'Tool names must be unique.');
+  }
+  tools.push(offer);
+}
+
+function clientFunction(tool: Extract<RequestedTool, { type: 'function' }>): OfferedFunction {
+  if (tool.name.startsWith('mcp__') || tool.name === 'knowledge_search') {
+    throw invalid('tools', 'The names of server tools are reserved.');
+  }
+  return tool;
+}
+
+type Search = Extract<RequestedTool, { type: 'knowledge_search' }>;
+
+const anySearch: Search = { type: 'knowledge_search', collectionIds: null, maxNumResults: null, alpha: null };
+
+async function search(
+  ctx: Context,
+  tool: Search,
+  input: CreateResponseInput,
+  space: Space,
+): Promise<OfferedSearch> {
+  await requireCollections(ctx, tool.collectionIds, space);
+  return {
+    type: 'knowledge_search',
+    name: 'knowledge_search',
+    collection_ids: tool.collectionIds ?? input.collectionIds,
+    max_num_results: tool.maxNumResults ?? defaultResults,
+    alpha: tool.alpha ?? defaultAlpha,
+  };
+}
+
+async function requireCollections(ctx: Context, ids: string[] | null, space: Space): Promise<void> {
+  if (
+    ids !== null &&
+    (await ctx.em.count(Collection, { id: ids, spaceId: space.id })) !== new Set(ids).size
+  ) {
+    throw notFound('collection_not_found');
+  }
+}

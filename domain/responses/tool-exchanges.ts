@@ -1,0 +1,27 @@
+import type { ToolExchange } from './output-items.ts';
+
+/**
+ * Brings each call together with its result, wherever in the conversation that came: a client's output, a call
+ * that was approved later, a refusal. A call stands where the model made it, once; one without a result keeps
+ * none, so that every call in a prompt is answered and every answer has its call.
+ */
+export function joinResults<T extends { exchange: ToolExchange | null }>(items: readonly T[]): T[] {
+  const results = new Map<string, string>();
+  for (const { exchange } of items) {
+    if (exchange !== null && exchange.result !== null) {
+      results.set(exchange.call_id, exchange.result);
+    }
+  }
+  const told = new Set<string>();
+  return items.flatMap((item) => {
+    const { exchange } = item;
+    if (exchange === null) {
+      return [item];
+    }
+    if (told.has(exchange.call_id)) {
+      return [];
+    }
+    told.add(exchange.call_id);
+    return [{ ...item, exchange: { ...exchange, result: results.get(exchange.call_id) ?? null } }];
+  });
+}

@@ -1,0 +1,31 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { McpServer } from './mcp-server.entity.ts';
+import { McpTool } from './mcp-tool.entity.ts';
+import { toSpec } from './server-spec.ts';
+import type { ToolServerSpec } from './tool-server.ts';
+
+/** A tool that may be called now. */
+export interface ApprovedTool {
+  /** Our own record alone: what a server claims about itself counts for nothing here. */
+  repeatable: boolean;
+  target: { serverId: string; server: ToolServerSpec; tool: string; schemaHash: string };
+}
+
+/** Null: unknown, switched off, or not what was approved. */
+export async function approvedTool(
+  em: EntityManager,
+  spaceId: string,
+  { slug, name }: { slug: string; name: string },
+): Promise<ApprovedTool | null> {
+  const server = await em.findOne(McpServer, { spaceId, slug });
+  if (server === null || server.status === 'disabled') {
+    return null;
+  }
+  const tool = await em.findOne(McpTool, { serverId: server.id, name });
+  return tool?.isApproved() === true && server.enables(name)
+    ? {
+        repeatable: tool.repeatable,
+        target: { serverId: server.id, server: toSpec(server), tool: name, schemaHash: tool.schemaHash },
+      }
+    : null;
+}

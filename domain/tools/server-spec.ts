@@ -1,0 +1,10 @@
+import type { McpServer } from './mcp-server.entity.ts';
+import type { ToolServerSpec } from './tool-server.ts';
+
+export function toSpec(server: McpServer): ToolServerSpec {
+  return {
+    url: server.url,
+    credentialRef: server.credentialRef ?? null,
+    credentialHeader: server.credentialHeader ?? null,
+  };
+}

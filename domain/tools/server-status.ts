@@ -1,0 +1,35 @@
+/** Life of a connected tool server. `auth_required`: it refused our credential, or wants one. */
+export const serverStatuses = ['pending', 'auth_required', 'connected', 'error', 'disabled'] as const;
+export type ServerStatus = (typeof serverStatuses)[number];
+
+const transitions: Readonly<Record<ServerStatus, readonly ServerStatus[]>> = {
+  pending: ['connected', 'auth_required', 'error', 'disabled'],
+  auth_required: ['connected', 'auth_required', 'error', 'pending', 'disabled'],
+  connected: ['connected', 'auth_required', 'error', 'disabled'],
+  error: ['connected', 'auth_required', 'error', 'disabled'],
+  disabled: ['pending'],
+};
+
+export function canBecome(from: ServerStatus, to: ServerStatus): boolean {
+  return transitions[from].includes(to);
+}
+
+/**
+ * `changed`: an enabled tool whose definition differs from the one that was approved; it is offered to no model
+ * until somebody saves the enabled tools again. `removed`: its server lists it no longer.
+ */
+export const toolStates = ['new', 'approved', 'changed', 'removed'] as const;
+export type ToolState = (typeof toolStates)[number];
+
+/** Why a server could not be read. Fixed words: nothing that a server said. */
+export const serverErrors = [
+  'unreachable',
+  'url_not_allowed',
+  'credential_missing',
+  'unauthorized',
+  'http_error',
+  'protocol_error',
+  'timeout',
+  'too_large',
+] as const;
+export type ServerError = (typeof serverErrors)[number];

@@ -1,0 +1,104 @@
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { invalid } from '#domain/kernel/errors.ts';
+import { findServer, type ServerWithTools } from './find-server.ts';
+import type { McpTool } from './mcp-tool.entity.ts';
+import { oweDiscovery } from './owe-discovery.ts';
+import { requireName } from './register-server.ts';
+
+export interface ToolSetting {
+  name: string;
+  /** A call that was started and whose outcome was lost may be made again, with the same key. */
+  repeatable?: boolean | undefined;
+  requireApproval?: boolean | undefined;
+}
+
+/** What is left out stays as it is. */
+export interface UpdateServer {
+  serverId: string;
+  /** Names, `['*']` for all with future ones, `[]` for none. Saving approves today's definitions. */
+  enabledTools?: string[] | undefined;
+  tools?: ToolSetting[] | undefined;
+  displayName?: string | undefined;
+  iconUrl?: string | null | undefined;
+  /** false: no tool of the server is offered or called. */
+  enabled?: boolean | undefined;
+}
+
+/** @throws `missing_permission`, `mcp_server_not_found`, `invalid_request` naming unknown tools */
+export async function updateServer(ctx: Context, input: UpdateServer): Promise<ServerWithTools> {
+  authorize(ctx.caller, 'mcp_servers.update');
+  const found = await findServer(ctx, input.serverId);
+  const { server, tools } = found;
+  const changed: string[] = [];
+  if (input.displayName !== undefined) {
+    server.displayName = requireName(input.displayName);
+    changed.push('display_name');
+  }
+  if (input.iconUrl !== undefined) {
+    server.iconUrl = input.iconUrl;
+    changed.push('icon_url');
+  }
+  if (input.enabled !== undefined && input.enabled === (server.status === 'disabled')) {
+    server.become(input.enabled ? 'pending' : 'disabled');
+    changed.push('status');
+    if (input.enabled) {
+      await oweDiscovery(ctx, server);
+    }
+  }
+  if (input.enabledTools !== undefined) {
+    enable(found, input.enabledTools);
+  }
+  for (const setting of input.tools ?? []) {
+    apply(tools, setting);
+  }
+  server.updatedAt = new Date();
+  const resource = { type: 'mcp_server' as const, id: server.id };
+  const place = { space_id: server.spaceId, slug: server.slug };
+  if (changed.length > 0) {
+    await recordEvent(ctx.em, ctx.caller, {
+      type: 'space.mcp_server_updated',
+      resource,
+      metadata: { ...place, changed_fields: changed.join(',') },
+    });
+  }
+  if (input.enabledTools !== undefined || input.tools !== undefined) {
+    await recordEvent(ctx.em, ctx.caller, {
+      type: 'space.mcp_tools_updated',
+      resource,
+      metadata: { ...place, enabled_tools: server.enabledTools.join(',') },
+    });
+  }
+  return found;
+}
+
+function enable({ server, tools }: ServerWithTools, names: string[]): void {
+  const all = names.includes('*');
+  if (all && names.length > 1) {
+    throw invalid('enabled_tools', 'enabled_tools is a list of names, or "*" alone.');
+  }
+  const known = new Set(tools.filter((tool) => tool.state !== 'removed').map((tool) => tool.name));
+  const unknown = all ? [] : names.filter((name) => !known.has(name));
+  if (unknown.length > 0) {
+    throw invalid('enabled_tools', `Unknown tools: ${unknown.slice(0, 20).join(', ')}.`);
+  }
+  server.enabledTools = [...new Set(names)];
+  for (const tool of tools.filter(({ state }) => state !== 'removed')) {
+    if (server.enables(tool.name)) {
+      tool.approve();
+    } else {
+      tool.state = 'new';
+      tool.approvedHash = null;
+    }
+  }
+}
+
+function apply(tools: readonly McpTool[], setting: ToolSetting): void {
+  const tool = tools.find(({ name }) => name === setting.name);
+  if (tool === undefined) {
+    throw invalid('tools', 'tools names an unknown tool.');
+  }
+  tool.repeatable = setting.repeatable ?? tool.repeatable;
+  tool.requireApproval = setting.requireApproval ?? tool.requireApproval;
+}

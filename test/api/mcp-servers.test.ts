@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
+import { tool } from '../support/connected-server.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+let database: TestDatabase;
+let gateway: TestGateway;
+let world: World;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  gateway = await openGateway(database);
+  world = await createWorld(database.unitOfWork);
+});
+afterAll(async () => {
+  await gateway?.close();
+  await database?.drop();
+});
+
+const send = (method: string, path: string, body?: object): Promise<Answer> =>
+  gateway.send({
+    method,
+    path: `/v1/spaces/${world.spaceId}/mcp-servers${path}`,
+    apiKey: world.apiKey,
+    ...(body && { body }),
+  });
+
+let count = 0;
+const server = (more: object = {}) => {
+  count += 1;
+  return { slug: `s${count}`, display_name: 'CRM', url: 'https://crm.example.com/mcp', ...more };
+};
+
+async function discovered(names = ['find', 'merge']): Promise<string> {
+  const id = (await send('POST', '', server())).body.data.mcp_server_config_id as string;
+  await database.unitOfWork.inTenant(world.tenantId, (em) =>
+    applyDiscovery(em, id, { tools: names.map((name) => tool(name)) }),
+  );
+  return id;
+}
+
+describe('a tool server', () => {
+  it('is registered with the contract’s record, pending, with nothing enabled, and owed its first reading', async () => {
+    gateway.dispatched.splice(0);
+    const made = await send('POST', '', server({ auth: { credential_ref: 'CRM_TOKEN', header: 'X-Token' } }));
+    expect(made.status).toBe(201);
+    const { data } = made.body;
+    expect(Object.keys(data)).toEqual(
+      expect.arrayContaining([
+        'mcp_server_config_id',
+        'slug',
+        'display_name',
+        'transport_type',
+        'status',
+        'icon_url',
+        'enabled_tools',
+        'tool_count',
+        'discovered_tools',
+        'created_at',
+      ]),
+    );
+    expect(data).toMatchObject({
+      transport_type: 'streamable_http',
+      status: 'pending',
+      enabled_tools: [],
+      tool_count: 0,
+      discovered_tools: [],
+      credential_ref: 'CRM_TOKEN',
+    });
+    expect(gateway.dispatched).toMatchObject([
+      {
+        workflowType: 'discoverTools',
+        workflowId: `mcp-server/${world.tenantId}/${data.mcp_server_config_id}/1`,
+      },
+    ]);
+  });
+
+  it.each([
+    [{ transport_type: 'stdio' }, 'transport_not_allowed', 'transport_type'],
+    [{ transport_type: 'sse' }, 'transport_not_allowed', 'transport_type'],
+    [{ url: 'file:///etc/passwd' }, 'url_not_allowed', 'url'],
+    [{ url: 'https://me:secret@crm.example.com/' }, 'url_not_allowed', 'url'],
+    [{ url: 'crm' }, 'url_not_allowed', 'url'],
+    [{ slug: 'a_b' }, 'invalid_request', 'slug'],
+    [{ icon_url: 'http://crm.example.com/i.png' }, 'invalid_request', 'icon_url'],
+    [{ icon_url: 'data:image/png;base64,AA==' }, 'invalid_request', 'icon_url'],
+    [{ auth: { credential_ref: 'CRM', header: 'Cookie' } }, 'invalid_request', 'auth.header'],
+  ])('is refused with %j', async (more, code, param) => {
+    expect(await send('POST', '', server(more))).toMatchObject({
+      status: 422,
+      body: { error: { code, param } },
+    });
+  });
+
+  it('has a slug of its own in its space', async () => {
+    const body = server();
+    await send('POST', '', body);
+    expect(await send('POST', '', body)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'already_exists', param: 'slug' } },
+    });
+  });
+
+  it('is updated as the contract has it: names, everything, nothing, and unknown names by name', async () => {
+    const id = await discovered();
+    const states = (answer: Answer) =>
+      (answer.body.data.discovered_tools as { name: string; state: string }[]).map(
+        ({ name, state }) => `${name} ${state}`,
+      );
+    const named = await send('PATCH', `/${id}`, { enabled_tools: ['find'] });
+    expect([named.status, named.body.data.enabled_tools, states(named)]).toEqual([
+      200,
+      ['find'],
+      ['find approved', 'merge new'],
+    ]);
+    expect(states(await send('PATCH', `/${id}`, { enabled_tools: ['*'] }))).toEqual([
+      'find approved',
+      'merge approved',
+    ]);
+    expect(states(await send('PATCH', `/${id}`, { enabled_tools: [] }))).toEqual(['find new', 'merge new']);
+    const unknown = await send('PATCH', `/${id}`, { enabled_tools: ['find', 'fly'] });
+    expect(unknown).toMatchObject({ status: 422, body: { error: { param: 'enabled_tools' } } });
+    expect(unknown.body.error.message).toContain('fly');
+    expect((await send('PATCH', `/${id}`, { enabled_tools: ['*', 'find'] })).status).toBe(422);
+  });
+
+  it('keeps what a person decided about a tool, and takes no word of the server for it', async () => {
+    const id = await discovered([]);
+    await database.unitOfWork.inTenant(world.tenantId, (em) =>
+      applyDiscovery(em, id, { tools: [tool('find', { annotations: { idempotentHint: true } })] }),
+    );
+    const find = (answer: Answer) => answer.body.data.discovered_tools[0];
+    expect(find(await send('PATCH', `/${id}`, { enabled_tools: ['find'] }))).toMatchObject({
+      repeatable: false,
+      require_approval: false,
+      annotations: { idempotentHint: true },
+    });
+    const tools = [{ name: 'find', repeatable: true, require_approval: true }];
+    expect(find(await send('PATCH', `/${id}`, { tools }))).toMatchObject({
+      repeatable: true,
+      require_approval: true,
+    });
+    expect((await send('PATCH', `/${id}`, { tools: [{ name: 'fly' }] })).status).toBe(422);
+  });
+
+  it('is switched off and on, read again on request, listed and removed', async () => {
+    const id = await discovered();
+    expect((await send('PATCH', `/${id}`, { enabled: false })).body.data.status).toBe('disabled');
+    expect(await send('POST', `/${id}/refresh`)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'invalid_state' } },
+    });
+    expect((await send('PATCH', `/${id}`, { enabled: true })).body.data.status).toBe('pending');
+    gateway.dispatched.splice(0);
+    expect((await send('POST', `/${id}/refresh`)).status).toBe(202);
+    expect(gateway.dispatched).toMatchObject([{ workflowId: `mcp-server/${world.tenantId}/${id}/3` }]);
+    const page = await send('GET', '?limit=1');
+    expect([page.body.data[0].mcp_server_config_id, page.body.meta.has_more]).toEqual([id, true]);
+    expect(await send('DELETE', `/${id}`)).toMatchObject({
+      status: 200,
+      body: { data: { id, deleted: true } },
+    });
+    expect(await send('GET', `/${id}`)).toMatchObject({
+      status: 404,
+      body: { error: { code: 'mcp_server_not_found' } },
+    });
+  });
+});

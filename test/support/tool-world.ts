@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { startModelServer, type ModelServer } from './model-server.ts';
+import type { Script } from './model-script.ts';
+import { ResponsesClient } from './responses-client.ts';
+import { startStack, type Stack } from './stack.ts';
+import { connect } from './tables.ts';
+import { createWorld, scriptedModel, type World } from './world.ts';
+
+/** A deployment whose models call tools. */
+export interface ToolWorld {
+  stack: Stack;
+  world: World;
+  models: ModelServer;
+  database: TestDatabase;
+  admin: Client;
+  client: ResponsesClient;
+  /** Any operation on tool servers. */
+  call(method: string, path: string, body?: object): Promise<{ status: number; data: Server }>;
+  /** Registers a server and waits until it has been read. */
+  register(slug: string, url: string, more?: object): Promise<Server>;
+  /** Has it read again and waits. */
+  refresh(server: Server): Promise<Server>;
+  update(server: Server, body: object): Promise<Server>;
+  /** A response that has ended, by default with the model `script` and everything that the space grants. */
+  ask(script: string, more?: object): Promise<ResponseRecord>;
+  eventTypes(prefix: string): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+export interface Server {
+  mcp_server_config_id: string;
+  slug: string;
+  status: string;
+  last_error: string | null;
+  last_checked_at: string | null;
+  enabled_tools: string[];
+  discovered_tools: { name: string; state: string; annotations: object | null }[];
+  tool_count: number;
+}
+
+export async function openToolWorld(options: {
+  scripts: Script[];
+  origins: string[];
+  workers?: number;
+  env?: Record<string, string>;
+}): Promise<ToolWorld> {
+  const models = await startModelServer(options.scripts);
+  const database = await createTestDatabase();
+  const admin = await connect(database.adminUrl);
+  const world = await createWorld(
+    database.unitOfWork,
+    options.scripts.map(({ name }) => scriptedModel(models, name)),
+  );
+  const allowed = [new URL(models.url).origin, ...options.origins];
+  const stack = await startStack({
+    database,
+    workers: options.workers ?? 1,
+    env: { EGRESS_ALLOW: allowed.join(','), ...options.env },
+  });
+  const client = new ResponsesClient(world, () => stack.gateways[0]!);
+  const tools: ToolWorld = {
+    stack,
+    world,
+    models,
+    database,
+    admin,
+    client,
+    call: async (method, path, body) => {
+      const answer = await fetch(`${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/${path}`, {
+        method,
+        headers: { 'x-api-key': world.apiKey, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, ...((await answer.json()) as { data: Server }) };
+    },
+    register: async (slug, url, more = {}) => {
+      const made = await tools.call('POST', 'mcp-servers', {
+        slug,
+        url,
+        display_name: slug,
+        ...more,
+      });
+      if (made.status !== 201) throw new Error(JSON.stringify(made));
+      return readAfter(tools, made.data);
+    },
+    refresh: async (server) => {
+      await tools.call('POST', `mcp-servers/${server.mcp_server_config_id}/refresh`);
+      return readAfter(tools, server);
+    },
+    update: async (server, body) => {
+      const path = `mcp-servers/${server.mcp_server_config_id}`;
+      const answer = await tools.call('PATCH', path, body);
+      if (answer.status !== 200) throw new Error(JSON.stringify(answer));
+      return answer.data;
+    },
+    ask: async (script, more = {}) => {
+      const body = { input: { text: 'Do it.' }, model: script, ...more };
+      const made = await client.create(body, { prefer: 'wait=30' });
+      if (made.status !== 200) throw new Error(JSON.stringify(made));
+      return made.data;
+    },
+    eventTypes: async (prefix) => {
+      const { rows } = await admin.query<{ event_type: string }>(
+        'select event_type from events where event_type like $1 order by id',
+        [`${prefix}%`],
+      );
+      return rows.map((row) => row.event_type);
+    },
+    stop: async () => {
+      await stack.stop();
+      await models.stop();
+      await admin.end();
+      await database.drop();
+    },
+  };
+  return tools;
+}
+
+/** The server once it has been read later than `before` was. */
+async function readAfter(tools: ToolWorld, before: Server): Promise<Server> {
+  for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
+    const { data } = await tools.call('GET', `mcp-servers/${before.mcp_server_config_id}`);
+    if (data.last_checked_at !== before.last_checked_at) return data;
+    if (Date.now() > deadline) throw new Error(`The server is still ${data.status}.`);
+  }
+}
