@@ -15,9 +15,11 @@ import { startTemporal, type RunningTemporal } from '../../bin/launcher/temporal
 import { createTestDatabase } from '../support/database.ts';
 import { startStack, type Stack, type StackProcess } from '../support/stack.ts';
 import { prepareTemplate } from '../support/test-servers.ts';
+import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 import { startKillable, type KillableServer } from './killable-server.ts';
-import { knowledge, parts, silent } from './scripts.ts';
+import { knowledge, silent, type Part } from './scripts.ts';
+import { repeatableTools, toolDelayMs, toolSlug } from './tool-parts.ts';
 
 /** Servers, gateways and workers of one kill run: all its own, so that all may be killed. */
 export interface Deployment {
@@ -25,6 +27,8 @@ export interface Deployment {
   temporal: KillableServer<RunningTemporal>;
   stack: Stack;
   world: World;
+  /** The tools that responses use, null when they use none. No kill touches it. */
+  tools: ToolServer | null;
   /** Rows as the superuser sees them, on a connection of its own. */
   query: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
   stop(): Promise<void>;
@@ -52,7 +56,14 @@ export function temporaryFolder(): { path: string; remove: () => void } {
   };
 }
 
-export async function deploy(size: { gateways: number; workers: number }): Promise<Deployment> {
+export interface DeploymentSize {
+  gateways: number;
+  workers: number;
+  /** What the models say. */
+  parts: readonly Part[];
+}
+
+export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deployment> {
   const folder = temporaryFolder();
   const undo: (() => Promise<unknown> | void)[] = [folder.remove];
   const stop = async () => {
@@ -60,17 +71,20 @@ export async function deploy(size: { gateways: number; workers: number }): Promi
     undo.length = 0;
   };
   try {
-    const [postgres, temporal, models] = await Promise.all([
+    const spoken = [...parts, silent];
+    const callsTools = parts.some(({ script }) => script.calls !== undefined);
+    const [postgres, temporal, models, tools] = await Promise.all([
       startOwnPostgres(folder.path),
       startFileTemporal(folder.path),
-      startModels(folder.path),
+      startModels(folder.path, spoken),
+      callsTools ? startToolServer({ log: join(folder.path, 'tools') }) : null,
     ]);
-    undo.push(() => Promise.all([postgres.stop(), temporal.stop(), models.stop()]));
+    undo.push(() => Promise.all([postgres.stop(), temporal.stop(), models.stop(), tools?.stop()]));
     const server = await prepareTemplate(postgres.current.adminUrl);
     const database = await createTestDatabase(server);
     const world = await createWorld(
       database.unitOfWork,
-      [...parts, silent].map(({ script, continuation }) => scriptedModel(models, script.name, continuation)),
+      spoken.map(({ script, continuation }) => scriptedModel(models, script.name, continuation)),
     );
     // From here on its server may be killed under it.
     await Promise.all([database.database.close(), database.orm.close(true)]);
@@ -78,10 +92,18 @@ export async function deploy(size: { gateways: number; workers: number }): Promi
       database,
       ...size,
       temporalAddress: temporal.current.address,
-      env: { EGRESS_ALLOW: new URL(models.url).origin, MAX_ACTIVE_RESPONSES_PER_SPACE: '100' },
+      env: {
+        EGRESS_ALLOW: [new URL(models.url).origin, ...(tools === null ? [] : [tools.origin])].join(','),
+        MAX_ACTIVE_RESPONSES_PER_SPACE: '100',
+        MAX_STREAMS_PER_PRINCIPAL: '200',
+      },
     });
     undo.push(() => stack.stop());
-    await uploadKnowledge(stack.gateways[0]!, world);
+    const call = caller(stack.gateways[0]!, world);
+    await uploadKnowledge(call);
+    if (tools !== null) {
+      await registerTools(call, tools);
+    }
     const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> => {
       const client = new Client({ connectionString: database.adminUrl });
       client.on('error', () => undefined);
@@ -92,7 +114,7 @@ export async function deploy(size: { gateways: number; workers: number }): Promi
         await client.end().catch(() => undefined);
       }
     };
-    return { postgres, temporal, stack, world, query, stop };
+    return { postgres, temporal, stack, world, tools, query, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -109,9 +131,12 @@ async function startOwnPostgres(folder: string): Promise<KillableServer<RunningP
 }
 
 /** The scripted model as a process of its own, which no kill touches. */
-async function startModels(folder: string): Promise<{ url: string; stop: () => Promise<void> }> {
+async function startModels(
+  folder: string,
+  spoken: readonly Part[],
+): Promise<{ url: string; stop: () => Promise<void> }> {
   const scripts = join(folder, 'scripts.json');
-  writeFileSync(scripts, JSON.stringify([...parts, silent].map((part) => part.script)));
+  writeFileSync(scripts, JSON.stringify(spoken.map((part) => part.script)));
   const entry = fileURLToPath(new URL('../support/model-server.ts', import.meta.url));
   const child = spawn(process.execPath, [entry, '--scripts', scripts], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -130,24 +155,60 @@ async function startModels(folder: string): Promise<{ url: string; stop: () => P
   };
 }
 
-async function uploadKnowledge(gateway: StackProcess, world: World): Promise<void> {
-  const base = `${gateway.url}/api/v1/spaces/${world.spaceId}/collections`;
+type Call = <T>(method: string, path: string, body?: object) => Promise<T>;
+
+/** Operations of the world's space. @throws on any refusal */
+function caller(gateway: StackProcess, world: World): Call {
   const headers = { 'X-API-Key': world.apiKey, 'Content-Type': 'application/json' };
-  const post = async (url: string, body: object) => {
-    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
-    return ((await answer.json()) as { data: { id: string } }).data.id;
+  return async <T>(method: string, path: string, body?: object) => {
+    const url = `${gateway.url}/api/v1/spaces/${world.spaceId}/${path}`;
+    const content = body === undefined ? {} : { headers, body: JSON.stringify(body) };
+    const answer = await fetch(url, { method, headers: { 'X-API-Key': world.apiKey }, ...content });
+    if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+    return ((await answer.json()) as { data: T }).data;
   };
-  const documents = `${base}/${await post(base, { name: 'Almanac' })}/documents`;
+}
+
+async function uploadKnowledge(call: Call): Promise<void> {
+  const collection = await call<{ id: string }>('POST', 'collections', { name: 'Almanac' });
+  const documents = `collections/${collection.id}/documents`;
   const { filename, content } = knowledge;
-  const id = await post(documents, { filename, media_type: 'text/markdown', content });
+  const file = { filename, media_type: 'text/markdown', content };
+  const { id } = await call<{ id: string }>('POST', documents, file);
+  await until('The document was not ready in time.', async () => {
+    const { status } = await call<{ status: string }>('GET', `${documents}/${id}`);
+    return status === 'ready';
+  });
+}
+
+/** Registers the run's tool server as an operator would, once it has been read. */
+async function registerTools(call: Call, tools: ToolServer): Promise<void> {
+  await tools.control({ delay_ms: toolDelayMs });
+  const server = { slug: toolSlug, url: tools.url, display_name: 'Ledger' };
+  const { mcp_server_config_id: id } = await call<{ mcp_server_config_id: string }>(
+    'POST',
+    'mcp-servers',
+    server,
+  );
+  await until('The tool server was not read in time.', async () => {
+    const { last_checked_at: at } = await call<{ last_checked_at: string | null }>(
+      'GET',
+      `mcp-servers/${id}`,
+    );
+    return at !== null;
+  });
+  await call('PATCH', `mcp-servers/${id}`, {
+    enabled_tools: ['*'],
+    tools: repeatableTools.map((name) => ({ name, repeatable: true })),
+  });
+}
+
+async function until(otherwise: string, holds: () => Promise<boolean>): Promise<void> {
   for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 100) {
-    const answer = await fetch(`${documents}/${id}`, { headers });
-    const { data } = (await answer.json()) as { data: { status: string } };
-    if (data.status === 'ready') return;
+    if (await holds()) return;
     await sleep(100);
   }
-  throw new Error('The document was not ready in time.');
+  throw new Error(otherwise);
 }
 
 function logTo(server: string): (line: string) => void {

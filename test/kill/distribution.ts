@@ -17,7 +17,7 @@ export interface WorkerKills {
 }
 
 export function distribute(struck: readonly Struck[]): WorkerKills {
-  const kills = struck.filter(({ strike }) => strike.kind === 'worker');
+  const kills = struck.filter(({ strike }) => strike.kind === 'worker' && strike.aim !== 'tool');
   const betweenDeltas = kills.filter(({ held }) => held.some(fellBetweenDeltas)).length;
   return { betweenDeltas, otherwise: kills.length - betweenDeltas, total: kills.length };
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asList, asObject, type Json } from '../support/stream-events.ts';
 import { knowledge, silent, type Part } from './scripts.ts';
+import { expectedCall } from './tool-parts.ts';
 
 /** How a response ended, checked against its script alone; each sentence names one loss. */
 export function compareWithScript(part: Part, final: Json, continued: boolean): string[] {
@@ -13,8 +14,8 @@ function compareSpoken(part: Part, final: Json, continued: boolean): string[] {
     losses.push(
       `ended ${String(final['status'])}: ${JSON.stringify(asObject(final['platform'])['failure_reason'])}`,
     );
-  const expected = expectedOutput(part, continued);
   const output = asList(final['output']).map(withoutId);
+  const expected = expectedOutput(part, continued, output);
   if (output.length !== expected.length) losses.push(`has ${output.length} items, not ${expected.length}`);
   expected.forEach((item, i) => {
     if (isDeepStrictEqual(output[i], item)) return;
@@ -28,13 +29,18 @@ function withoutId(item: Json): Json {
 }
 
 /** The output without ids: per round the text before the call and the call, then the answer. */
-function expectedOutput({ script }: Part, continued: boolean): Json[] {
-  const { toolRounds = 0, commentary } = script;
-  const rounds = Array.from({ length: toolRounds }, (_, round) => [
+function expectedOutput({ script }: Part, continued: boolean, actual: readonly Json[]): Json[] {
+  const { toolRounds = 0, commentary, calls } = script;
+  const search = { type: 'file_search_call', status: 'completed', queries: [knowledge.query], results: null };
+  const rounds: Json[][] = [];
+  for (let round = 0; round < (calls?.length ?? toolRounds); round += 1) {
     // Citations are of results that are there already.
-    ...(commentary === undefined ? [] : [message(commentary, 'commentary', round > 0)]),
-    { type: 'file_search_call', status: 'completed', queries: [knowledge.query], results: null },
-  ]);
+    const said =
+      commentary === undefined ? [] : [message(commentary, 'commentary', calls === undefined && round > 0)];
+    const before = rounds.flat().length + said.length;
+    const made = calls?.[round]?.map((each, i) => expectedCall(each, actual[before + i])) ?? [search];
+    rounds.push([...said, ...made]);
+  }
   const diverged = script.manner === 'diverges' && continued;
   const text = diverged ? (script.alternateText ?? '') : script.text;
   return [...rounds.flat(), message(text, 'final_answer', toolRounds > 0)];

@@ -4,7 +4,9 @@ import { deploy } from './deployment.ts';
 import { distribute, measureRecovery, type Recovery, type WorkerKills } from './distribution.ts';
 import { Fleet } from './fleet.ts';
 import { makePlan, type PlanSize, type Strike } from './plan.ts';
+import type { Part } from './scripts.ts';
 import { perform, type Struck } from './strike.ts';
+import { judgeTools, type ToolVerdict } from './tool-verdict.ts';
 import { Traffic } from './traffic.ts';
 import { verify, type Verdict } from './verify.ts';
 
@@ -16,6 +18,8 @@ export interface KillRun extends Verdict {
   missed: string[];
   workerKills: WorkerKills;
   recovery: Recovery;
+  /** Null where no response used a tool. */
+  tools: ToolVerdict | null;
   seconds: number;
 }
 
@@ -24,6 +28,8 @@ export interface KillRunOptions {
   size: PlanSize;
   gateways: number;
   workers: number;
+  /** What the models say, one after the other. */
+  parts: readonly Part[];
   /** Responses that stream at any time. */
   concurrency: number;
   say: (line: string) => void;
@@ -69,6 +75,7 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
     missed.push(...fleet.failures.map((failure) => `a replacement did not start: ${failure.message}`));
     say(`everything had ended after ${seconds()} s`);
     const verdict = await verify(deployment, fleet, traffic.all);
+    const { tools } = deployment;
     return {
       ...verdict,
       seed,
@@ -77,6 +84,7 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
       missed,
       workerKills: distribute(struck),
       recovery: measureRecovery(struck, verdict.attempts),
+      tools: tools === null ? null : await judgeTools({ ...deployment, tools }, struck),
       seconds: seconds(),
     };
   } finally {

@@ -3,6 +3,7 @@ import { percentile } from './distribution.ts';
 import { runKills } from './kill-run.ts';
 import { longForm, seedFrom } from './plan.ts';
 import { report } from './report.ts';
+import { parts } from './scripts.ts';
 
 it('no response is lost or stuck over 140 seeded kills of every kind', async () => {
   const seed = seedFrom(process.env);
@@ -12,6 +13,7 @@ it('no response is lost or stuck over 140 seeded kills of every kind', async () 
     size: longForm,
     gateways: 3,
     workers: 3,
+    parts,
     concurrency: 6,
     say: (line) => console.log(line),
   });

@@ -1,9 +1,9 @@
 import { failpoints, type Failpoint } from '#domain/kernel/failpoint.ts';
 import { mulberry32 } from '../support/model-script.ts';
 
-/** One kill. `aim` of a worker kill: while a message is being written, or wherever it happens to be. */
+/** One kill. `aim` of a worker kill: while a message is being written, while a tool has a call, or wherever it is. */
 export type Strike =
-  | { kind: 'worker'; aim: 'writing' | 'anywhere' }
+  | { kind: 'worker'; aim: 'writing' | 'tool' | 'anywhere' }
   | { kind: 'gateway' }
   | { kind: 'postgres' }
   | { kind: 'temporal' }
@@ -17,6 +17,8 @@ export interface PlannedStrike {
 
 export interface PlanSize {
   workers: number;
+  /** How many of them while a tool has a call; with any, responses use tools. */
+  inTool: number;
   gateways: number;
   postgres: number;
   temporal: number;
@@ -27,19 +29,36 @@ export interface PlanSize {
   pauseMs: number;
 }
 
+/** Reached by calls of tool servers only. */
+const aroundEffects: readonly Failpoint[] = ['call.before_effect', 'call.after_effect'];
+
+/** 60 worker kills over responses that use tools, and every failpoint around an effect. */
+export const toolForm: PlanSize = {
+  workers: 60,
+  inTool: 40,
+  gateways: 0,
+  postgres: 0,
+  temporal: 0,
+  failpoints: ['call.after_start', ...aroundEffects, 'call.before_commit', 'call.after_commit'],
+  rounds: 2,
+  pauseMs: 1_500,
+};
+
 export const longForm: PlanSize = {
   workers: 60,
+  inTool: 0,
   gateways: 30,
   postgres: 10,
   temporal: 10,
-  failpoints,
+  failpoints: failpoints.filter((name) => !aroundEffects.includes(name)),
   rounds: 2,
   pauseMs: 2_500,
 };
 
 /** About ten kills of every kind, for each ordinary test run. */
 export const shortForm: PlanSize = {
-  workers: 4,
+  workers: 5,
+  inTool: 2,
   gateways: 2,
   postgres: 1,
   temporal: 1,
@@ -53,9 +72,11 @@ const writingShare = 0.85;
 /** The same kills in the same order for the same seed. */
 export function makePlan(size: PlanSize, seed: number): PlannedStrike[] {
   const random = mulberry32(seed);
-  const aimed = Math.ceil(size.workers * writingShare);
+  const elsewhere = size.workers - size.inTool;
+  const aimed = Math.ceil(elsewhere * writingShare);
   const strikes: Strike[] = [
-    ...times(size.workers, (i): Strike => ({ kind: 'worker', aim: i < aimed ? 'writing' : 'anywhere' })),
+    ...times(elsewhere, (i): Strike => ({ kind: 'worker', aim: i < aimed ? 'writing' : 'anywhere' })),
+    ...times(size.inTool, (): Strike => ({ kind: 'worker', aim: 'tool' })),
     ...times(size.gateways, (): Strike => ({ kind: 'gateway' })),
     ...times(size.postgres, (): Strike => ({ kind: 'postgres' })),
     ...times(size.temporal, (): Strike => ({ kind: 'temporal' })),

@@ -1,5 +1,6 @@
 import { countContinuations, percentile } from './distribution.ts';
 import type { KillRun } from './kill-run.ts';
+import type { ToolVerdict } from './tool-verdict.ts';
 
 /** The run on one screen. */
 export function report(run: KillRun): string {
@@ -25,6 +26,7 @@ export function report(run: KillRun): string {
     ],
     ['recovery begun', times(run.recovery.begun)],
     ['next event', times(run.recovery.nextEvent)],
+    ...(run.tools === null ? [] : toolRows(run.tools, run.struck.length)),
     ['took', `${run.seconds} s`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
@@ -35,8 +37,24 @@ export function report(run: KillRun): string {
     ...lines,
     ...run.recovery.slow.map((line) => `  slow ${line}`),
     ...run.lost.slice(0, 20).map((loss) => `  LOST ${loss}`),
+    ...(run.tools?.broken.slice(0, 20).map((promise) => `  BROKEN ${promise}`) ?? []),
     '',
   ].join('\n');
+}
+
+function toolRows(tools: ToolVerdict, kills: number): [string, string][] {
+  return [
+    [
+      'tool calls',
+      `${tools.calls}: ${tools.arrivals} arrivals, ${tools.effects} effects written by the server`,
+    ],
+    [
+      'in a tool',
+      `${tools.inFlight} of ${kills} kills between receipt and recorded outcome (${share(tools.inFlight, kills)})`,
+    ],
+    ['unknown', `${tools.unknown} outcomes, each told in its item and in the log`],
+    ['promises broken', String(tools.broken.length)],
+  ];
 }
 
 function times(values: readonly number[]): string {

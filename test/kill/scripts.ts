@@ -37,7 +37,7 @@ const objects = [
 ];
 
 /** Prose in which no sixteen characters stand twice at the places where models are cut: each sentence is numbered. */
-function prose(name: string, sentences: number): string {
+export function prose(name: string, sentences: number): string {
   const words = Array.from({ length: sentences }, (_, i) => {
     const pick = (list: string[], step: number) => list[(i * step + name.length) % list.length];
     return `${pick(subjects, 3)} ${pick(verbs, 5)} ${pick(objects, 7)}, says leaf ${name.slice(0, 3)}-${i * 37 + 11}.`;

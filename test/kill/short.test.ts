@@ -3,6 +3,8 @@ import { percentile } from './distribution.ts';
 import { runKills } from './kill-run.ts';
 import { seedFrom, shortForm } from './plan.ts';
 import { report } from './report.ts';
+import { parts } from './scripts.ts';
+import { toolParts } from './tool-parts.ts';
 
 it('no response is lost or stuck while ten kills of every kind hit the deployment', async () => {
   const seed = seedFrom(process.env);
@@ -12,6 +14,7 @@ it('no response is lost or stuck while ten kills of every kind hit the deploymen
     size: shortForm,
     gateways: 2,
     workers: 2,
+    parts: [...toolParts, ...parts],
     concurrency: 4,
     say: (line) => console.log(line),
   });
@@ -20,6 +23,8 @@ it('no response is lost or stuck while ten kills of every kind hit the deploymen
   expect(run.struck.map(({ signal }) => signal)).toEqual(run.struck.map(() => 'SIGKILL'));
   expect(run.lost).toEqual([]);
   expect(run.stuck).toEqual([]);
+  expect(run.tools?.broken).toEqual([]);
+  expect(run.tools?.inFlight).toBeGreaterThanOrEqual(1);
   expect(run.workerKills.betweenDeltas).toBeGreaterThanOrEqual(run.workerKills.total / 2);
   expect(percentile(run.recovery.begun, 0.5)).toBeLessThanOrEqual(5_000);
 }, 240_000);

@@ -6,6 +6,7 @@ import type { Fleet } from './fleet.ts';
 import type { LiveResponse } from './live-response.ts';
 import type { Strike } from './plan.ts';
 import { silent } from './scripts.ts';
+import { callsInTool, type HeldCall } from './tool-verdict.ts';
 import type { Traffic } from './traffic.ts';
 
 /** A response whose work the killed process held, and the first event that it cannot have written. */
@@ -23,6 +24,8 @@ export interface Struck {
   at: number;
   time: number;
   held: Held[];
+  /** Calls that a tool had and the ledger did not know the outcome of. */
+  inTool?: HeldCall[];
 }
 
 export interface Field {
@@ -55,7 +58,11 @@ async function killWorker(field: Field, strike: Strike & { kind: 'worker' }): Pr
   for (let waitedMs = 0; waitedMs < searchMs; waitedMs += 40) {
     const running = traffic.running.filter((live) => live.id !== null);
     const now = performance.now();
-    const wanted = strike.aim === 'writing' ? running.filter((live) => live.isWriting(now)) : running;
+    const inTool =
+      strike.aim === 'tool' ? new Set((await callsInTool(deployment)).map((call) => call.responseId)) : null;
+    const wanted = running.filter((live) =>
+      strike.aim === 'writing' ? live.isWriting(now) : (inTool?.has(live.id ?? '') ?? true),
+    );
     const target = pick(wanted, random);
     const holders = target === undefined ? new Map() : await holdersOf(deployment, running);
     const victim = fleet.ready('worker').find((worker) => worker.child.pid === holders.get(target));
@@ -64,7 +71,8 @@ async function killWorker(field: Field, strike: Strike & { kind: 'worker' }): Pr
       const held = running.filter((live) => holders.get(live) === pid);
       const moment = { at: performance.now(), time: Date.now() };
       const signal = await fleet.kill(victim);
-      return { strike, pid, signal, ...moment, held: await boundaries(deployment, held) };
+      const cutOff = strike.aim === 'tool' ? { inTool: await callsInTool(deployment) } : {};
+      return { strike, pid, signal, ...moment, held: await boundaries(deployment, held), ...cutOff };
     }
     await sleep(40);
   }

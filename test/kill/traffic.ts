@@ -1,7 +1,10 @@
 import { LiveResponse, type LiveOptions } from './live-response.ts';
-import { parts, type Part } from './scripts.ts';
+import type { Part } from './scripts.ts';
 
-type TrafficOptions = Omit<LiveOptions, 'index' | 'part' | 'first' | 'signal'> & { concurrency: number };
+type TrafficOptions = Omit<LiveOptions, 'index' | 'part' | 'first' | 'signal'> & {
+  concurrency: number;
+  parts: readonly Part[];
+};
 
 /** Keeps so many responses streaming, one manner after the other, until it is told to stop. */
 export class Traffic {
@@ -42,6 +45,7 @@ export class Traffic {
 
   #launchNext(): void {
     if (this.#stopping) return;
+    const { parts } = this.#options;
     const part = parts[this.#next % parts.length]!;
     this.#next += 1;
     const live = this.launch(part);
