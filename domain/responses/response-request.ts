@@ -19,6 +19,9 @@ export interface ResponseRequest {
   on_unknown_tool_outcome: 'report' | 'fail';
   stream_granularity: 'token' | 'item';
   stream_events: boolean;
+  /** Set when the content is to go ten minutes after the end. */
+  store?: false;
+  background?: true;
 }
 
 export interface OfferedTool {

@@ -63,6 +63,8 @@ export async function settleRequest(
       on_unknown_tool_outcome: input.onUnknownToolOutcome,
       stream_granularity: input.streamGranularity,
       stream_events: input.streamEvents,
+      ...(input.store === false ? { store: false } : {}),
+      ...(input.background === true ? { background: true } : {}),
     },
     governance: {
       policy_version: spacePolicy.parse(space.policy).version,

@@ -185,6 +185,7 @@ describe('the doors between tenants', () => {
       'append_stream',
       'read_access',
       'read_lane',
+      'read_request',
       'read_response',
       'read_streams',
       'refuse_change',
