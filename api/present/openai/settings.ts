@@ -49,14 +49,14 @@ export function presentToolChoice(
     : { type: 'allowed_tools', mode: choice, tools: allowed.map((name) => choiceOf(name)) };
 }
 
-function choiceOf(tool: string): { type: string } {
+function choiceOf(tool: string): { type: string; [member: string]: unknown } {
   const [, server, name] = connected.exec(tool) ?? [];
   if (tool === 'knowledge_search') {
     return { type: 'file_search' };
   }
   return server === undefined
-    ? { type: 'function', ...{ name: tool } }
-    : { type: 'mcp', ...{ server_label: server, name } };
+    ? { type: 'function', name: tool }
+    : { type: 'mcp', server_label: server, name };
 }
 
 export function presentTextFormat(format: TextFormat): OpenAiResponse['text']['format'] {
