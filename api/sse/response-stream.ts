@@ -36,6 +36,8 @@ export function streamResponse(
   options: StreamOptions & { open: OpenStreams },
 ): void {
   const { responseId, render = asStored } = options;
+  // Clients of OpenAI take every blank line behind an id for an event, also one behind a comment.
+  const aside = options.render === undefined ? '\n\n' : '\n';
   reply.hijack();
   const { raw } = reply;
   raw.writeHead(200, {
@@ -111,7 +113,7 @@ export function streamResponse(
     raw.end();
   };
   const drain = () => {
-    write('retry: 500\n\n');
+    write(`retry: 500${aside}`);
     finish();
     raw.end();
   };
@@ -122,7 +124,7 @@ export function streamResponse(
         finish();
         raw.destroy();
       } else {
-        write(': keep-alive\n\n');
+        write(`: keep-alive${aside}`);
       }
     }, keepAliveMs),
     setInterval(() => follower.recheck(), recheckMs),
@@ -144,7 +146,7 @@ export function streamResponse(
   };
   options.open.add(drain);
   options.onOpen();
-  write('retry: 2000\n\n');
+  write(`retry: 2000${aside}`);
   attachment = hub.attach(follower);
   raw.on('close', finish);
 }

@@ -1,53 +1,128 @@
-import OpenAI from 'openai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { readers as jsReaders, type Reader } from '../support/openai-clients.ts';
+import { pythonReaders } from '../support/python-openai.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 
-const text = 'Tides turn twice a day, because the Earth spins under two bulges of water [1]. '
-  .repeat(6)
-  .trim();
+const text = [
+  'The sea rises and falls twice a day — the Moon pulls harder on the near side of the Earth than on the far one [1].',
+  'Two bulges of water are the outcome, and the ground turns underneath them once in twenty-four hours 🌊.',
+  'When the Sun stands in line with the Moon, at new and at full moon, both pull together: spring tide.',
+  'At half moon they pull across each other, so that high water stays low and low water high: neap tide.',
+  'Coasts change the rest: a funnel such as the Bay of Fundy lifts the range to sixteen metres.',
+].join(' ');
+const share = 0.3;
+const python = await pythonReaders();
+const readers: Reader[] = [...jsReaders, ...python.readers];
 
-describe('a client of OpenAI', () => {
-  let database: TestDatabase;
-  let stack: Stack;
-  let world: World;
-  let models: Awaited<ReturnType<typeof startModelServer>>;
+let database: TestDatabase;
+let admin: Client;
+let stack: Stack;
+let world: World;
+let models: Awaited<ReturnType<typeof startModelServer>>;
 
-  beforeAll(async () => {
-    models = await startModelServer([{ name: 'paced', text, tokenDelayMs: 20 }], {});
-    database = await createTestDatabase();
-    world = await createWorld(database.unitOfWork, [scriptedModel(models, 'paced')]);
-    const origin = new URL(models.url).origin;
-    stack = await startStack({ database, workers: 2, env: { EGRESS_ALLOW: origin } });
-  });
+beforeAll(async () => {
+  models = await startModelServer([{ name: 'paced', text, tokenDelayMs: 20 }], {});
+  database = await createTestDatabase();
+  admin = new Client({ connectionString: database.adminUrl });
+  await admin.connect();
+  world = await createWorld(database.unitOfWork, [scriptedModel(models, 'paced')]);
+  const origin = new URL(models.url).origin;
+  stack = await startStack({ database, workers: 2, env: { EGRESS_ALLOW: origin } });
+});
 
-  afterAll(async () => {
-    await stack?.stop();
-    await models?.stop();
-    await database?.drop();
-  });
+afterAll(async () => {
+  await stack?.stop();
+  await models?.stop();
+  await admin?.end();
+  await database?.drop();
+});
 
-  const client = () =>
-    new OpenAI({
-      baseURL: `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/openai`,
-      apiKey: world.apiKey,
-    });
+const target = () => ({
+  baseURL: `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/openai`,
+  apiKey: world.apiKey,
+  model: 'paced',
+  input: 'Why are there tides?',
+});
 
-  it('iterates over the raw events', async () => {
-    let read = '';
-    const stream = await client().responses.create({ model: 'paced', input: 'Why tides?', stream: true });
-    for await (const event of stream) {
-      if (event.type === 'response.output_text.delta') {
-        read += event.delta;
-      }
+async function responseIds(): Promise<string[]> {
+  const { rows } = await admin.query<{ id: string }>('select id from responses order by created_at, id');
+  return rows.map(({ id }) => id);
+}
+
+/** SIGKILL to the worker that writes the newest response; the other one is left to go on, and a new one starts. */
+async function killWriter(): Promise<{ signal: string | null; replaced: Promise<unknown> }> {
+  const id = (await responseIds()).at(-1)!;
+  const handle = stack.temporal.workflow.getHandle(`response/${world.tenantId}/${id}`);
+  for (let waitedMs = 0; waitedMs < 5_000; waitedMs += 20) {
+    const { raw } = await handle.describe();
+    const pid = Number.parseInt(raw.pendingActivities?.[0]?.lastWorkerIdentity ?? '', 10);
+    const writer = stack.workers.find(({ child }) => child.pid === pid);
+    if (writer !== undefined) {
+      const signal = await writer.kill();
+      stack.workers.splice(stack.workers.indexOf(writer), 1);
+      return { signal, replaced: stack.start('worker') };
     }
-    expect(read).toBe(text);
+    await sleep(20);
+  }
+  throw new Error('Nobody writes the response.');
+}
+
+/** Once the client has given out so much of the text; for one that waits for JSON, once the model has written it. */
+function whenReadBy(): { heard(piece: string): void; reached: Promise<void>; stop(): void } {
+  const { promise: reached, resolve } = Promise.withResolvers<void>();
+  const seen = models.requests.length;
+  let read = 0;
+  const watch = setInterval(() => {
+    const written = models.requests[seen]?.streamed.length ?? 0;
+    if (read === 0 && written > text.length * (share + 0.1)) resolve();
+  }, 10);
+  return {
+    heard: (piece) => {
+      read += piece.length;
+      if (read >= text.length * share) resolve();
+    },
+    reached,
+    stop: () => clearInterval(watch),
+  };
+}
+
+const ends = ['completed', 'stop'];
+
+describe.each(readers)('$name', ({ read }) => {
+  it('reads exactly what the model says, from one response', async () => {
+    const before = await responseIds();
+    const told = await read(target(), () => undefined);
+    expect(told.text).toBe(text);
+    expect(ends).toContain(told.end);
+    expect(await responseIds()).toHaveLength(before.length + 1);
   });
 
-  it('reads the whole answer as JSON', async () => {
-    const response = await client().responses.create({ model: 'paced', input: 'Why tides?' });
-    expect(response).toMatchObject({ status: 'completed', output_text: text });
+  it('reads the same when the worker is killed at 30 % of it', async () => {
+    const before = await responseIds();
+    const mark = whenReadBy();
+    const reading = read(target(), mark.heard);
+    await Promise.race([mark.reached, reading]);
+    mark.stop();
+    const kill = await killWriter();
+    expect(kill.signal).toBe('SIGKILL');
+    const told = await reading;
+    expect(told.text).toBe(text);
+    expect(ends).toContain(told.end);
+    const after = await responseIds();
+    expect(after).toHaveLength(before.length + 1);
+    const { rows } = await admin.query('select attempts from responses where id = $1', [after.at(-1)]);
+    expect(rows, 'the kill fell into the work').toEqual([{ attempts: 2 }]);
+    await kill.replaced;
   });
 });
+
+if (python.missing !== null) {
+  describe(`Python's openai (${python.missing})`, () => {
+    it.skip('is not tried');
+  });
+}
