@@ -93,10 +93,10 @@ function whenReadBy(): { heard(piece: string): void; reached: Promise<void>; sto
 
 const ends = ['completed', 'stop'];
 
-describe.each(readers)('$name', ({ read }) => {
+describe.each(readers)('$name', (reader) => {
   it('reads exactly what the model says, from one response', async () => {
     const before = await responseIds();
-    const told = await read(target(), () => undefined);
+    const told = await reader.read(target(), () => undefined);
     expect(told.text).toBe(text);
     expect(ends).toContain(told.end);
     expect(await responseIds()).toHaveLength(before.length + 1);
@@ -105,7 +105,7 @@ describe.each(readers)('$name', ({ read }) => {
   it('reads the same when the worker is killed at 30 % of it', async () => {
     const before = await responseIds();
     const mark = whenReadBy();
-    const reading = read(target(), mark.heard);
+    const reading = reader.read(target(), (piece) => mark.heard(piece));
     await Promise.race([mark.reached, reading]);
     mark.stop();
     const kill = await killWriter();

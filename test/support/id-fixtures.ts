@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import type { Call } from './gateway.ts';
+import { openAiFixtures } from './openai-fixtures.ts';
 import { question, type Maker, type Place } from './places.ts';
 
 /** How an id position is tried. */
@@ -178,6 +179,7 @@ export function idFixtures(maker: Maker): Fixtures {
   };
 
   return {
+    ...openAiFixtures(maker),
     'createResponse path space_id': spaceOf('POST', async () => 'responses', question),
     'createResponse header idempotency-key': keyed((_place, id) => ({
       body: question,
