@@ -157,7 +157,8 @@ export const hostileKinds: Record<string, Kind> = {
       if (name === 'conversation' || (isOpenAi(target) && name in neutralValues)) {
         return { call, status: 422, code: 'unsupported_parameter', param: name };
       }
-      return invalid(call, name === 'tools' ? 'tools.0' : name);
+      const isList = name === 'tools' || (isOpenAi(target) && ['input', 'include'].includes(name));
+      return invalid(call, isList ? `${name}.0` : name);
     });
   },
   'an unknown field': (target) =>
