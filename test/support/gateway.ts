@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
-import { parseGatewayConfig } from '#domain/kernel/config.ts';
+import { parseGatewayConfig, type GatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
 import { masterKey } from './stack.ts';
@@ -50,8 +50,11 @@ export function gatewayConfig(databaseUrl: string) {
   });
 }
 
-export async function openGateway(database: { url: string }): Promise<TestGateway> {
-  const gateway = assemble(gatewayConfig(database.url));
+export async function openGateway(
+  database: { url: string },
+  changes: Partial<GatewayConfig> = {},
+): Promise<TestGateway> {
+  const gateway = assemble({ ...gatewayConfig(database.url), ...changes });
   await gateway.database.assertBehindTheWall();
   await gateway.hub.start();
   const dispatched: Dispatch[] = [];

@@ -35,13 +35,16 @@ function normalizeItem(item: unknown): unknown {
   return withoutNulls(item);
 }
 
-/** A description of the whole answer is one of its schema. */
+/** A description of the whole answer is one of its schema; a schema that is left out asks for any JSON. */
 function normalizeText(text: Record<string, unknown>): Record<string, unknown> {
   const { format } = text;
   if (!isRecord(format)) {
     return text;
   }
   const { description, ...rest } = withoutNulls(format) as Record<string, unknown>;
+  if (rest.type === 'json_schema' && rest.schema === undefined) {
+    return { ...text, format: { type: 'json_object' } };
+  }
   return {
     ...text,
     format:

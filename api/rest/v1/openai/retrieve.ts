@@ -24,10 +24,10 @@ export async function handleOpenAiRetrieve(
   if (!wantsStream(request, query)) {
     return show(deps, request, delivery);
   }
-  await read(deps, request, delivery);
+  const current = await read(deps, request, delivery);
   const render = openAiEvents(await requestOf(deps, request, delivery));
   const cursor = cursorOfReader(request, query, delivery.responseId);
-  await deliverStream(deps, request, reply, { ...delivery, ...cursor, render });
+  await deliverStream(deps, request, reply, { ...delivery, ...cursor, current, render });
   return undefined;
 }
 

@@ -32,6 +32,8 @@ export interface Attachment extends Delivery {
   after: number;
   /** Where the reader told it. */
   cursor: 'Last-Event-ID' | 'starting_after';
+  /** The response, where it was just read. */
+  current?: ReadResponse | undefined;
   /** How its surface shows an event; without it, as it is stored. */
   render?: RenderEvent | undefined;
 }
@@ -44,7 +46,7 @@ export async function deliverStream(
   attachment: Attachment,
 ): Promise<void> {
   const { after, cursor, responseId } = attachment;
-  const current = await read(deps, request, attachment);
+  const current = attachment.current ?? (await read(deps, request, attachment));
   requireInRange(current, after, cursor);
   reply.header('Location', locationOf(request, attachment));
   if (isTerminal(current.record.status) && after === current.nextN - 1) {
