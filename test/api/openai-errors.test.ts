@@ -1,4 +1,15 @@
-import OpenAI from 'openai';
+import OpenAI, {
+  APIConnectionError,
+  APIConnectionTimeoutError,
+  APIError,
+  APIUserAbortError,
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+} from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { statusOf, answerFor } from '#api/errors.ts';
 import { speaksOpenAi } from '#api/present/openai/errors.ts';
@@ -30,12 +41,12 @@ const client = (apiKey = engine.world.apiKey) => new OpenAI({ baseURL: baseURL()
 const asked = { model: 'paid', input: 'Why tides?' };
 
 /** What a promise is rejected with; it must be an error of the client's. */
-async function refusal(promise: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+async function refusal(promise: PromiseLike<unknown>): Promise<APIError> {
   try {
     await promise;
   } catch (error) {
-    expect(error).toBeInstanceOf(OpenAI.APIError);
-    return error as InstanceType<typeof OpenAI.APIError>;
+    expect(error).toBeInstanceOf(APIError);
+    return error as APIError;
   }
   throw new Error('Nothing was refused.');
 }
@@ -59,7 +70,7 @@ describe('every error class of the openai package', () => {
     ];
     for (const [change, code, param] of cases) {
       const error = await refusal(client().responses.create({ ...asked, background: true, ...change }));
-      expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+      expect(error).toBeInstanceOf(BadRequestError);
       expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', code, param });
       expect(error.requestID).toMatch(/^req_/);
     }
@@ -70,20 +81,20 @@ describe('every error class of the openai package', () => {
     const attempt = await engine.attempt(id);
     await attempt.commit();
     const error = await refusal(client().responses.cancel(id));
-    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(error).toBeInstanceOf(BadRequestError);
     expect(error.message).toBe('400 Cannot cancel a completed response.');
   });
 
   it('AuthenticationError: for a key that is none', async () => {
     const error = await refusal(client('ak.none').models.list());
-    expect(error).toBeInstanceOf(OpenAI.AuthenticationError);
+    expect(error).toBeInstanceOf(AuthenticationError);
     expect(error).toMatchObject({ status: 401, code: 'invalid_credentials' });
   });
 
   it('PermissionDeniedError: names the missing permission', async () => {
     const { apiKey } = await addMember(engine.database.unitOfWork, engine.world, { spaceRole: null });
     const error = await refusal(client(apiKey).responses.create(asked));
-    expect(error).toBeInstanceOf(OpenAI.PermissionDeniedError);
+    expect(error).toBeInstanceOf(PermissionDeniedError);
     expect(error).toMatchObject({ status: 403, code: 'missing_permission' });
     expect(error.error).toMatchObject({ missing_permission: 'responses.create' });
   });
@@ -96,7 +107,7 @@ describe('every error class of the openai package', () => {
       [() => client().files.list(), 'route_not_found'],
     ] as const) {
       const error = await refusal(ask());
-      expect(error).toBeInstanceOf(OpenAI.NotFoundError);
+      expect(error).toBeInstanceOf(NotFoundError);
       expect(error).toMatchObject({ status: 404, code });
     }
   });
@@ -104,7 +115,7 @@ describe('every error class of the openai package', () => {
   it('ConflictError: when a response is to follow one that still runs, and it says not to try again', async () => {
     const id = await running();
     const error = await refusal(client().responses.create({ ...asked, previous_response_id: id }));
-    expect(error).toBeInstanceOf(OpenAI.ConflictError);
+    expect(error).toBeInstanceOf(ConflictError);
     expect(error).toMatchObject({ status: 409, code: 'previous_response_in_progress' });
     expect(error.headers?.get('x-should-retry')).toBe('false');
     await end(id);
@@ -122,7 +133,7 @@ describe('every error class of the openai package', () => {
   it('RateLimitError: when too many responses of the space run, after the client has tried again', async () => {
     const ids = await Promise.all(Array.from({ length: room }, running));
     const error = await refusal(client().responses.create({ ...asked, background: true }));
-    expect(error).toBeInstanceOf(OpenAI.RateLimitError);
+    expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ status: 429, code: 'too_many_active_responses' });
     await Promise.all(ids.map(end));
   });
@@ -135,7 +146,7 @@ describe('every error class of the openai package', () => {
       maxRetries: 0,
     });
     const error = await refusal(hasty.responses.create(asked));
-    expect(error).toBeInstanceOf(OpenAI.APIConnectionTimeoutError);
+    expect(error).toBeInstanceOf(APIConnectionTimeoutError);
     await endNewest('queued');
   });
 
@@ -143,7 +154,7 @@ describe('every error class of the openai package', () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 300);
     const error = await refusal(client().responses.create(asked, { signal: controller.signal }));
-    expect(error).toBeInstanceOf(OpenAI.APIUserAbortError);
+    expect(error).toBeInstanceOf(APIUserAbortError);
     await endNewest('queued');
   });
 
@@ -154,7 +165,7 @@ describe('every error class of the openai package', () => {
       maxRetries: 0,
     });
     const error = await refusal(nobody.models.list());
-    expect(error).toBeInstanceOf(OpenAI.APIConnectionError);
+    expect(error).toBeInstanceOf(APIConnectionError);
   });
 
   it('APIError: in the middle of a stream whose reader may no longer read', async () => {

@@ -98,7 +98,7 @@ const streamOf = async (id: string): Promise<string> =>
 
 const eventsIn = (stream: string) =>
   splitFrames(Buffer.from(stream)).frames.flatMap(({ id, event, json }) =>
-    json === undefined ? [] : [{ id, event, json: json as Record<string, unknown> }],
+    json === undefined ? [] : [{ id, event, json }],
   );
 
 describe.each(Object.entries(states))('a response that is %s', (status, make) => {

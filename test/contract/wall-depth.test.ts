@@ -221,6 +221,7 @@ describe('with every check of ours replaced by one that allows all', () => {
       'findKey',
       'read_access',
       'read_lane',
+      'read_request',
       'read_response',
       'read_streams',
     ]);
