@@ -12,12 +12,19 @@ const version = '2.54.0';
 const script = fileURLToPath(new URL('openai_reader.py', import.meta.url));
 
 /** OpenAI's package for Python, installed once outside the checkout; why not, where that cannot be. */
+export async function pythonPackage(): Promise<{ path: string } | { missing: string }> {
+  return install().catch((error: unknown) => ({
+    missing: error instanceof Error ? error.message : String(error),
+  }));
+}
+
+/** Readers that use it; none where it is missing. */
 export async function pythonReaders(): Promise<{ readers: Reader[]; missing: string | null }> {
-  const folder = await install().catch((error: unknown) => String(error).split('\n', 1)[0]!);
-  if (typeof folder === 'string') return { readers: [], missing: folder };
+  const found = await pythonPackage();
+  if ('missing' in found) return { readers: [], missing: found.missing };
   const reader = (name: string, mode: string): Reader => ({
     name: `Python's openai, ${name}`,
-    read: (target, heard) => read(folder.path, { ...target, mode }, heard),
+    read: (target, heard) => read(found.path, { ...target, mode }, heard),
   });
   return {
     readers: [
