@@ -28,7 +28,7 @@ let url: string;
 
 beforeAll(async () => {
   engine = await openEngine();
-  gateway = await openGateway(engine.database, { MAX_ACTIVE_RESPONSES_PER_SPACE: room });
+  gateway = await openGateway(engine.database, { MAX_ACTIVE_RESPONSES_PER_SPACE: String(room) });
   url = await gateway.app.listen({ host: '127.0.0.1', port: 0 });
 });
 afterAll(async () => {

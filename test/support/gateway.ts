@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
-import { parseGatewayConfig, type GatewayConfig } from '#domain/kernel/config.ts';
+import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
 import { masterKey } from './stack.ts';
@@ -40,21 +40,25 @@ export interface TestGateway {
 }
 
 /** The configuration of a gateway that no Temporal server answers. */
-export function gatewayConfig(databaseUrl: string) {
+export function gatewayConfig(databaseUrl: string, env: Record<string, string> = {}) {
   return parseGatewayConfig({
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     MASTER_KEY: masterKey,
     MAX_ACTIVE_RESPONSES_PER_SPACE: '100000',
+    MAX_FAILED_ATTEMPTS: '100000',
+    MAX_STREAMS_PER_PRINCIPAL: '100000',
+    MAX_STREAMS_PER_TENANT: '100000',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+    ...env,
   });
 }
 
 export async function openGateway(
   database: { url: string },
-  changes: Partial<GatewayConfig> = {},
+  env: Record<string, string> = {},
 ): Promise<TestGateway> {
-  const gateway = assemble({ ...gatewayConfig(database.url), ...changes });
+  const gateway = assemble(gatewayConfig(database.url, env));
   await gateway.database.assertBehindTheWall();
   await gateway.hub.start();
   const dispatched: Dispatch[] = [];

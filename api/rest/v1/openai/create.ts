@@ -3,10 +3,11 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import type { OpenAiCreateBody } from '#api/contract/openai/request.ts';
 import type { OpenAiResponse } from '#api/contract/openai/response.ts';
 import { openAiEvents } from '#api/present/openai/events.ts';
+import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { queueLimitMs } from '#domain/responses/response-status.ts';
 import { acceptOrResume } from '../responses/accept.ts';
 import { toCreateInput } from '../responses/create-input.ts';
-import { deliverCreated, locationOf, read, waitAccepted } from '../responses/deliver.ts';
+import { deliverCreated, locationOf, read, waitAccepted, type Delivery } from '../responses/deliver.ts';
 import { present, requestOf } from './show.ts';
 import { toNativeBody } from './translate.ts';
 
@@ -36,6 +37,9 @@ export async function handleOpenAiCreate(
     store: body.store ?? true,
     background: body.background ?? false,
   });
+  if (body.background !== true || native.stream) {
+    deps.streamPlaces.refuseMore(request.identity);
+  }
   const created = await acceptOrResume(deps, request, input, headers['last-event-id']);
   const delivery = { spaceId, responseId: created.responseId };
   if (created.replayed) {
@@ -48,10 +52,22 @@ export async function handleOpenAiCreate(
   }
   reply.header('Location', locationOf(request, delivery));
   const accepted = created.record ?? (await read(deps, request, delivery)).record;
-  const limitSeconds = accepted.platform.governance_applied.limits.timeout_seconds + queueLimitMs / 1_000;
   const record =
-    body.background === true
-      ? accepted
-      : await waitAccepted(deps, request, { ...delivery, seconds: limitSeconds, reply, accepted });
+    body.background === true ? accepted : await untilEnd(deps, request, { ...delivery, reply, accepted });
   return present(deps, request, { ...delivery, record, settled: created.request });
+}
+
+/** Waits as long as the response may take. Whoever waits takes the place of a stream, and no connection of the database. */
+async function untilEnd(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  wait: Delivery & { reply: FastifyReply; accepted: ResponseRecord },
+): Promise<ResponseRecord> {
+  const { timeout_seconds: timeout } = wait.accepted.platform.governance_applied.limits;
+  const leave = deps.streamPlaces.enter(request.identity);
+  try {
+    return await waitAccepted(deps, request, { ...wait, seconds: timeout + queueLimitMs / 1_000 });
+  } finally {
+    leave();
+  }
 }

@@ -1,6 +1,7 @@
 import '#api/plugins/route-config.ts';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import type { FastifyInstance } from 'fastify';
+import { contentBodyLimit } from '#api/body-limits.ts';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { errorResponses } from '#api/contract/common.ts';
 import * as asked from '#api/contract/openai/request.ts';
@@ -27,6 +28,7 @@ export function openAiResponseRoutes(deps: GatewayDependencies) {
     app.post(
       base,
       {
+        bodyLimit: contentBodyLimit,
         config: {
           permission: 'responses.create',
           streams: true,

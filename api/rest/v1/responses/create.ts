@@ -31,6 +31,9 @@ export async function handleCreate(
     headerKey: headers['idempotency-key'],
     scope: `POST /v1/spaces/${spaceId}/responses`,
   });
+  if (body.stream) {
+    deps.streamPlaces.refuseMore(request.identity);
+  }
   const created = await acceptOrResume(deps, request, input, headers['last-event-id']);
   const delivery = { spaceId, responseId: created.responseId };
   if (created.replayed) {
