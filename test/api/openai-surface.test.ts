@@ -175,6 +175,23 @@ describe('a reader of the stream', () => {
     await expect(numbers(all.length)).rejects.toMatchObject({ code: 'cursor_out_of_range' });
   });
 
+  it('is kept alive by a line that no client takes for an event', async () => {
+    const { id } = await client().responses.create({ ...asked, background: true });
+    const path = `/api/v1/spaces/${engine.world.spaceId}/openai/responses/${id}?stream=true`;
+    const leave = new AbortController();
+    const { body } = await fetch(url + path, {
+      headers: { 'X-API-Key': engine.world.apiKey },
+      signal: leave.signal,
+    });
+    let read = '';
+    for await (const chunk of body!) {
+      read += Buffer.from(chunk).toString();
+      if (read.includes('keep-alive')) break;
+    }
+    leave.abort();
+    expect(read).toMatch(/^retry: 2000\nid: \S+:0\nevent: response.created\ndata: .*\n\n: keep-alive\n$/);
+  });
+
   it('is sent no blank line that is not the end of an event', async () => {
     const { id } = await client().responses.create({ ...asked, background: true });
     await answer(id, 'Twice a day.');

@@ -1,12 +1,12 @@
 import type { OpenAiResponse } from '#api/contract/openai/response.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import type { ResponseRequest } from '#domain/responses/response-request.ts';
-import { presentTextFormat, presentTool, presentToolChoice } from './settings.ts';
+import { presentTextFormat, presentToolChoice, presentTools } from './settings.ts';
 
 /** What a response shows of its request: it never changes, so streams make it once. */
 export type Settings = ReturnType<typeof presentSettings>;
 
-export function presentSettings(request: ResponseRequest) {
+export function presentSettings(request: ResponseRequest & { reasoning_summary?: string | null }) {
   return {
     background: request.background ?? false,
     instructions: request.instructions,
@@ -14,14 +14,14 @@ export function presentSettings(request: ResponseRequest) {
     presence_penalty: 0 as const,
     frequency_penalty: 0 as const,
     prompt_cache_key: null,
-    reasoning: { effort: request.reasoning_effort, summary: null },
+    reasoning: { effort: request.reasoning_effort, summary: request.reasoning_summary ?? null },
     safety_identifier: null,
     service_tier: 'default' as const,
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
     text: { format: presentTextFormat(request.format), verbosity: 'medium' as const },
     tool_choice: presentToolChoice(request),
-    tools: request.tools.map(presentTool),
+    tools: presentTools(request.tools),
     top_logprobs: 0 as const,
     top_p: request.top_p ?? 1,
     truncation: 'disabled' as const,

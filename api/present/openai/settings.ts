@@ -11,29 +11,51 @@ interface Offered {
   strict?: boolean | null | undefined;
   collection_ids?: string[] | null | undefined;
   max_num_results?: number | undefined;
+  server_label?: string | undefined;
+  tool?: string | undefined;
+  require_approval?: boolean | undefined;
 }
 
-const connected = /^mcp__(.+?)__(.+)$/;
+type Tool = OpenAiResponse['tools'][number];
 
-/** Search is OpenAI's `file_search`, a tool of a connected server its `mcp`, whatever the client runs a `function`. */
-export function presentTool(tool: Offered): OpenAiResponse['tools'][number] {
-  const [, server, name] = connected.exec(tool.name) ?? [];
-  if (tool.type === 'knowledge_search') {
-    return {
-      type: 'file_search',
-      vector_store_ids: tool.collection_ids ?? [],
-      max_num_results: tool.max_num_results,
-    };
-  }
-  if (server !== undefined && name !== undefined) {
-    return { type: 'mcp', server_label: server, allowed_tools: [name], require_approval: 'never' };
-  }
+/** Search is OpenAI's `file_search`, the tools of a connected server are one `mcp`, what the client runs is a `function`. */
+export function presentTools(offered: readonly Offered[]): Tool[] {
+  const servers = Map.groupBy(
+    offered.filter(({ type }) => type === 'mcp'),
+    ({ server_label: label }) => label ?? '',
+  );
+  return [
+    ...offered.flatMap((tool) => (tool.type === 'mcp' ? [] : [presentTool(tool)])),
+    ...[...servers].map(([label, tools]) => presentServer(label, tools)),
+  ];
+}
+
+function presentTool(tool: Offered): Tool {
+  return tool.type === 'knowledge_search'
+    ? {
+        type: 'file_search',
+        vector_store_ids: tool.collection_ids ?? [],
+        max_num_results: tool.max_num_results,
+      }
+    : {
+        type: 'function',
+        name: tool.name,
+        description: tool.description ?? null,
+        parameters: tool.parameters ?? null,
+        strict: tool.strict ?? null,
+      };
+}
+
+function presentServer(label: string, tools: readonly Offered[]): Tool {
+  const names = tools.map(({ tool, name }) => tool ?? name);
+  const asked = tools.flatMap(({ tool, name, require_approval: asks }) =>
+    asks === true ? [tool ?? name] : [],
+  );
   return {
-    type: 'function',
-    name: tool.name,
-    description: tool.description ?? null,
-    parameters: tool.parameters ?? null,
-    strict: tool.strict ?? null,
+    type: 'mcp',
+    server_label: label,
+    allowed_tools: names,
+    require_approval: asked.length === 0 ? 'never' : { always: { tool_names: asked } },
   };
 }
 
@@ -48,6 +70,8 @@ export function presentToolChoice(
     ? choice
     : { type: 'allowed_tools', mode: choice, tools: allowed.map((name) => choiceOf(name)) };
 }
+
+const connected = /^mcp__(.+?)__(.+)$/;
 
 function choiceOf(tool: string): { type: string; [member: string]: unknown } {
   const [, server, name] = connected.exec(tool) ?? [];
