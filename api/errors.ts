@@ -92,13 +92,13 @@ export interface ErrorObject {
   call_ids?: string[];
 }
 
-/** Status and error object in the dialect of the surface that the request came to. */
+/** Status and error object in the dialect of the surface that the request came to, by its route if it has one. */
 export function answerFor(
-  request: { url: string; id: string },
+  request: { url: string; id: string; routeOptions?: { url?: string | undefined } },
   error: DomainError,
 ): { status: number; body: ErrorObject } {
   const { status, type } = statusOf[error.code];
-  if (!speaksOpenAi(request.url)) {
+  if (!speaksOpenAi(request.routeOptions?.url ?? request.url)) {
     return { status, body: toErrorObject(error, request.id) };
   }
   const shown = toOpenAiError(error, status);

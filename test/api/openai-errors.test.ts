@@ -200,6 +200,15 @@ async function endNewest(status: string): Promise<void> {
 }
 
 describe('the addresses of the surface', () => {
+  it('are the same in whatever way they are written', async () => {
+    const path = `/v1/spaces/${engine.world.spaceId}/%6Fpenai/responses`;
+    const answer = await gateway.send({ method: 'POST', path, apiKey: engine.world.apiKey, body: {} });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_request', param: 'input' } },
+    });
+  });
+
   it('are told from all others, whether or not there is anything at them', () => {
     const space = '/api/v1/spaces/01a1fec9-ae9c-70ff-bcad-113a84e719fc';
     const inside = ['/openai', '/openai/responses', '/openai/files?x=1', '/openai?x'];

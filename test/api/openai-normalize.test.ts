@@ -56,6 +56,15 @@ describe('a body of OpenAI’s clients', () => {
     });
   });
 
+  it('may ask for encrypted reasoning, of which there is no need, and for nothing else unheard', () => {
+    const include = [
+      'reasoning.encrypted_content',
+      'file_search_call.results',
+      'message.output_text.logprobs',
+    ];
+    expect(normalizeBody({ include })).toEqual({ include: include.slice(1) });
+  });
+
   it('may ask for JSON by a schema that it leaves out', () => {
     expect(normalizeBody({ text: { format: { type: 'json_schema' } } })).toEqual({
       text: { format: { type: 'json_object' } },

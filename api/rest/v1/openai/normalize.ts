@@ -1,6 +1,9 @@
 /** Items that the server made and keeps: sent back, they stand for themselves. */
 const kept = new Set(['file_search_call', 'mcp_call', 'mcp_list_tools', 'mcp_approval_request']);
 
+/** Asked for by clients that keep everything themselves. Reasoning is kept here and found by its item's id. */
+const encryptedReasoning = 'reasoning.encrypted_content';
+
 /**
  * Takes out of a body what OpenAI's clients send and what means nothing more than its absence, so that the
  * rest can be held against the schema: nulls for left-out members, and items of an earlier answer sent back whole.
@@ -10,12 +13,13 @@ export function normalizeBody(body: unknown): unknown {
   if (!isRecord(body)) {
     return body;
   }
-  const { input, tools, text } = body;
+  const { input, tools, text, include } = body;
   return {
     ...body,
     ...(Array.isArray(input) ? { input: input.map(normalizeItem) } : {}),
     ...(Array.isArray(tools) ? { tools: tools.map(withoutNulls) } : {}),
     ...(isRecord(text) ? { text: normalizeText(text) } : {}),
+    ...(Array.isArray(include) ? { include: include.filter((name) => name !== encryptedReasoning) } : {}),
   };
 }
 
