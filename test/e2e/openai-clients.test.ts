@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Fleet } from '../kill/fleet.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { readers as jsReaders, type Reader } from '../support/openai-clients.ts';
@@ -13,6 +14,8 @@ const text = [
   'Two bulges of water are the outcome, and the ground turns underneath them once in twenty-four hours 🌊.',
   'When the Sun stands in line with the Moon, at new and at full moon, both pull together: spring tide.',
   'At half moon they pull across each other, so that high water stays low and low water high: neap tide.',
+  'Because the Moon moves on while the Earth turns, each high water comes about fifty minutes later than a day before.',
+  'Harbours print these hours in tables, since a ship with a deep keel must know when the bar is covered.',
   'Coasts change the rest: a funnel such as the Bay of Fundy lifts the range to sixteen metres.',
 ].join(' ');
 const share = 0.3;
@@ -22,6 +25,7 @@ const readers: Reader[] = [...jsReaders, ...python.readers];
 let database: TestDatabase;
 let admin: Client;
 let stack: Stack;
+let fleet: Fleet;
 let world: World;
 let models: Awaited<ReturnType<typeof startModelServer>>;
 
@@ -33,9 +37,11 @@ beforeAll(async () => {
   world = await createWorld(database.unitOfWork, [scriptedModel(models, 'paced')]);
   const origin = new URL(models.url).origin;
   stack = await startStack({ database, workers: 2, env: { EGRESS_ALLOW: origin } });
+  fleet = new Fleet(stack);
 });
 
 afterAll(async () => {
+  await fleet?.settle();
   await stack?.stop();
   await models?.stop();
   await admin?.end();
@@ -55,18 +61,14 @@ async function responseIds(): Promise<string[]> {
 }
 
 /** SIGKILL to the worker that writes the newest response; the other one is left to go on, and a new one starts. */
-async function killWriter(): Promise<{ signal: string | null; replaced: Promise<unknown> }> {
+async function killWriter(): Promise<NodeJS.Signals | null> {
   const id = (await responseIds()).at(-1)!;
   const handle = stack.temporal.workflow.getHandle(`response/${world.tenantId}/${id}`);
   for (let waitedMs = 0; waitedMs < 5_000; waitedMs += 20) {
     const { raw } = await handle.describe();
     const pid = Number.parseInt(raw.pendingActivities?.[0]?.lastWorkerIdentity ?? '', 10);
-    const writer = stack.workers.find(({ child }) => child.pid === pid);
-    if (writer !== undefined) {
-      const signal = await writer.kill();
-      stack.workers.splice(stack.workers.indexOf(writer), 1);
-      return { signal, replaced: stack.start('worker') };
-    }
+    const writer = fleet.ready('worker').find(({ child }) => child.pid === pid);
+    if (writer !== undefined) return fleet.kill(writer);
     await sleep(20);
   }
   throw new Error('Nobody writes the response.');
@@ -94,6 +96,9 @@ function whenReadBy(): { heard(piece: string): void; reached: Promise<void>; sto
 const ends = ['completed', 'stop'];
 
 describe.each(readers)('$name', (reader) => {
+  // A killed one leaves its successor a moment: recovery is promised with a second worker standing by.
+  beforeEach(() => fleet.untilReady('worker', 2));
+
   it('reads exactly what the model says, from one response', async () => {
     const before = await responseIds();
     const told = await reader.read(target(), () => undefined);
@@ -108,8 +113,7 @@ describe.each(readers)('$name', (reader) => {
     const reading = reader.read(target(), (piece) => mark.heard(piece));
     await Promise.race([mark.reached, reading]);
     mark.stop();
-    const kill = await killWriter();
-    expect(kill.signal).toBe('SIGKILL');
+    expect(await killWriter()).toBe('SIGKILL');
     const told = await reading;
     expect(told.text).toBe(text);
     expect(ends).toContain(told.end);
@@ -117,7 +121,6 @@ describe.each(readers)('$name', (reader) => {
     expect(after).toHaveLength(before.length + 1);
     const { rows } = await admin.query('select attempts from responses where id = $1', [after.at(-1)]);
     expect(rows, 'the kill fell into the work').toEqual([{ attempts: 2 }]);
-    await kill.replaced;
   });
 });
 
