@@ -6,6 +6,7 @@ import { implied, permissions, type Permission } from '#domain/access/permission
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
 import { idFixtures, type IdFixture } from '../support/id-fixtures.ts';
+import { openAiPosition } from '../support/openai-fixtures.ts';
 import { textPositions } from '../support/id-positions.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
 import { routesOf } from '../support/routes.ts';
@@ -43,20 +44,9 @@ const plainText = [
 /** What OpenAI's clients may say and nothing here implements: refused unless it asks for nothing. */
 const unimplemented = Object.keys(neutralValues);
 const openAiText = [
-  ...['', '[].id', '[].status', '[].content', '[].content[].text']
-    .concat('[].content[].annotations[]', '[].content[].logprobs[]')
-    .map((part) => `input${part}`)
-    .filter((part) => part !== 'input[].id'),
-  'instructions',
-  'tools[]',
-  'tool_choice.tools[].type',
-  'tool_choice.tools[].name',
-  'text.format.name',
-  'text.format.schema.*',
-  'text.verbosity',
-  'metadata.*',
-  ...unimplemented,
-].map((name) => `openAiCreateResponse body ${name}`);
+  ...plainText.flatMap((position) => openAiPosition(position) ?? []),
+  ...['text.verbosity', ...unimplemented].map((name) => `openAiCreateResponse body ${name}`),
+];
 const openAiQueries = [
   'openAiRetrieveResponse query starting_after',
   ...['openAiRetrieveResponse', 'openAiListInputItems'].flatMap((operation) => [

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import type { Call } from './gateway.ts';
-import { openAiFixtures } from './openai-fixtures.ts';
+import { mirrored, openAiFixtures } from './openai-fixtures.ts';
 import { question, type Maker, type Place } from './places.ts';
 
 /** How an id position is tried. */
@@ -178,8 +178,7 @@ export function idFixtures(maker: Maker): Fixtures {
     return `collections/${home}/documents/${await maker.document(place, home)}`;
   };
 
-  return {
-    ...openAiFixtures(maker),
+  const native: Fixtures = {
     'createResponse path space_id': spaceOf('POST', async () => 'responses', question),
     'createResponse header idempotency-key': keyed((_place, id) => ({
       body: question,
@@ -296,4 +295,5 @@ export function idFixtures(maker: Maker): Fixtures {
     ),
     'deleteDocument path document_id': remembering(documentIn('DELETE')),
   };
+  return { ...native, ...openAiFixtures(maker), ...mirrored(native) };
 }

@@ -51,16 +51,6 @@ export function openAiFixtures(maker: Maker): Record<string, IdFixture> {
   });
   const aResponse = (suffix: string) => async (place: Place) => `responses/${await created(place)}${suffix}`;
 
-  const creating = (part: (id: string) => object, rest: Omit<IdFixture, 'call' | 'unknown'>): IdFixture => ({
-    unknown: newId,
-    call: async (place, id) => at(place, 'POST', 'responses', { body: { ...question, ...part(id) } }),
-    ...rest,
-  });
-  const someCollection = {
-    make: (place: Place) => maker.collection(place),
-    refusal: '404 collection_not_found',
-  };
-
   /** The response of each item or cursor that was made here, and its space. */
   const homes = new Map<string, { spaceId: string; responseId: string }>();
   const homeOf = async (place: Place, id: string): Promise<string> => {
@@ -93,28 +83,6 @@ export function openAiFixtures(maker: Maker): Record<string, IdFixture> {
       refusal: '400 invalid_cursor',
       goneRefusal: '404 response_deleted',
     },
-    'openAiCreateResponse body input[].id': creating((id) => ({ input: [{ type: 'item_reference', id }] }), {
-      make: (place) => maker.item(place),
-      refusal: '400 invalid_request',
-    }),
-    'openAiCreateResponse body model': creating((id) => ({ model: id }), {
-      make: async (place) => place.modelAlias,
-      refusal: '404 model_not_found',
-      nextDoorRefusal: '403 model_not_allowed',
-    }),
-    'openAiCreateResponse body tools[].collection_ids[]': creating(
-      (id) => ({ tools: [{ type: 'knowledge_search', collection_ids: [id] }] }),
-      someCollection,
-    ),
-    'openAiCreateResponse body tools[].vector_store_ids[]': creating(
-      (id) => ({ tools: [{ type: 'file_search', vector_store_ids: [id] }] }),
-      someCollection,
-    ),
-    'openAiCreateResponse body previous_response_id': creating((id) => ({ previous_response_id: id }), {
-      make: (place) => maker.ended(place),
-      gone: async (place) => deletedIn(place, await maker.ended(place)),
-      refusal: '400 previous_response_not_found',
-    }),
     'openAiRetrieveResponse path space_id': spaceOf('GET', aResponse('')),
     'openAiRetrieveResponse path response_id': responseIn('GET', ''),
     'openAiRetrieveResponse header last-event-id': {
@@ -164,4 +132,50 @@ export function openAiFixtures(maker: Maker): Record<string, IdFixture> {
       refusal: '404 model_not_found',
     },
   };
+}
+
+/** Where a position of the native body stands in OpenAI's, if it stands there at all. */
+export function openAiPosition(position: string): string | null {
+  const field = /^createResponse body (.+)$/.exec(position)?.[1] ?? '';
+  const [, inner] = /^input\.items(\[\].*)$/.exec(field) ?? [];
+  if (inner !== undefined) return `openAiCreateResponse body input${inner}`;
+  if (field === 'input.text') return 'openAiCreateResponse body input';
+  if (/^(tools|tool_choice|metadata|model$|previous_response_id)/.test(field)) {
+    return `openAiCreateResponse body ${field}`;
+  }
+  const [, option] = /^platform\.(instructions|text\..+)$/.exec(field) ?? [];
+  return option === undefined ? null : `openAiCreateResponse body ${option}`;
+}
+
+/** The ids of a native body, tried in the same request as OpenAI's clients send it. */
+export function mirrored(native: Record<string, IdFixture>): Record<string, IdFixture> {
+  return Object.fromEntries(
+    Object.entries(native).flatMap(([position, fixture]) => {
+      const there = openAiPosition(position);
+      return there === null ? [] : [[there, mirror(fixture)]];
+    }),
+  );
+}
+
+function mirror(fixture: IdFixture): IdFixture {
+  const { refusal, goneRefusal, nextDoorRefusal } = fixture;
+  return {
+    ...fixture,
+    call: async (place, id) => {
+      const call = await fixture.call(place, id);
+      const { input, platform, ...rest } = call.body as {
+        input: { items?: unknown; text?: unknown };
+        platform?: object;
+      };
+      const body = { ...rest, ...platform, input: input.items ?? input.text, background: true };
+      return { ...call, path: call.path.replace(/\/responses$/, '/openai/responses'), body };
+    },
+    refusal: asBadRequest(refusal),
+    ...(goneRefusal === undefined ? {} : { goneRefusal: asBadRequest(goneRefusal) }),
+    ...(nextDoorRefusal == null ? {} : { nextDoorRefusal: asBadRequest(nextDoorRefusal) }),
+  };
+}
+
+function asBadRequest(refusal: string): string {
+  return refusal.replace(/^422 |^404 (?=previous_response_not_found)/, '400 ');
 }
