@@ -1,4 +1,5 @@
 import type { DomainError, DomainErrorCode, FieldError } from '#domain/kernel/errors.ts';
+import { speaksOpenAi, toOpenAiError } from './present/openai/errors.ts';
 
 type ErrorType =
   | 'invalid_request_error'
@@ -94,6 +95,23 @@ export interface ErrorObject {
   call_ids?: string[];
 }
 
+/** Status and error object in the dialect of the surface that the request came to, by its route if it has one. */
+export function answerFor(
+  request: { url: string; id: string; routeOptions?: { url?: string | undefined } },
+  error: DomainError,
+): { status: number; body: ErrorObject } {
+  const { status, type } = statusOf[error.code];
+  if (!speaksOpenAi(request.routeOptions?.url ?? request.url)) {
+    return { status, body: toErrorObject(error, request.id) };
+  }
+  const shown = toOpenAiError(error, status);
+  const body = toErrorObject(shown.error, request.id);
+  return {
+    status: shown.status,
+    body: { ...body, type: shown.status === 400 ? 'invalid_request_error' : type },
+  };
+}
+
 export function toErrorObject(error: DomainError, requestId: string): ErrorObject {
   const { detail } = error;
   return {
@@ -112,12 +130,12 @@ export function toErrorObject(error: DomainError, requestId: string): ErrorObjec
 }
 
 /** Members flattened as RFC 9457 wants them; the same object otherwise. */
-export function toProblem(error: ErrorObject): Record<string, unknown> {
+export function toProblem(error: ErrorObject, status: number): Record<string, unknown> {
   const { type, message, ...rest } = error;
   return {
     type: `urn:platform:error:${error.code}`,
     title: error.code.replaceAll('_', ' '),
-    status: statusOf[error.code].status,
+    status,
     detail: message,
     class: type,
     ...rest,

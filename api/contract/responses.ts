@@ -62,11 +62,14 @@ const item = z.union([
   ...toolInputItems,
 ]);
 
+export const inputText = text.min(1);
+export const inputItems = z.array(item).min(1).max(512);
+
 const input = z
   .union([
-    z.strictObject({ text: text.min(1) }),
+    z.strictObject({ text: inputText }),
     z.strictObject({ messages: z.array(message).min(1).max(512) }),
-    z.strictObject({ items: z.array(item).min(1).max(512) }),
+    z.strictObject({ items: inputItems }),
     message,
   ])
   .meta({ description: 'Exactly one of text, messages or items; a lone message is read as one.' });
@@ -83,7 +86,7 @@ const tool = z.union([
   ...offeredTools,
 ]);
 
-const textFormat = z.union([
+export const textFormat = z.union([
   z.strictObject({ type: z.enum(['text', 'json_object']) }),
   z.strictObject({
     type: z.literal('json_schema'),
@@ -93,7 +96,7 @@ const textFormat = z.union([
   }),
 ]);
 
-const platform = z.strictObject({
+export const platformOptions = z.strictObject({
   instructions: text.nullish(),
   text: z.strictObject({ format: textFormat.optional() }).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
@@ -144,7 +147,7 @@ export const createResponseBody = z
       .record(z.string().min(1).max(64), z.string().max(512))
       .refine((members) => Object.keys(members).length <= 16, 'has more than 16 members')
       .nullish(),
-    platform: platform.nullish(),
+    platform: platformOptions.nullish(),
     conversation: z.unknown().optional(),
   })
   .meta({ id: 'CreateResponse' });
@@ -175,14 +178,14 @@ export const listResponsesQuery = z.strictObject({
 
 export const inputItemsQuery = z.strictObject(pageQuery);
 
-const failureReason = z.strictObject({
+export const failureReason = z.strictObject({
   code: z.string(),
   type: z.string(),
   message: z.string(),
   param: z.string().nullable(),
 });
 
-const governance = z.strictObject({
+export const governanceRecord = z.strictObject({
   policy_version: z.int(),
   model_source: z.enum(['requested', 'space_default']),
   tools_offered: z.array(z.string()),
@@ -232,7 +235,7 @@ export const responseRecord = z
     }),
     platform: z.strictObject({
       tracing_trace_id: z.string().nullable(),
-      governance_applied: governance,
+      governance_applied: governanceRecord,
       iteration_count: z.int(),
       failure_reason: failureReason.nullable(),
       incomplete_reason: z.string().nullable(),

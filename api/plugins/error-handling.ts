@@ -1,7 +1,7 @@
 import { hasZodFastifySchemaValidationErrors } from '@fastify/type-provider-zod';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/kernel/errors.ts';
-import { prefersProblem, statusOf, toErrorObject, toProblem } from '../errors.ts';
+import { answerFor, prefersProblem, statusOf, toProblem } from '../errors.ts';
 import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import { fromValidation } from './validation-errors.ts';
 
@@ -52,8 +52,7 @@ export function answerFrameworkError(
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, error: DomainError): FastifyReply {
-  const { status } = statusOf[error.code];
-  const body = toErrorObject(error, request.id);
+  const { status, body } = answerFor(request, error);
   const { retryAfter, allow } = error.detail;
   if (retryAfter !== undefined) {
     reply.header('Retry-After', retryAfter);
@@ -81,7 +80,7 @@ function send(request: FastifyRequest, reply: FastifyReply, error: DomainError):
     .header('Cache-Control', 'no-store')
     .type(problem ? 'application/problem+json' : 'application/json; charset=utf-8')
     .serializer(JSON.stringify)
-    .send(problem ? toProblem(body) : { error: body });
+    .send(problem ? toProblem(body, status) : { error: body });
 }
 
 function translate(error: FastifyError): DomainError {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { eventHead, isTerminalType } from '#domain/responses/stream-events.ts';
-import { toErrorObject } from '../errors.ts';
+import { answerFor } from '../errors.ts';
 import type { Attachment, StreamHub } from './stream-hub.ts';
 
 const keepAliveMs = 15_000;
@@ -9,12 +9,16 @@ const recheckMs = 60_000;
 const longestMs = 65 * 60_000;
 const blockedMs = 30_000;
 
+/** An event as a reader is sent it; null for one that its surface does not show. */
+export type RenderEvent = (line: string, type: string) => { type: string; line: string } | null;
+
 export interface StreamOptions {
   responseId: string;
   /** The last sequence number that the reader has; -1 for none. */
   after: number;
   /** When the content goes out of reach. */
   expiresInMs: number;
+  render?: RenderEvent | undefined;
   /** @throws what the reader may no longer do. */
   authorize(): Promise<void>;
   onOpen(): void;
@@ -31,7 +35,9 @@ export function streamResponse(
   hub: StreamHub,
   options: StreamOptions & { open: OpenStreams },
 ): void {
-  const { responseId } = options;
+  const { responseId, render = asStored } = options;
+  // Clients of OpenAI take every blank line behind an id for an event, also one behind a comment.
+  const aside = options.render === undefined ? '\n\n' : '\n';
   reply.hijack();
   const { raw } = reply;
   raw.writeHead(200, {
@@ -56,7 +62,10 @@ export function streamResponse(
   const send = () => {
     for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
       const { type, n } = eventHead(line);
-      write(`id: ${responseId}:${n}\nevent: ${type}\ndata: ${line}\n\n`);
+      const shown = render(line, type);
+      if (shown !== null) {
+        write(`id: ${responseId}:${n}\nevent: ${shown.type}\ndata: ${shown.line}\n\n`);
+      }
       if (isTerminalType(type)) {
         write('data: [DONE]\n\n');
         finish();
@@ -97,14 +106,14 @@ export function streamResponse(
     const payload = {
       type: 'error',
       sequence_number: Math.max(follower.after - waiting.length, 0),
-      error: toErrorObject(error, request.id),
+      error: answerFor(request, error).body,
     };
     write(`event: error\ndata: ${JSON.stringify(payload)}\n\n`);
     finish();
     raw.end();
   };
   const drain = () => {
-    write('retry: 500\n\n');
+    write(`retry: 500${aside}`);
     finish();
     raw.end();
   };
@@ -115,7 +124,7 @@ export function streamResponse(
         finish();
         raw.destroy();
       } else {
-        write(': keep-alive\n\n');
+        write(`: keep-alive${aside}`);
       }
     }, keepAliveMs),
     setInterval(() => follower.recheck(), recheckMs),
@@ -137,7 +146,11 @@ export function streamResponse(
   };
   options.open.add(drain);
   options.onOpen();
-  write('retry: 2000\n\n');
+  write(`retry: 2000${aside}`);
   attachment = hub.attach(follower);
   raw.on('close', finish);
+}
+
+function asStored(line: string, type: string): { type: string; line: string } {
+  return { type, line };
 }

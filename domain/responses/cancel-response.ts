@@ -14,7 +14,7 @@ import type { ResponseRecord } from './response-record.ts';
 export async function cancelResponse(ctx: Context, input: { responseId: string }): Promise<ResponseRecord> {
   const { response, now } = await lockOwn(ctx, input.responseId, 'responses.cancel');
   if (response.isTerminal && response.status !== 'cancelled') {
-    throw new DomainError('response_not_cancellable', `A ${response.status} response cannot be cancelled.`);
+    throw new DomainError('response_not_cancellable', `Cannot cancel a ${response.status} response.`);
   }
   await cancelRunning(ctx, response, now);
   return currentRecord(ctx.em, response);

@@ -12,6 +12,7 @@ import { currentRecord, publish } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
 import { Response } from './response.entity.ts';
 import type { ResponseRecord } from './response-record.ts';
+import type { ResponseRequest } from './response-request.ts';
 import { modelError, settleRequest } from './settle-request.ts';
 import { answerApprovals } from './tool-input.ts';
 
@@ -20,7 +21,9 @@ export interface CreateLimits {
   retentionSeconds: number;
 }
 
-export type Created = { kind: 'created'; record: ResponseRecord } | { kind: 'replayed'; responseId: string };
+export type Created =
+  | { kind: 'created'; record: ResponseRecord; request: ResponseRequest }
+  | { kind: 'replayed'; responseId: string };
 
 /**
  * Accepts a response: head, context snapshot, event 0 and the owed workflow start in one transaction. The id
@@ -78,7 +81,7 @@ export async function createResponse(
     await publish(ctx.em, response, [{ type: 'response.queued', response: record }]);
   }
   reach('create.before_commit');
-  return { kind: 'created', record };
+  return { kind: 'created', record, request: settled.request };
 }
 
 async function resolveModel(

@@ -75,6 +75,12 @@ export async function endResponse(
     case 'completed':
   }
   const record = await currentRecord(em, response);
+  if (response.isUnstored) {
+    await em.execute('update response_ids set expires_at = ? where id = ?', [
+      response.expiresAt,
+      response.id,
+    ]);
+  }
   await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
   await recordEvent(em, await actorOf(em, response, ending), {
     type: `space.response_${ending.status}`,

@@ -32,6 +32,9 @@ export interface ResponseRequest {
   listed_servers: string[];
   /** Calls of earlier responses that the caller's input approves: they run before the first turn of the model. */
   approved_calls: ApprovedCall[];
+  /** Set when the content is to go ten minutes after the end. */
+  store?: false;
+  background?: true;
 }
 
 export interface ApprovedCall {

@@ -47,6 +47,9 @@ const schema = defineEntity({
   }),
 });
 
+/** How long the content of an unstored response outlives its end: for readers that lost their connection. */
+const unstoredMs = 600_000;
+
 /** The head row: state, fence (`writerEpoch`) and sequence (`nextN`) of one response. */
 export class Response extends schema.class {
   get workflowId(): string {
@@ -55,6 +58,11 @@ export class Response extends schema.class {
 
   get isTerminal(): boolean {
     return this.finishedAt !== null && this.finishedAt !== undefined;
+  }
+
+  /** Whoever asked wants its content kept no longer than it takes to fetch the answer. */
+  get isUnstored(): boolean {
+    return this.request.store === false;
   }
 
   /** A new writer takes the model lane; every earlier one is fenced. */
@@ -72,6 +80,9 @@ export class Response extends schema.class {
   finish(status: TerminalStatus, now: Date): void {
     this.become(status);
     this.finishedAt = now;
+    if (this.isUnstored) {
+      this.expiresAt = new Date(Math.min(this.expiresAt.getTime(), now.getTime() + unstoredMs));
+    }
   }
 
   private become(status: ResponseStatus): void {

@@ -62,6 +62,8 @@ export async function settleRequest(
       stream_events: input.streamEvents,
       listed_servers: listed,
       approved_calls: [],
+      ...(input.store === false ? { store: false } : {}),
+      ...(input.background === true ? { background: true } : {}),
     },
     governance: {
       policy_version: spacePolicy.parse(space.policy).version,

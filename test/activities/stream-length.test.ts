@@ -36,7 +36,13 @@ const talkative: ModelGateway = {
 const turn = {
   model: { providerKind: 'openai_compatible', providerModel: 'talkative' },
   iteration: 0,
-  settings: { tools: [], tool_choice: 'none', parallel_tool_calls: true, format: { type: 'text' } },
+  settings: {
+    tools: [],
+    tool_choice: 'none',
+    parallel_tool_calls: true,
+    format: { type: 'text' },
+    approved_calls: [],
+  },
   messages: [],
   composer: {
     open: null,

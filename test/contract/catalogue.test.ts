@@ -186,6 +186,7 @@ describe('the doors between tenants', () => {
       'note_key_use',
       'read_access',
       'read_lane',
+      'read_request',
       'read_response',
       'read_streams',
       'refuse_change',

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bodyFields } from '../support/id-positions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
-import { hostileKinds, type Target } from '../support/hostile-kinds.ts';
+import { hostileKinds, statusAt, type Target } from '../support/hostile-kinds.ts';
 import { idFixtures } from '../support/id-fixtures.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
 import { connect, countRows } from '../support/tables.ts';
@@ -58,7 +58,8 @@ describe.each(Object.entries(hostileKinds))('%s', (name, kind) => {
     const found: string[] = [];
     const expected: string[] = [];
     for (const { target, hostile } of cells) {
-      const { status, code, param, allow } = hostile;
+      const { code, param, allow } = hostile;
+      const status = statusAt(target, hostile);
       for (const prefix of ['/api', '/api-proxy'] as const) {
         const answer = await gateway.send({ ...hostile.call, prefix });
         const label = `${prefix} ${target.operation.id}`;

@@ -10,7 +10,9 @@ import { findKey } from '#domain/idempotency/idempotency.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { allEntities } from '#domain/persistence/all-entities.ts';
 import { ormConfig } from '#domain/persistence/orm.ts';
+import { listAllowedModels } from '#domain/models/list-allowed-models.ts';
 import { listInputItems } from '#domain/responses/list-input-items.ts';
+import { pageInputItems } from '#domain/responses/page-input-items.ts';
 import { listResponses } from '#domain/responses/list-responses.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -159,6 +161,9 @@ async function readEverything(): Promise<Record<string, number>> {
     listResponses: async (ctx) =>
       (await listResponses(ctx, { ...page, spaceId: abroad.spaceId, status: null })).items,
     listInputItems: async (ctx) => (await listInputItems(ctx, { ...page, responseId: response })).items,
+    pageInputItems: async (ctx) =>
+      (await pageInputItems(ctx, { responseId: response, limit: 10, order: 'asc', after: null })).items,
+    listAllowedModels: (ctx) => listAllowedModels(ctx, { spaceId: abroad.spaceId }),
     searchKnowledge: async ({ em }) => {
       const query = { spaceId: abroad.spaceId, collectionIds: null, query: 'beacon', limit: 5, alpha: 0.5 };
       return (await searchKnowledge(em, query)).passages;
@@ -185,6 +190,7 @@ async function readEverything(): Promise<Record<string, number>> {
       'select events as found from app.read_streams($1, $2, $3, 10)',
       [[here.tenantId], [response], [-1]],
     ],
+    ['read_request', 'select app.read_request($1, $2) as found', [here.tenantId, response]],
     ['read_lane', 'select epoch as found from app.read_lane($1, $2)', [here.tenantId, response]],
   ];
   for (const [name, text, values] of hot) {
@@ -226,6 +232,7 @@ describe('with every check of ours replaced by one that allows all', () => {
       'findKey',
       'read_access',
       'read_lane',
+      'read_request',
       'read_response',
       'read_streams',
     ]);

@@ -1,10 +1,12 @@
 import type { RouteOptions } from 'fastify';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { neutralValues } from '#api/contract/openai/request.ts';
 import { implied, permissions, type Permission } from '#domain/access/permissions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
 import { idFixtures, type IdFixture } from '../support/id-fixtures.ts';
+import { openAiPosition } from '../support/openai-fixtures.ts';
 import { textPositions } from '../support/id-positions.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
 import { routesOf } from '../support/routes.ts';
@@ -66,6 +68,19 @@ const plainText = [
   'uploadDocument body content',
   'uploadDocument body metadata.*',
 ];
+/** What OpenAI's clients may say and nothing here implements: refused unless it asks for nothing. */
+const unimplemented = Object.keys(neutralValues);
+const openAiText = [
+  ...plainText.flatMap((position) => openAiPosition(position) ?? []),
+  ...['text.verbosity', ...unimplemented].map((name) => `openAiCreateResponse body ${name}`),
+];
+const openAiQueries = [
+  'openAiRetrieveResponse query starting_after',
+  ...['openAiRetrieveResponse', 'openAiListInputItems'].flatMap((operation) => [
+    `${operation} query include`,
+    `${operation} query include[]`,
+  ]),
+];
 /** Numbers of a page, written as digits. */
 const digits = /query limit$/;
 /** Ids of what does not exist yet: refused as such, whoever's they are. */
@@ -126,6 +141,8 @@ describe('the matrix', () => {
     const covered = [
       ...Object.keys(fixtures),
       ...plainText,
+      ...openAiText,
+      ...openAiQueries,
       ...notYet.map((name) => `createResponse body ${name}`),
     ];
     const positions = allPositions().filter((position) => !digits.test(position));
@@ -202,6 +219,27 @@ describe.each(prefixes)('an id under %s', (prefix) => {
         body: { error: { code: 'unsupported_parameter', param } },
       });
     }
+  });
+});
+
+describe.each(prefixes)('what OpenAI’s clients may ask for and nothing implements under %s', (prefix) => {
+  const create = (body: object) =>
+    gateway.send({
+      method: 'POST',
+      path: `/v1/spaces/${here.spaceId}/openai/responses`,
+      apiKey: here.apiKey,
+      prefix,
+      body: { input: 'A?', background: true, ...body },
+    });
+
+  it.each(Object.entries(neutralValues))('is refused by name: %s', async (name, neutral) => {
+    for (const value of [null, ...neutral]) {
+      expect((await create({ [name]: value })).status, `${name}: ${String(value)}`).toBe(200);
+    }
+    expect(await create({ [name]: 'something' })).toMatchObject({
+      status: 400,
+      body: { error: { type: 'invalid_request_error', code: 'unsupported_parameter', param: name } },
+    });
   });
 });
 

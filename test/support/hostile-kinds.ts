@@ -1,3 +1,4 @@
+import { neutralValues } from '#api/contract/openai/request.ts';
 import type { Call } from './gateway.ts';
 import type { Operation } from './openapi.ts';
 import type { Place } from './places.ts';
@@ -49,6 +50,7 @@ const withBody =
 
 const required: Record<string, { name: string; longest: number }> = {
   createResponse: { name: 'input', longest: 1_000_000 },
+  openAiCreateResponse: { name: 'input', longest: 1_000_000 },
   createCollection: { name: 'name', longest: 200 },
   uploadDocument: { name: 'filename', longest: 255 },
   registerServer: { name: 'display_name', longest: 200 },
@@ -56,6 +58,7 @@ const required: Record<string, { name: string; longest: number }> = {
 /** A field that holds text, and how a value gets there. */
 const text: Record<string, { param: string; put: (value: unknown) => object }> = {
   createResponse: { param: 'input.text', put: (value) => ({ input: { text: value } }) },
+  openAiCreateResponse: { param: 'input', put: (value) => ({ input: value }) },
   createCollection: { param: 'name', put: (value) => ({ name: value }) },
   uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
   registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
@@ -95,26 +98,41 @@ const withHeaders =
     { call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected },
   ];
 
+const numberFields: Record<string, { param: string; body: (value: string) => string }[]> = {
+  createResponse: [
+    {
+      param: 'max_output_tokens',
+      body: (value) => `{"input":{"text":"A?"},"max_output_tokens":${value}}`,
+    },
+    {
+      param: 'platform.temperature',
+      body: (value) => `{"input":{"text":"A?"},"platform":{"temperature":${value}}}`,
+    },
+  ],
+  openAiCreateResponse: [
+    { param: 'max_output_tokens', body: (value) => `{"input":"A?","max_output_tokens":${value}}` },
+    { param: 'temperature', body: (value) => `{"input":"A?","temperature":${value}}` },
+  ],
+};
+
 const numbers =
   (value: string): Kind =>
-  (target) =>
-    target.operation.id === 'createResponse'
-      ? [
-          invalid(
-            { ...target.call, body: `{"input":{"text":"A?"},"max_output_tokens":${value}}` },
-            'max_output_tokens',
-          ),
-          invalid(
-            { ...target.call, body: `{"input":{"text":"A?"},"platform":{"temperature":${value}}}` },
-            'platform.temperature',
-          ),
-        ]
-      : [];
+  ({ operation, call }) =>
+    (numberFields[operation.id] ?? []).map(({ param, body }) =>
+      invalid({ ...call, body: body(value) }, param),
+    );
 
 const both =
   (...kinds: Kind[]): Kind =>
   (target) =>
     kinds.flatMap((kind) => kind(target));
+
+const isOpenAi = ({ operation }: Target): boolean => operation.path.includes('/openai/');
+
+/** The status as the operation's surface says it: for OpenAI's clients, what is wrong with a request is a 400. */
+export function statusAt(target: Target, { status }: Pick<Hostile, 'status'>): number {
+  return isOpenAi(target) && status === 422 ? 400 : status;
+}
 
 export const hostileKinds: Record<string, Kind> = {
   'an oversized body': withBody(`{"a":"${'x'.repeat(4 * 1024 * 1024)}"}`, 413, 'payload_too_large'),
@@ -138,10 +156,13 @@ export const hostileKinds: Record<string, Kind> = {
     }
     return target.fields.map((name) => {
       const call = { ...target.call, body: { ...(target.call.body as object), [name]: [[1]] } };
-      if (name === 'conversation') {
+      if (name === 'conversation' || (isOpenAi(target) && name in neutralValues)) {
         return { call, status: 422, code: 'unsupported_parameter', param: name };
       }
-      return invalid(call, name === 'tools' || name === 'enabled_tools' ? `${name}.0` : name);
+      const isList =
+        ['tools', 'enabled_tools'].includes(name) ||
+        (isOpenAi(target) && ['input', 'include'].includes(name));
+      return invalid(call, isList ? `${name}.0` : name);
     });
   },
   'an unknown field': (target) =>
@@ -275,7 +296,7 @@ export const hostileKinds: Record<string, Kind> = {
           }))
         : [],
     (target) =>
-      target.operation.id === 'createResponse'
+      ['createResponse', 'openAiCreateResponse'].includes(target.operation.id)
         ? ['', 'x y', 'resp_x:-1', 'resp_x:99999999999999999999', '../0'].map((cursor) => ({
             call: { ...target.call, headers: { ...target.call.headers, 'last-event-id': cursor } },
             status: 422,

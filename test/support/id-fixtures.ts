@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import type { Call } from './gateway.ts';
+import { mirrored, openAiFixtures } from './openai-fixtures.ts';
 import { question, type Maker, type Place } from './places.ts';
 
 /** How an id position is tried. */
@@ -223,7 +224,7 @@ export function idFixtures(maker: Maker): Fixtures {
   /** Which response an approval request belongs to. */
   const askedBy = new Map<string, string>();
 
-  return {
+  const native: Fixtures = {
     'registerServer path space_id': spaceOf('POST', async () => 'mcp-servers', serverBody),
     'registerServer header idempotency-key': freshKey(async () => 'mcp-servers', serverBody),
     'listServers path space_id': spaceOf('GET', async () => 'mcp-servers'),
@@ -379,4 +380,5 @@ export function idFixtures(maker: Maker): Fixtures {
     ),
     'deleteDocument path document_id': remembering(documentIn('DELETE')),
   };
+  return { ...native, ...openAiFixtures(maker), ...mirrored(native) };
 }

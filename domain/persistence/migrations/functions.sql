@@ -137,6 +137,13 @@ begin
   return next;
 end $$;
 
+-- What was asked of a response. It may be large and few readers show it, so read_response leaves it out.
+create function app.read_request(p_tenant uuid, p_response text) returns jsonb language plpgsql stable as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  return (select r.request from responses r where r.tenant_id = p_tenant and r.id = p_response);
+end $$;
+
 create function app.remove_outbox(p_tenant uuid, p_id uuid) returns void language plpgsql as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);

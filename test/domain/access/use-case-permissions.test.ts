@@ -8,9 +8,11 @@ import { listCollections } from '#domain/collections/list-collections.ts';
 import { listDocuments } from '#domain/collections/list-documents.ts';
 import { uploadDocument } from '#domain/collections/upload-document.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
+import { listAllowedModels } from '#domain/models/list-allowed-models.ts';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { createResponse } from '#domain/responses/create-response.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { pageInputItems } from '#domain/responses/page-input-items.ts';
 import { listServers, readServer } from '#domain/tools/read-servers.ts';
 import { refreshServer } from '#domain/tools/refresh-server.ts';
 import { registerServer } from '#domain/tools/register-server.ts';
@@ -97,6 +99,16 @@ const cases: { name: string; permission: Permission; run: (ctx: Context) => Prom
     name: 'deleteResponse',
     permission: 'responses.delete',
     run: (ctx) => deleteResponse(ctx, { responseId }),
+  },
+  {
+    name: 'pageInputItems',
+    permission: 'responses.read',
+    run: (ctx) => pageInputItems(ctx, { responseId, limit: 1, order: 'asc', after: null }),
+  },
+  {
+    name: 'listAllowedModels',
+    permission: 'spaces.read',
+    run: (ctx) => listAllowedModels(ctx, { spaceId: engine.world.spaceId }),
   },
   {
     name: 'createCollection',

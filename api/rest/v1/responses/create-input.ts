@@ -12,13 +12,18 @@ export interface CreateRequest {
   headerKey: string | undefined;
   /** Method and path with its ids, without the prefix it came by. */
   scope: string;
+  /** Unlike the default: the content goes soon after the end. */
+  store?: boolean;
+  background?: boolean;
 }
 
 /** Wire to use case: resolves the alternatives that the contract leaves open, refuses what does not exist yet. */
-export function toCreateInput({ spaceId, body, headerKey, scope }: CreateRequest): CreateResponseInput {
+export function toCreateInput(request: CreateRequest): CreateResponseInput {
+  const { spaceId, body, headerKey, scope, store = true, background = false } = request;
   const platform: NonNullable<CreateResponseBody['platform']> = body.platform ?? {};
   refuseMissingFeatures(body);
-  const fingerprint = fingerprintOf({ ...body, stream: undefined, idempotency_key: undefined });
+  const asked = { ...body, stream: undefined, idempotency_key: undefined };
+  const fingerprint = fingerprintOf(store ? asked : { ...asked, store });
   return {
     spaceId,
     input: toItems(body.input),
@@ -47,6 +52,8 @@ export function toCreateInput({ spaceId, body, headerKey, scope }: CreateRequest
     streamGranularity: platform.stream_granularity ?? 'token',
     streamEvents: platform.stream_events ?? false,
     collectionIds: platform.collection_ids ?? null,
+    store,
+    background,
     fingerprint,
     idempotency: toIdempotency(body, headerKey, { scope, fingerprint }),
   };

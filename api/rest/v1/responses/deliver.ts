@@ -1,8 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
-import { streamResponse } from '#api/sse/response-stream.ts';
+import { speaksOpenAi } from '#api/present/openai/errors.ts';
+import { streamResponse, type RenderEvent } from '#api/sse/response-stream.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
+import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import { readResponse, type ReadResponse } from '#domain/responses/read-response.ts';
+import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { isTerminal } from '#domain/responses/response-status.ts';
 
 export interface Delivery {
@@ -29,6 +32,10 @@ export interface Attachment extends Delivery {
   after: number;
   /** Where the reader told it. */
   cursor: 'Last-Event-ID' | 'starting_after';
+  /** The response, where it was just read. */
+  current?: ReadResponse | undefined;
+  /** How its surface shows an event; without it, as it is stored. */
+  render?: RenderEvent | undefined;
 }
 
 /** Attaches the caller to the response's stream. @throws `cursor_out_of_range`, `rate_limited` */
@@ -39,7 +46,7 @@ export async function deliverStream(
   attachment: Attachment,
 ): Promise<void> {
   const { after, cursor, responseId } = attachment;
-  const current = await read(deps, request, attachment);
+  const current = attachment.current ?? (await read(deps, request, attachment));
   requireInRange(current, after, cursor);
   reply.header('Location', locationOf(request, attachment));
   if (isTerminal(current.record.status) && after === current.nextN - 1) {
@@ -63,15 +70,16 @@ export function attach(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  attachment: Delivery & { after: number; expiresInMs: number },
+  attachment: Omit<Attachment, 'cursor'> & { expiresInMs: number },
 ): void {
-  const { responseId, after, expiresInMs } = attachment;
+  const { responseId, after, expiresInMs, render } = attachment;
   reply.header('Location', locationOf(request, attachment));
   let leave = () => {};
   streamResponse(request, reply, deps.hub, {
     responseId,
     after,
     expiresInMs,
+    render,
     authorize: async () => {
       await request.reauthenticate();
       await read(deps, request, attachment);
@@ -86,6 +94,21 @@ export function attach(
       deps.telemetry.streamClosed();
     },
   });
+}
+
+/** A response that was just accepted is streamed without another look: from here on nothing may refuse it. */
+export async function deliverCreated(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  created: Omit<Attachment, 'cursor'> & { replayed: boolean },
+): Promise<void> {
+  if (created.replayed) {
+    await deliverStream(deps, request, reply, { ...created, cursor: 'Last-Event-ID' });
+  } else {
+    const expiresInMs = deps.config.RESPONSE_RETENTION_SECONDS * 1_000;
+    attach(deps, request, reply, { ...created, expiresInMs });
+  }
 }
 
 /** @throws `cursor_out_of_range` */
@@ -140,8 +163,25 @@ export async function waitForEnd(
   return read(deps, request, delivery);
 }
 
-/** The response's own address under the prefix that the request came by. */
+/** Once accepted, trouble with the database shortens the wait and never turns into an error. */
+export async function waitAccepted(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  wait: Parameters<typeof waitForEnd>[2] & { accepted: ResponseRecord | null },
+): Promise<ResponseRecord> {
+  try {
+    return (await waitForEnd(deps, request, wait)).record;
+  } catch (error) {
+    if (wait.accepted !== null && isDatabaseUnavailable(error)) {
+      return wait.accepted;
+    }
+    throw error;
+  }
+}
+
+/** The response's own address under the prefix and on the surface that the request came by. */
 export function locationOf(request: FastifyRequest, { spaceId, responseId }: Delivery): string {
   const prefix = request.url.startsWith('/api-proxy/') ? '/api-proxy' : '/api';
-  return `${prefix}/v1/spaces/${spaceId}/responses/${responseId}`;
+  const surface = speaksOpenAi(request.url) ? '/openai' : '';
+  return `${prefix}/v1/spaces/${spaceId}${surface}/responses/${responseId}`;
 }

@@ -1,15 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import { deliverStream, read } from './deliver.ts';
+import { deliverStream, read, type Attachment } from './deliver.ts';
 import { invalidCursor, parseLastEventId } from './sse-cursor.ts';
+
+/** What a reader may ask for in its query. */
+export interface ReadQuery {
+  stream?: 'true' | 'false' | undefined;
+  starting_after?: number | undefined;
+}
 
 interface GetCall {
   params: { space_id: string; response_id: string };
-  query: { stream?: 'true' | 'false' | undefined; starting_after?: number | undefined };
+  query: ReadQuery;
 }
 
-/** `GET …/responses/{id}`: the record, or its stream behind the reader's cursor. The header wins over the query. */
+/** `GET …/responses/{id}`: the record, or its stream behind the reader's cursor. */
 export async function handleGet(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -17,24 +23,30 @@ export async function handleGet(
 ): Promise<{ data: ResponseRecord } | undefined> {
   const { params, query } = request as FastifyRequest & GetCall;
   const delivery = { spaceId: params.space_id, responseId: params.response_id };
-  const wantsStream = query.stream === 'true' || (query.stream !== 'false' && acceptsStream(request));
-  if (!wantsStream || request.method === 'HEAD') {
+  if (!wantsStream(request, query)) {
     return { data: (await read(deps, request, delivery)).record };
   }
-  const header = request.headers['last-event-id'];
-  await deliverStream(
-    deps,
-    request,
-    reply,
-    typeof header === 'string'
-      ? { ...delivery, after: cursorOf(header, delivery.responseId), cursor: 'Last-Event-ID' }
-      : { ...delivery, after: query.starting_after ?? -1, cursor: 'starting_after' },
-  );
+  const cursor = cursorOfReader(request, query, delivery.responseId);
+  await deliverStream(deps, request, reply, { ...delivery, ...cursor });
   return undefined;
 }
 
-function acceptsStream(request: FastifyRequest): boolean {
-  return request.headers.accept?.includes('text/event-stream') ?? false;
+/** A HEAD attaches to nothing. */
+export function wantsStream({ method, headers }: FastifyRequest, query: ReadQuery): boolean {
+  const accepts = headers.accept?.includes('text/event-stream') ?? false;
+  return method !== 'HEAD' && (query.stream === 'true' || (query.stream !== 'false' && accepts));
+}
+
+/** Where the reader stands; the header wins over the query. @throws `invalid_cursor` */
+export function cursorOfReader(
+  request: FastifyRequest,
+  query: ReadQuery,
+  responseId: string,
+): Pick<Attachment, 'after' | 'cursor'> {
+  const header = request.headers['last-event-id'];
+  return typeof header === 'string'
+    ? { after: cursorOf(header, responseId), cursor: 'Last-Event-ID' }
+    : { after: query.starting_after ?? -1, cursor: 'starting_after' };
 }
 
 function cursorOf(header: string, responseId: string): number {

@@ -1,0 +1,69 @@
+/** Items that the server made and keeps: sent back, they stand for themselves. */
+const kept = new Set(['file_search_call', 'mcp_call', 'mcp_list_tools', 'mcp_approval_request']);
+
+/** Asked for by clients that keep everything themselves. Reasoning is kept here and found by its item's id. */
+const encryptedReasoning = 'reasoning.encrypted_content';
+
+/**
+ * Takes out of a body what OpenAI's clients send and what means nothing more than its absence, so that the
+ * rest can be held against the schema: nulls for left-out members, and items of an earlier answer sent back whole.
+ * Whatever has another shape than expected stays as it is, to be refused.
+ */
+export function normalizeBody(body: unknown): unknown {
+  if (!isRecord(body)) {
+    return body;
+  }
+  const { input, tools, text, include } = body;
+  return {
+    ...body,
+    ...(Array.isArray(input) ? { input: input.map(normalizeItem) } : {}),
+    ...(Array.isArray(tools) ? { tools: tools.map(withoutNulls) } : {}),
+    ...(isRecord(text) ? { text: normalizeText(text) } : {}),
+    ...(Array.isArray(include) ? { include: include.filter((name) => name !== encryptedReasoning) } : {}),
+  };
+}
+
+function normalizeItem(item: unknown): unknown {
+  if (!isRecord(item)) {
+    return item;
+  }
+  const { id, type, content } = item;
+  if (typeof type === 'string' && kept.has(type) && typeof id === 'string') {
+    return { type: 'item_reference', id };
+  }
+  if ('role' in item && (type === undefined || type === 'message')) {
+    // The phase of a message tells readers apart what it is; the model is shown the text alone.
+    const { phase: _, platform: __, ...message } = withoutNulls(item) as Record<string, unknown>;
+    return Array.isArray(content) ? { ...message, content: content.map(withoutNulls) } : message;
+  }
+  return withoutNulls(item);
+}
+
+/** A description of the whole answer is one of its schema; a schema that is left out asks for any JSON. */
+function normalizeText(text: Record<string, unknown>): Record<string, unknown> {
+  const { format } = text;
+  if (!isRecord(format)) {
+    return text;
+  }
+  const { description, ...rest } = withoutNulls(format) as Record<string, unknown>;
+  if (rest.type === 'json_schema' && rest.schema === undefined) {
+    return { ...text, format: { type: 'json_object' } };
+  }
+  return {
+    ...text,
+    format:
+      typeof description === 'string' && isRecord(rest.schema)
+        ? { ...rest, schema: { description, ...rest.schema } }
+        : rest,
+  };
+}
+
+function withoutNulls(value: unknown): unknown {
+  return isRecord(value)
+    ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+    : value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

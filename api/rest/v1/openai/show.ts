@@ -1,0 +1,43 @@
+import type { FastifyRequest } from 'fastify';
+import type { GatewayDependencies } from '#api/compose.ts';
+import type { OpenAiResponse } from '#api/contract/openai/response.ts';
+import { presentOpenAiResponse, presentSettings } from '#api/present/openai/response.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+import { readRequest } from '#domain/responses/read-request.ts';
+import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRequest } from '#domain/responses/response-request.ts';
+import { read, type Delivery } from '../responses/deliver.ts';
+
+/** What was asked of a response that the caller has just been shown. @throws when it has expired since */
+export async function requestOf(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  { responseId }: Delivery,
+): Promise<ResponseRequest> {
+  const { tenantId } = request.identity;
+  const settled = await readRequest(deps.database, { tenantId, responseId });
+  if (settled === null) {
+    throw new DomainError('response_expired', 'This response has expired.');
+  }
+  return settled;
+}
+
+/** A record that the caller may see, in OpenAI's form. */
+export async function present(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  shown: Delivery & { record: ResponseRecord; settled?: ResponseRequest | null },
+): Promise<OpenAiResponse> {
+  const settled = shown.settled ?? (await requestOf(deps, request, shown));
+  return presentOpenAiResponse(shown.record, presentSettings(settled));
+}
+
+/** The response as it stands, in OpenAI's form. @throws not found, expired, deleted or a refusal */
+export async function show(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  delivery: Delivery,
+): Promise<OpenAiResponse> {
+  const { record } = await read(deps, request, delivery);
+  return present(deps, request, { ...delivery, record });
+}

@@ -1,0 +1,117 @@
+import type { FastifyRequest } from 'fastify';
+import type { GatewayDependencies } from '#api/compose.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+import { newResponseId } from '#domain/kernel/ids.ts';
+import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
+import type { CreateResponseInput } from '#domain/responses/create-input.ts';
+import { createResponse, type Created } from '#domain/responses/create-response.ts';
+import { findRequest } from '#domain/responses/find-request.ts';
+import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRequest } from '#domain/responses/response-request.ts';
+import { read, type Delivery } from './deliver.ts';
+import { invalidCursor, parseLastEventId } from './sse-cursor.ts';
+
+/**
+ * Accepts a response, or finds the one that a repeated request stands for: by its idempotency key, or by the
+ * cursor (`Last-Event-ID`) that it comes back with.
+ */
+export async function acceptOrResume(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  input: CreateResponseInput,
+  cursor: string | undefined,
+): Promise<Accepted> {
+  const known = cursor === undefined ? null : await resume(deps, request, input, cursor);
+  return known ?? accept(deps, request, input);
+}
+
+/** A response that a create request stands for. */
+export interface Accepted {
+  responseId: string;
+  /** As it was accepted just now; null for one that was there already. */
+  record: ResponseRecord | null;
+  request: ResponseRequest | null;
+  replayed: boolean;
+  /** Where the stream is to begin behind. */
+  after: number;
+}
+
+/** A re-post with a cursor is never a new run: it attaches to the response that the cursor or the key names. */
+async function resume(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  input: CreateResponseInput,
+  cursor: string,
+): Promise<Accepted> {
+  const { responseId, n } = parseLastEventId(cursor);
+  const found = await request.inContext(input.spaceId, (ctx) => findRequest(ctx, input, responseId));
+  if (found !== null) {
+    return { responseId: found, record: null, request: null, replayed: true, after: n };
+  }
+  if (responseId === null) {
+    const message = 'A bare cursor needs the Idempotency-Key of its response.';
+    throw new DomainError('cursor_without_response', message, { param: 'Last-Event-ID' });
+  }
+  // An entitled caller learns that the response expired or was deleted; whatever else exists has another body.
+  await refuseGone(deps, request, { spaceId: input.spaceId, responseId });
+  throw invalidCursor();
+}
+
+async function refuseGone(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  delivery: Delivery,
+): Promise<void> {
+  try {
+    await read(deps, request, delivery);
+  } catch (error) {
+    if (
+      error instanceof DomainError &&
+      (error.code === 'response_expired' || error.code === 'response_deleted')
+    ) {
+      throw error;
+    }
+  }
+}
+
+async function accept(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  input: CreateResponseInput,
+): Promise<Accepted> {
+  const responseId = newResponseId();
+  const limits = {
+    maxActivePerSpace: deps.config.MAX_ACTIVE_RESPONSES_PER_SPACE,
+    retentionSeconds: deps.config.RESPONSE_RETENTION_SECONDS,
+  };
+  let created: Created;
+  try {
+    created = await request.inContext(input.spaceId, (ctx) =>
+      createResponse(ctx, input, { responseId, limits }),
+    );
+  } catch (error) {
+    return resolveDoubt(deps, request, { spaceId: input.spaceId, responseId, error });
+  }
+  return created.kind === 'created'
+    ? { responseId, record: created.record, request: created.request, replayed: false, after: -1 }
+    : { responseId: created.responseId, record: null, request: null, replayed: true, after: -1 };
+}
+
+/** The commit's answer was lost: whether the response exists is asked on another connection. */
+async function resolveDoubt(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  doubt: { spaceId: string; responseId: string; error: unknown },
+): Promise<Accepted> {
+  if (!isDatabaseUnavailable(doubt.error)) {
+    throw doubt.error;
+  }
+  try {
+    const { record } = await read(deps, request, doubt);
+    return { responseId: doubt.responseId, record, request: null, replayed: false, after: -1 };
+  } catch {
+    throw new DomainError('engine_unavailable', 'The response could not be accepted; try again.', {
+      retryAfter: 1,
+    });
+  }
+}

@@ -1,0 +1,118 @@
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenResponses } from '@ai-sdk/open-responses';
+import { generateText, streamText, type LanguageModel } from 'ai';
+import OpenAI from 'openai';
+
+/** Where a client finds the surface, and what it asks. */
+export interface Target {
+  /** `…/openai` */
+  baseURL: string;
+  apiKey: string;
+  model: string;
+  input: string;
+}
+
+/** A published client with its default options. */
+export interface Reader {
+  name: string;
+  /** `heard` is called with each piece that the client gives out while it reads; never by those that wait for JSON. */
+  read(target: Target, heard: (piece: string) => void): Promise<Told>;
+}
+
+/** What the client has put together, and what it made of the end. */
+export interface Told {
+  text: string;
+  end: string | undefined;
+}
+
+const openai = ({ baseURL, apiKey }: Target) => new OpenAI({ baseURL, apiKey });
+
+const aiSdk = (make: (target: Target) => LanguageModel) => ({
+  stream: async (target: Target, heard: (piece: string) => void): Promise<Told> => {
+    let text = '';
+    const result = streamText({ model: make(target), prompt: target.input });
+    for await (const piece of result.textStream) {
+      text += piece;
+      heard(piece);
+    }
+    return { text, end: await result.finishReason };
+  },
+  json: async (target: Target): Promise<Told> => {
+    const { text, finishReason } = await generateText({ model: make(target), prompt: target.input });
+    return { text, end: finishReason };
+  },
+});
+
+const vercelOpenAi = aiSdk(({ baseURL, apiKey, model }) => createOpenAI({ baseURL, apiKey })(model));
+const openResponses = aiSdk(({ baseURL, apiKey, model }) =>
+  createOpenResponses({ name: 'platform', url: `${baseURL}/responses`, apiKey })(model),
+);
+
+/** Leaves after a quarter of the text, and comes back for the rest by the response's id. */
+async function resumed(target: Target, heard: (piece: string) => void): Promise<Told> {
+  const { model, input } = target;
+  const client = openai(target);
+  let text = '';
+  let place = { id: '', after: -1 };
+  const first = client.responses.stream({ model, input });
+  for await (const event of first) {
+    if (event.type === 'response.created') place = { ...place, id: event.response.id };
+    place = { ...place, after: event.sequence_number };
+    if (event.type === 'response.output_text.delta') {
+      text += event.delta;
+      heard(event.delta);
+      if (text.length > 120) break;
+    }
+  }
+  const rest = client.responses.stream({ response_id: place.id, starting_after: place.after });
+  for await (const event of rest) {
+    if (event.type === 'response.output_text.delta') {
+      text += event.delta;
+      heard(event.delta);
+    }
+  }
+  const { output_text: whole, status } = await rest.finalResponse();
+  if (whole !== text) throw new Error(`The deltas are not the text: ${text} / ${whole}`);
+  return { text, end: status };
+}
+
+export const readers: Reader[] = [
+  {
+    name: 'openai, raw events',
+    read: async (target, heard) => {
+      const { model, input } = target;
+      const told: Told = { text: '', end: undefined };
+      for await (const event of await openai(target).responses.create({ model, input, stream: true })) {
+        if (event.type === 'response.output_text.delta') {
+          told.text += event.delta;
+          heard(event.delta);
+        }
+        if (event.type === 'response.completed') told.end = event.response.status;
+      }
+      return told;
+    },
+  },
+  {
+    name: 'openai, .stream()',
+    read: async (target, heard) => {
+      const { model, input } = target;
+      const stream = openai(target).responses.stream({ model, input });
+      stream.on('response.output_text.delta', ({ delta }) => heard(delta));
+      const { output_text: text, status } = await stream.finalResponse();
+      return { text, end: status };
+    },
+  },
+  { name: 'openai, .stream() resumed by id', read: resumed },
+  {
+    name: 'openai, JSON',
+    read: async (target) => {
+      const { model, input } = target;
+      const { output_text: text, status } = await openai(target).responses.create({ model, input });
+      return { text, end: status };
+    },
+  },
+  { name: 'AI SDK streamText with @ai-sdk/openai', read: vercelOpenAi.stream },
+  { name: 'AI SDK generateText with @ai-sdk/openai', read: vercelOpenAi.json },
+  { name: 'AI SDK streamText with @ai-sdk/open-responses', read: openResponses.stream },
+  { name: 'AI SDK generateText with @ai-sdk/open-responses', read: openResponses.json },
+];
