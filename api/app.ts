@@ -5,7 +5,7 @@ import { recordRefusal } from '#domain/access/record-refusal.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { authenticate } from './plugins/authentication.ts';
 import { answerClientError } from './plugins/client-errors.ts';
-import { answerFrameworkError, handleErrors } from './plugins/error-handling.ts';
+import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugins/error-handling.ts';
 import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
@@ -14,6 +14,7 @@ import { newRequestId } from './plugins/request-id.ts';
 import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
 import { restV1 } from './rest/v1/index.ts';
+import { serveProcedures } from './trpc/serve.ts';
 
 const bodyLimit = 4 * 1024 * 1024;
 
@@ -51,10 +52,11 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
       'request',
     );
   });
-  handleErrors(app, {
+  const errors: ErrorHandling = {
     onRefusal: (request, error) =>
       recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id }),
-  });
+  };
+  handleErrors(app, errors);
   readJsonBodies(app);
   await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
   serveHealth(app, deps);
@@ -73,6 +75,12 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
           refuseUndeclared(operations);
           provideContext(operations, deps);
           await operations.register(restV1(deps), { prefix: '/v1' });
+        });
+        await scope.register(async (procedures) => {
+          authenticate(procedures, deps);
+          requireWellFormed(procedures);
+          provideContext(procedures, deps);
+          await procedures.register(serveProcedures(deps, errors), { prefix: '/trpc' });
         });
       },
       { prefix },

@@ -1,10 +1,16 @@
 import { Command } from 'commander';
 import { bootstrap } from './platform/bootstrap.ts';
 import { createKey, revokeKey } from './platform/api-keys.ts';
+import { addResponses } from './platform/commands/responses.ts';
+import { describe } from './platform/connect.ts';
 import { demo } from './platform/demo.ts';
 import { runMigration } from './platform/migrate.ts';
 
-const program = new Command('platform').description('Operates a platform deployment.');
+const program = new Command('platform')
+  .description('Operates a platform deployment.')
+  .option('--url <url>', 'the gateway (PLATFORM_URL), http://127.0.0.1:8080 when not given')
+  .option('--key-file <path>', 'a file with the API key (PLATFORM_API_KEY_FILE), else PLATFORM_API_KEY')
+  .showHelpAfterError('(add --help for the options)');
 
 program
   .command('migrate')
@@ -42,9 +48,11 @@ program
   .option('--json', 'print JSON')
   .action(demo);
 
+addResponses(program);
+
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(error instanceof Error ? error.message : 'failed');
+  console.error(describe(error));
   process.exitCode = 1;
 }
