@@ -22,6 +22,7 @@ export const eventTypes = [
   'system.tenant_created',
   'system.model_added',
   'system.model_updated',
+  'system.model_removed',
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { recordEvent, type Actor } from '#domain/events/record-event.ts';
 import { newId } from '#domain/kernel/ids.ts';
-import type { Continuation, ProviderKind } from './model-gateway.ts';
+import type { Continuation, InputModality, ProviderKind } from './model-gateway.ts';
 import { ModelPrice } from './model-price.entity.ts';
 import { Model } from './model.entity.ts';
 import type { Price } from './pricing.ts';
@@ -14,6 +14,8 @@ export interface NewModel {
   credentialRef: string | null;
   continuation: Continuation;
   supportsReasoning: boolean;
+  /** Without it text only. */
+  inputModalities?: InputModality[];
   contextWindow: number;
   maxOutputTokens: number;
   price: Price;

@@ -4,7 +4,12 @@ export const providerKinds = ['openai', 'anthropic', 'google', 'openai_compatibl
 export type ProviderKind = (typeof providerKinds)[number];
 
 /** How a model goes on after a crash in mid-text: see docs/durability.md. */
-export type Continuation = 'replay' | 'reattach' | 'prefill' | 'instruct' | 'none';
+export const continuations = ['replay', 'reattach', 'prefill', 'instruct', 'none'] as const;
+export type Continuation = (typeof continuations)[number];
+
+/** What a message to a model may hold. */
+export const inputModalities = ['text', 'image', 'file'] as const;
+export type InputModality = (typeof inputModalities)[number];
 
 export interface ModelSpec {
   alias: string;

@@ -1,5 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
-import type { Continuation, ProviderKind } from './model-gateway.ts';
+import type { Continuation, InputModality, ProviderKind } from './model-gateway.ts';
 
 const schema = defineEntity({
   name: 'Model',
@@ -14,9 +14,11 @@ const schema = defineEntity({
     credentialRef: p.text().nullable(),
     continuation: p.text().$type<Continuation>(),
     supportsReasoning: p.boolean().default(false),
+    inputModalities: p.json<InputModality[]>().defaultRaw(`'["text"]'`),
     contextWindow: p.integer(),
     maxOutputTokens: p.integer(),
     createdAt: p.datetime().defaultRaw('now()'),
+    disabledAt: p.datetime().nullable(),
   }),
 });
 

@@ -92,7 +92,9 @@ async function resolveModel(
     input.modelAlias === null ? { id: space.defaultModelId ?? null } : { alias: input.modelAlias },
   );
   const allowed =
-    model !== null && (await ctx.em.count(SpaceModel, { spaceId: space.id, modelId: model.id })) > 0;
+    model !== null &&
+    model.disabledAt == null &&
+    (await ctx.em.count(SpaceModel, { spaceId: space.id, modelId: model.id })) > 0;
   if (model === null || !allowed) {
     throw modelError(input.modelAlias, model !== null);
   }

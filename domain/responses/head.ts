@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { databaseNow } from '#domain/persistence/database-now.ts';
 import { Item } from './item.entity.ts';
 import type { OutputItem } from './output-items.ts';
 import {
@@ -21,14 +22,6 @@ export async function lockHead(
     return null;
   }
   return { response, now: await databaseNow(em) };
-}
-
-/** The database's clock, in milliseconds: no process's own clock decides about deadlines and expiry. */
-export async function databaseNow(em: EntityManager): Promise<Date> {
-  const [row] = await em.execute<{ now: Date | string }[]>(
-    `select date_trunc('milliseconds', clock_timestamp()) as now`,
-  );
-  return new Date(row?.now ?? Number.NaN);
 }
 
 /** Appends events to the stream in this transaction and wakes readers at its commit. The head must be locked. */

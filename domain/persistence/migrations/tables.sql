@@ -95,9 +95,13 @@ create table models (
   credential_ref text,
   continuation text not null check (continuation in ('replay', 'reattach', 'prefill', 'instruct', 'none')),
   supports_reasoning boolean not null default false,
+  -- of 'text', 'image', 'file': what a message to it may hold
+  input_modalities jsonb not null default '["text"]',
   context_window integer not null check (context_window > 0),
   max_output_tokens integer not null check (max_output_tokens > 0),
   created_at timestamptz not null default now(),
+  -- no new response may use it from then on; its rows stay, because answers and costs name them
+  disabled_at timestamptz,
   primary key (tenant_id, id),
   unique (tenant_id, alias)
 );

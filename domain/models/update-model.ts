@@ -1,0 +1,52 @@
+import { authorize } from '#domain/access/policy.ts';
+import type { Context } from '#domain/access/context.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { checkModel } from './check-model.ts';
+import { findModel } from './find-model.ts';
+import type { Continuation, InputModality } from './model-gateway.ts';
+import type { Model } from './model.entity.ts';
+
+export interface UpdateModel {
+  alias: string;
+  baseUrl?: string | null;
+  credentialRef?: string | null;
+  continuation?: Continuation;
+  supportsReasoning?: boolean;
+  inputModalities?: InputModality[];
+  contextWindow?: number;
+  maxOutputTokens?: number;
+}
+
+const changeable = [
+  'baseUrl',
+  'credentialRef',
+  'continuation',
+  'supportsReasoning',
+  'inputModalities',
+  'contextWindow',
+  'maxOutputTokens',
+] as const;
+
+/**
+ * Changes how a model is reached or used; what is not given stays. Provider and vendor's name are fixed: stored
+ * state and prices belong to them. @throws `missing_permission`, `model_not_found`, `invalid_request`
+ */
+export async function updateModel(ctx: Context, input: UpdateModel): Promise<Model> {
+  authorize(ctx.caller, 'models.manage');
+  const model = await findModel(ctx, input.alias);
+  const changed = changeable.filter(
+    (field) =>
+      input[field] !== undefined && JSON.stringify(input[field]) !== JSON.stringify(model[field] ?? null),
+  );
+  Object.assign(model, Object.fromEntries(changed.map((field) => [field, input[field]])));
+  checkModel({ ...model, baseUrl: model.baseUrl ?? null, credentialRef: model.credentialRef ?? null });
+  if (changed.length > 0) {
+    await ctx.em.flush();
+    await recordEvent(ctx.em, ctx.caller, {
+      type: 'system.model_updated',
+      resource: { type: 'model', id: model.id },
+      metadata: { alias: model.alias, changed_fields: changed.join(',') },
+    });
+  }
+  return model;
+}

@@ -1,0 +1,9 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+
+/** The database's clock, in milliseconds: no process's own clock decides about deadlines, expiry and prices. */
+export async function databaseNow(em: EntityManager): Promise<Date> {
+  const [row] = await em.execute<{ now: Date | string }[]>(
+    `select date_trunc('milliseconds', clock_timestamp()) as now`,
+  );
+  return new Date(row?.now ?? Number.NaN);
+}
