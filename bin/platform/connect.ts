@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createTRPCClient, httpLink, TRPCClientError } from '@trpc/client';
+import type { inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from '#api/trpc/router.ts';
 
 export type Client = ReturnType<typeof createTRPCClient<AppRouter>>;
+
+/** What the procedures answer. */
+export type Outputs = inferRouterOutputs<AppRouter>;
 
 export interface Connection {
   url: string | undefined;

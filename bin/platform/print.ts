@@ -20,10 +20,10 @@ export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string 
 }
 
 /** One `name: value` line for each member. */
-export function fields(record: Record<string, unknown>): string {
+export function fields(record: object): string {
   const width = Math.max(...Object.keys(record).map((name) => name.length));
   return Object.entries(record)
-    .map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${clean(value)}`)
+    .map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${clean(value as unknown)}`)
     .join('\n');
 }
 
