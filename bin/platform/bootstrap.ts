@@ -2,7 +2,7 @@ import { newId } from '#domain/kernel/ids.ts';
 import { openTenant } from '#domain/tenants/open-tenant.ts';
 import { platformTenantId } from '#domain/tenants/platform-tenant.ts';
 import { setUpPlatform } from '#domain/tenants/set-up-platform.ts';
-import { print, withSession } from './session.ts';
+import { print, withSession, type Session } from './session.ts';
 
 export interface BootstrapOptions {
   slug?: string;
@@ -22,24 +22,30 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
     throw new Error('--slug and --name go together.');
   }
   await withSession(async ({ unitOfWork, secrets }) => {
+    // First what may be refused.
+    const opened =
+      slug === undefined || name === undefined
+        ? {}
+        : await openFirst({ unitOfWork, secrets }, { slug, name });
     const operator = await unitOfWork.inTenant(platformTenantId, (em) => setUpPlatform(em, secrets, origin));
-    const record = {
-      platform_tenant_id: platformTenantId,
-      operator_id: operator.principalId,
-      operator_key: operator.token,
-    };
-    if (slug === undefined || name === undefined) {
-      print(record, options.json);
-      return;
-    }
-    const id = newId();
-    const opened = await unitOfWork.inTenant(id, (em) =>
-      openTenant({ em, secrets, origin }, { id, slug, name }),
-    );
-    const { tenantId, principalId, spaceId, token } = opened;
     print(
-      { ...record, tenant_id: tenantId, principal_id: principalId, space_id: spaceId, api_key: token },
+      {
+        platform_tenant_id: platformTenantId,
+        operator_id: operator.principalId,
+        operator_key: operator.token,
+        ...opened,
+      },
       options.json,
     );
   });
+}
+
+async function openFirst(
+  { unitOfWork, secrets }: Pick<Session, 'unitOfWork' | 'secrets'>,
+  input: { slug: string; name: string },
+): Promise<Record<string, string>> {
+  const id = newId();
+  const opened = await unitOfWork.inTenant(id, (em) => openTenant({ em, secrets, origin }, { id, ...input }));
+  const { tenantId, principalId, spaceId, token } = opened;
+  return { tenant_id: tenantId, principal_id: principalId, space_id: spaceId, api_key: token };
 }

@@ -13,6 +13,8 @@ export interface Connection {
   keyFile: string | undefined;
 }
 
+class Unreachable extends Error {}
+
 const defaultUrl = 'http://127.0.0.1:8080';
 
 /** The typed client of a gateway. The key comes from the environment or a file, never from an argument. */
@@ -22,13 +24,33 @@ export function connect(connection: Connection, env: NodeJS.ProcessEnv = process
     throw new Error('The gateway’s URL (--url, PLATFORM_URL) must be an http or https URL.');
   }
   const key = readKey(connection.keyFile ?? env['PLATFORM_API_KEY_FILE'], env['PLATFORM_API_KEY']);
-  const url = new URL('/api/trpc', base).href;
-  return createTRPCClient<AppRouter>({ links: [httpLink({ url, headers: { 'X-API-Key': key } })] });
+  return createTRPCClient<AppRouter>({
+    links: [
+      httpLink({
+        url: new URL('/api/trpc', base).href,
+        headers: { 'X-API-Key': key },
+        fetch: (target, options) => reach(base, target, options),
+      }),
+    ],
+  });
+}
+
+/** The only failure that is not an answer of the gateway. */
+async function reach(base: string, target: string | URL | Request, options: object = {}): Promise<Response> {
+  try {
+    return await fetch(target, options as RequestInit);
+  } catch {
+    throw new Unreachable(`The gateway at ${base} cannot be reached.`);
+  }
 }
 
 function readKey(file: string | undefined, given: string | undefined): string {
   if (file !== undefined) {
-    return readFileSync(file, 'utf8').trim();
+    try {
+      return readFileSync(file, 'utf8').trim();
+    } catch {
+      throw new Error('The key file cannot be read.');
+    }
   }
   if (given === undefined || given === '') {
     throw new Error('No API key: set PLATFORM_API_KEY, or name a file with --key-file.');
@@ -43,7 +65,9 @@ export function describe(error: unknown): string {
   }
   const refused = (error as TRPCClientError<AppRouter>).data?.error;
   if (refused === undefined) {
-    return 'The gateway cannot be reached; is --url or PLATFORM_URL right?';
+    return error.cause instanceof Unreachable
+      ? error.cause.message
+      : 'What answered is no gateway: is --url or PLATFORM_URL right?';
   }
   const param = refused.param === null ? '' : ` (${refused.param})`;
   return `${refused.code}: ${refused.message}${param} [${refused.request_id}]`;

@@ -12,7 +12,8 @@ export function remote<Options, Result>(command: Command, spec: Remote<Options, 
   command.option('--json', 'print JSON').action(async () => {
     const options = command.optsWithGlobals<Options & Connection & { json?: boolean }>();
     const result = await spec.call(connect(options), options, command.args[0] ?? '');
-    console.log(options.json === true ? JSON.stringify(result) : spec.show(result));
+    const text = options.json === true ? JSON.stringify(result) : spec.show(result);
+    command.configureOutput().writeOut?.(`${text}\n`);
   });
 }
 

@@ -51,13 +51,12 @@ const unknown = (call: Call, param: string): Hostile => ({
   param,
 });
 const names = (procedure: Procedure): string[] => Object.keys(good.get(procedure.path)!);
-/** Each member of the input with another value. */
-const inMembers =
-  (value: unknown): Kind =>
-  (procedure) =>
-    names(procedure).map((name) =>
-      invalid(sent(procedure, { ...good.get(procedure.path), [name]: value }), name),
-    );
+/** Each member of the input with a value of no type that it could have. */
+const inMembers: Kind = (procedure) =>
+  Object.entries(good.get(procedure.path)!).map(([name, value]) => {
+    const wrong = typeof value === 'object' ? 'x' : [[1]];
+    return invalid(sent(procedure, { ...good.get(procedure.path), [name]: wrong }), name);
+  });
 const inTexts =
   (value: string): Kind =>
   (procedure) =>
@@ -77,7 +76,7 @@ const kinds: Record<string, Kind> = {
   'an unknown member': always((procedure) =>
     unknown(sent(procedure, { ...good.get(procedure.path), colour: 'red' }), 'colour'),
   ),
-  'a wrong type in each member': inMembers({ 0: [] }),
+  'a wrong type in each member': inMembers,
   NUL: inTexts('a\0b'),
   'a lone surrogate': inTexts('a\uD800b'),
   'an empty text': inTexts(''),
