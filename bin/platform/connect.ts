@@ -38,7 +38,7 @@ export function connect(connection: Connection, env: NodeJS.ProcessEnv = process
 /** The only failure that is not an answer of the gateway. */
 async function reach(base: string, target: string | URL | Request, options: object = {}): Promise<Response> {
   try {
-    return await fetch(target, options as RequestInit);
+    return await fetch(target, options);
   } catch {
     throw new Unreachable(`The gateway at ${base} cannot be reached.`);
   }

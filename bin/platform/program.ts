@@ -10,8 +10,8 @@ import { addWorkflows } from './commands/workflows.ts';
 import { describe } from './connect.ts';
 
 export interface Streams {
-  out(text: string): void;
-  err(text: string): void;
+  out: (text: string) => void;
+  err: (text: string) => void;
 }
 
 /** Every command. Results go to `out`; what a person has to know goes to `err`. */

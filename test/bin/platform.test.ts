@@ -36,7 +36,7 @@ async function ask(args: string[], apiKey: string): Promise<{ code: number; out:
   return { code, ...said };
 }
 
-type Input = Record<string, unknown>;
+type Input = Record<string, string | number | boolean>;
 const flags =
   (...names: [flag: string, member: string][]) =>
   (input: Input): string[] =>
@@ -51,7 +51,7 @@ const argument = (member: string) => (input: Input) => [String(input[member])];
 const usd = ['--input', '2.5', '--output', '10'];
 
 /** Each command with its procedure, and how that procedure's input is said. */
-const commands: Record<string, { procedure: string; args(input: Input): string[] }> = {
+const commands: Record<string, { procedure: string; args: (input: Input) => string[] }> = {
   'responses list': { procedure: 'responses.list', args: flags(inSpace, ...page) },
   'responses inspect': { procedure: 'responses.inspect', args: argument('response_id') },
   'responses cancel': { procedure: 'responses.cancel', args: argument('response_id') },
@@ -157,7 +157,7 @@ describe('the commands', () => {
             spaceRole: null,
             keyPermissions,
           });
-      const words = async () => [...name.split(' '), ...args(await fixture.input(place.here))];
+      const words = async () => [...name.split(' '), ...args((await fixture.input(place.here)) as Input)];
       const apiKey = place.keyFor(procedure, place.here);
 
       const json = await ask([...(await words()), '--json'], apiKey);

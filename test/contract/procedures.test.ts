@@ -73,7 +73,7 @@ describe('every procedure', () => {
 
   it('would be named if it declared nothing', () => {
     const t = initTRPC.create();
-    const bare = procedures(t.router({ bare: t.procedure.query(() => 1) })._def.procedures);
+    const bare = procedures(t.router({ bare: t.procedure.query(() => 1) }));
     expect(bare.flatMap(missingFrom)).toEqual(['permission', 'audit', 'input', 'output']);
   });
 

@@ -19,10 +19,9 @@ interface Definition {
 }
 
 /** The procedures as they are registered. */
-export function procedures(
-  registered: Record<string, unknown> = appRouter._def.procedures as unknown as Record<string, unknown>,
-): Procedure[] {
-  return Object.entries(registered).map(([path, procedure]) => {
+export function procedures(of: { _def: { procedures: object } } = appRouter): Procedure[] {
+  // oxlint-disable-next-line no-underscore-dangle -- where tRPC keeps them
+  return Object.entries(of._def.procedures as Record<string, unknown>).map(([path, procedure]) => {
     const { _def: definition } = procedure as { _def: Definition };
     const { type, meta, inputs, output } = definition;
     return { path, type, declared: meta, input: inputs[0], output };
