@@ -1,4 +1,9 @@
-import { WorkflowNotFoundError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  WorkflowNotFoundError,
+  type Client,
+  type WorkflowExecutionDescription,
+} from '@temporalio/client';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { PendingStep, WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { historyToJson } from './history-json.ts';
@@ -42,7 +47,7 @@ async function asked<T>(client: Client, question: () => Promise<T>): Promise<T |
   try {
     return await client.withDeadline(Date.now() + answerWithinMs, question);
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) {
+    if (isUnknown(error)) {
       return null;
     }
     throw new DomainError(
@@ -52,6 +57,14 @@ async function asked<T>(client: Client, question: () => Promise<T>): Promise<T |
       { cause: error },
     );
   }
+}
+
+/** The client translates the answer for some calls only. */
+function isUnknown(error: unknown): boolean {
+  const notFound = 5;
+  return (
+    error instanceof WorkflowNotFoundError || (isGrpcServiceError(error) && Number(error.code) === notFound)
+  );
 }
 
 function toStep(step: RawStep): PendingStep {
