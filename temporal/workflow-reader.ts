@@ -10,6 +10,8 @@ import { historyToJson } from './history-json.ts';
 
 /** People wait for the answer. */
 const answerWithinMs = 5_000;
+/** As gRPC numbers its answers. */
+const grpcNotFound = 5;
 
 type RawStep = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
@@ -61,10 +63,11 @@ async function asked<T>(client: Client, question: () => Promise<T>): Promise<T |
 
 /** The client translates the answer for some calls only. */
 function isUnknown(error: unknown): boolean {
-  const notFound = 5;
-  return (
-    error instanceof WorkflowNotFoundError || (isGrpcServiceError(error) && Number(error.code) === notFound)
-  );
+  if (error instanceof WorkflowNotFoundError) {
+    return true;
+  }
+  const { code }: { code: number | null } = isGrpcServiceError(error) ? error : { code: null };
+  return code === grpcNotFound;
 }
 
 function toStep(step: RawStep): PendingStep {

@@ -12,8 +12,13 @@ export interface Ran {
 }
 
 /** Runs `bin/platform` as an operator does: its own process, with nothing of this one's environment. */
-export async function runPlatform(args: string[], env: Record<string, string> = {}): Promise<Ran> {
-  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+export function runPlatform(args: string[], env: Record<string, string> = {}): Promise<Ran> {
+  return runScript(program, args, env);
+}
+
+/** Any script of the checkout, in the same way. */
+export async function runScript(file: string, args: string[], env: Record<string, string>): Promise<Ran> {
+  const child = spawn(process.execPath, [file, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { code: child.exitCode, stdout, stderr };
 }
