@@ -23,7 +23,7 @@ export function addWorkflows(program: Command): void {
         'last failure': (row) => row.last_failure,
         'next attempt': (row) => row.next_attempt_at,
       });
-      return `${fields({ ...of, ...rest })}\n\npending steps: ${pending.length === 0 ? 'none' : `\n${steps}`}`;
+      return `${fields({ ...of, ...rest })}\n\npending steps:${pending.length === 0 ? ' none' : `\n${steps}`}`;
     },
   });
 
