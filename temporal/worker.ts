@@ -4,9 +4,13 @@ import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
 import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
+import { anthropic } from '#adapters/models/anthropic.ts';
 import { builtinModel } from '#adapters/models/builtin.ts';
+import { createCredentials } from '#adapters/models/credentials.ts';
+import { google } from '#adapters/models/google.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
+import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
@@ -60,7 +64,7 @@ const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
 const vendor = {
   fetch: createGuardedFetch(config.EGRESS_ALLOW),
-  credential: (ref: string) => (config.MODEL_CREDENTIALS.includes(ref) ? process.env[ref] : undefined),
+  credential: createCredentials(config.MODEL_CREDENTIALS, process.env),
 };
 const activities = createActivities({
   database,
@@ -72,7 +76,13 @@ const activities = createActivities({
   inspector: createInspector(client),
   writer: new StreamWriter(database),
   extractor: createTextExtractor(),
-  models: modelRouter({ openai_compatible: openAiCompatible(vendor), builtin: builtinModel }),
+  models: modelRouter({
+    openai: openAi(vendor),
+    anthropic: anthropic(vendor),
+    google: google(vendor),
+    openai_compatible: openAiCompatible(vendor),
+    builtin: builtinModel,
+  }),
 });
 
 const [connection, workflowBundle] = await Promise.all([

@@ -8,11 +8,13 @@ import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { claimTurn } from '#domain/responses/claim-turn.ts';
 import { commitTurn, committedResult, Fenced, type TurnOutcome } from '#domain/responses/commit-turn.ts';
+import { keepRun } from '#domain/responses/keep-run.ts';
 import { failTurn, yieldTurn } from '#domain/responses/fail-turn.ts';
 import type { ClaimedTurn, TurnKey } from '#domain/responses/turn-claim.ts';
 import type { TurnResult } from '#domain/responses/turn-result.ts';
 import { retryLater } from '../failures.ts';
 import { keepAlive } from '../keep-alive.ts';
+import { abandonRun } from './abandon-run.ts';
 import { streamTurn } from './stream-turn.ts';
 import type { StreamWriter } from './stream-writer.ts';
 
@@ -95,8 +97,22 @@ async function stream(
   stop: AbortController,
 ): Promise<TurnOutcome> {
   const lane = deps.writer.open(turn, turn.nextN, (reason) => stop.abort(reason));
+  let runId: string | null = null;
   try {
-    return await streamTurn(deps.models, turn, lane, stop.signal);
+    return await streamTurn(deps.models, turn, {
+      lane,
+      signal: stop.signal,
+      keepRun: (id) => {
+        runId = id;
+        return deps.unitOfWork.inTenant(turn.tenantId, (em) => keepRun(em, turn, id));
+      },
+    });
+  } catch (error) {
+    if (runId !== null) {
+      // Other reasons say that this attempt was given up, perhaps because another one reads the run by now.
+      await abandonRun(deps, turn, { runId, cancelled: isCancelled(['CANCELLED']) });
+    }
+    throw error;
   } finally {
     deps.writer.close(lane);
   }
@@ -107,10 +123,7 @@ async function settleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: u
   const { cancellationSignal } = ActivityContext.current();
   if (cancellationSignal.aborted) {
     await deps.unitOfWork.inTenant(turn.tenantId, (em) => yieldTurn(em, turn));
-    const reason: unknown = cancellationSignal.reason;
-    throw reason instanceof CancelledFailure && reason.message !== 'WORKER_SHUTDOWN'
-      ? reason
-      : retryLater('worker_shutdown');
+    throw isCancelled() ? cancellationSignal.reason : retryLater('worker_shutdown');
   }
   if (error instanceof ModelFailure) {
     deps.metrics.modelTurn({ outcome: error.code, seconds: 0 });
@@ -128,4 +141,13 @@ async function settleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: u
     throw retryLater('fenced');
   }
   throw error;
+}
+
+/** Whether Temporal ended this attempt, for one of `reasons`, or for any but that its worker is asked to go. */
+function isCancelled(reasons?: readonly string[]): boolean {
+  const reason: unknown = ActivityContext.current().cancellationSignal.reason;
+  return (
+    reason instanceof CancelledFailure &&
+    (reasons?.includes(reason.message) ?? reason.message !== 'WORKER_SHUTDOWN')
+  );
 }

@@ -1,36 +1,51 @@
 import { toolDefinitions } from '#domain/knowledge/knowledge-definition.ts';
-import { cleanText } from '#domain/kernel/clean-text.ts';
 import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
 import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
 import { MessageComposer } from '#domain/responses/message-composer.ts';
-import type { RequestedCall } from '#domain/responses/plan-calls.ts';
 import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import { TurnRecorder } from '#domain/responses/turn-recorder.ts';
 import type { Lane } from './stream-writer.ts';
 
 type Finish = Extract<ModelPart, { type: 'finish' }>;
 
-/** Calls the model and publishes its text as it comes. Tool calls wait for the commit, so none is half-published. */
+export interface TurnHooks {
+  lane: Lane;
+  signal: AbortSignal;
+  /** Writes down the vendor's own run, so that a later attempt can read it again. */
+  keepRun: (id: string) => Promise<void>;
+}
+
+/**
+ * Calls the model and publishes its text as it comes. Tool calls and reasoning wait for the commit, so none is
+ * half-published.
+ */
 export async function streamTurn(
   models: ModelGateway,
   turn: ClaimedTurn,
-  lane: Lane,
-  signal: AbortSignal,
+  { lane, signal, keepRun }: TurnHooks,
 ): Promise<TurnOutcome> {
   const composer = new MessageComposer(turn.composer);
-  const calls: RequestedCall[] = [];
+  const recorder = new TurnRecorder({
+    ...turn.model,
+    turn: turn.iteration,
+    summary: turn.settings.reasoning_summary,
+  });
   let finish: Finish | null = null;
   for await (const part of models.stream(toRequest(turn), signal)) {
+    recorder.take(part);
     switch (part.type) {
+      case 'run':
+        await keepRun(part.id);
+        break;
       case 'text':
         lane.push(composer.text(part.text));
         await lane.ready();
         break;
-      case 'tool_call':
-        calls.push({ name: cleanText(part.name), arguments: cleanText(part.arguments) });
-        break;
       case 'finish':
         finish = part;
+        break;
+      default:
     }
   }
   signal.throwIfAborted();
@@ -39,7 +54,16 @@ export async function streamTurn(
   }
   lane.push(composer.endOfText());
   await lane.drained();
-  return { composer, calls, reason: finish.reason, usage: finish.usage, nextN: lane.nextN };
+  const { calls, reasoned, textState } = recorder;
+  return {
+    composer,
+    calls,
+    reasoned,
+    textState,
+    reason: finish.reason,
+    usage: finish.usage,
+    nextN: lane.nextN,
+  };
 }
 
 /** A forcing tool choice binds the first turn only, else the loop would never end. */
@@ -56,6 +80,8 @@ function toRequest(turn: ClaimedTurn): ModelRequest {
     temperature: settings.temperature,
     topP: settings.top_p,
     reasoningEffort: settings.reasoning_effort,
+    reasoningSummary: settings.reasoning_summary,
+    resume: turn.resume,
     format: settings.format,
   };
 }

@@ -28,7 +28,7 @@ export const builtinModel: ModelGateway = {
     if (turn.results.length === 0 && offersSearch(request) && turn.question.trim() !== '') {
       const query = turn.question.slice(0, longestQuery).toWellFormed();
       const call = JSON.stringify({ query });
-      yield { type: 'tool_call', name: knowledgeToolName, arguments: call };
+      yield { type: 'tool_call', name: knowledgeToolName, arguments: call, state: null };
       yield finish('tool_calls', inputTokens, estimateTokenCount(call));
       return;
     }

@@ -11,5 +11,8 @@ export function modelRouter(kinds: Partial<Record<ProviderKind, ModelGateway>>):
       }
       return gateway.stream(request, signal);
     },
+    async abandon(model, runId, signal) {
+      await kinds[model.providerKind]?.abandon?.(model, runId, signal);
+    },
   };
 }

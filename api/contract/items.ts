@@ -65,8 +65,15 @@ const mcpCall = z.strictObject({
   approval_request_id: z.null(),
 });
 
+const reasoning = z.strictObject({
+  id: z.string(),
+  type: z.literal('reasoning'),
+  status: z.enum(['in_progress', 'completed']),
+  summary: z.array(z.strictObject({ type: z.literal('summary_text'), text: z.string() })),
+});
+
 export const outputItem = z
-  .discriminatedUnion('type', [outputMessage, fileSearchCall, functionCall, mcpCall])
+  .discriminatedUnion('type', [reasoning, outputMessage, fileSearchCall, functionCall, mcpCall])
   .meta({ id: 'OutputItem' });
 
 const inputMessage = z.strictObject({
@@ -74,7 +81,17 @@ const inputMessage = z.strictObject({
   type: z.literal('message'),
   status: z.literal('completed'),
   role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content: z.array(z.strictObject({ type: z.enum(['input_text', 'output_text']), text: z.string() })),
+  content: z.array(
+    z.discriminatedUnion('type', [
+      z.strictObject({ type: z.enum(['input_text', 'output_text']), text: z.string() }),
+      z.strictObject({
+        type: z.literal('input_image'),
+        image_url: z.string(),
+        detail: z.enum(['auto', 'low', 'high']),
+      }),
+      z.strictObject({ type: z.literal('input_file'), filename: z.string(), file_data: z.string() }),
+    ]),
+  ),
 });
 
 export const inputItem = z.union([outputItem, inputMessage]).meta({ id: 'InputItem' });

@@ -9,7 +9,31 @@ export const responseParams = spaceParams.extend({ response_id: responseId });
 
 const text = z.string().max(1_000_000);
 
-const contentPart = z.union([
+const fileText = z.string().max(4_000_000);
+
+const inputImage = z.strictObject({
+  type: z.literal('input_image'),
+  image_url: fileText,
+  detail: z.enum(['auto', 'low', 'high']).nullish(),
+});
+
+const inputFile = z.strictObject({
+  type: z.literal('input_file'),
+  filename: z.string().min(1).max(255).nullish(),
+  file_data: fileText.optional(),
+  file_url: z.string().max(2_000).optional(),
+});
+
+const reasoningItem = z.strictObject({
+  type: z.literal('reasoning'),
+  id: z.string().max(100).nullish(),
+  status: z.string().max(20).nullish(),
+  summary: z.array(z.strictObject({ type: z.literal('summary_text'), text })).max(256),
+  encrypted_content: text.nullish(),
+  content: z.array(z.unknown()).max(256).nullish(),
+});
+
+export const contentPart = z.union([
   z.strictObject({ type: z.literal('input_text'), text }),
   // as it stands in an earlier output
   z.strictObject({
@@ -18,7 +42,8 @@ const contentPart = z.union([
     annotations: z.array(z.unknown()).optional(),
     logprobs: z.array(z.unknown()).optional(),
   }),
-  z.looseObject({ type: z.enum(['input_image', 'input_file']) }),
+  inputImage,
+  inputFile,
 ]);
 
 const message = z.strictObject({
@@ -32,8 +57,9 @@ const message = z.strictObject({
 const item = z.union([
   message,
   z.strictObject({ type: z.literal('item_reference'), id: z.string().min(1).max(100) }),
+  reasoningItem,
   z.looseObject({
-    type: z.enum(['function_call', 'function_call_output', 'mcp_approval_response', 'reasoning']),
+    type: z.enum(['function_call', 'function_call_output', 'mcp_approval_response']),
   }),
 ]);
 

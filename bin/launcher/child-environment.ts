@@ -11,6 +11,7 @@ const HANDED_ON = [
   'OPENAI_API_KEY',
   'ANTHROPIC_API_KEY',
   'GOOGLE_GENERATIVE_AI_API_KEY',
+  'MODEL_CREDENTIALS',
 ] as const;
 
 const LOCAL_OLLAMA = 'http://127.0.0.1:11434';
@@ -35,8 +36,10 @@ export interface ChildEnvironmentInput {
 export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironments {
   const { env, settings, data, adminUrl, temporal, ollamaUrl } = input;
   const egress = [env['EGRESS_ALLOW'], ollamaUrl === undefined ? undefined : new URL(ollamaUrl).origin];
+  const keys = (env['MODEL_CREDENTIALS'] ?? '').split(',').map((entry) => entry.split('@')[0]?.trim() ?? '');
+  const handedOn = [...HANDED_ON, ...keys].filter((name) => env[name]);
   const runtime: NodeJS.ProcessEnv = {
-    ...Object.fromEntries(HANDED_ON.filter((name) => env[name]).map((name) => [name, env[name]])),
+    ...Object.fromEntries(handedOn.map((name) => [name, env[name]])),
     DATABASE_URL: withUser(adminUrl, 'app_rt', data.passwords.runtime),
     DATABASE_PURGE_URL: withUser(adminUrl, 'app_purge', data.passwords.purge),
     TEMPORAL_ADDRESS: temporal.address,

@@ -1,40 +1,27 @@
 import type { NewModel } from '#domain/models/add-model.ts';
 import { builtinSettings } from '#domain/models/builtin-settings.ts';
+import { toPrice } from '#domain/models/pricing.ts';
+import { providerDefaults } from '#domain/models/provider-defaults.ts';
 
-/** Vendors whose Chat Completions endpoint takes the key that was found. */
+/** A small model of each vendor whose key may be found, with its price. */
 const vendors = [
   {
     variable: 'OPENAI_API_KEY',
-    alias: 'openai',
+    kind: 'openai',
     model: 'gpt-5-mini',
-    baseUrl: 'https://api.openai.com/v1',
-    price: {
-      inputMicroUsdPerMillion: 250_000n,
-      cachedInputMicroUsdPerMillion: 25_000n,
-      outputMicroUsdPerMillion: 2_000_000n,
-    },
+    price: { input: '0.25', cachedInput: '0.025', output: '2' },
   },
   {
     variable: 'ANTHROPIC_API_KEY',
-    alias: 'anthropic',
+    kind: 'anthropic',
     model: 'claude-haiku-4-5',
-    baseUrl: 'https://api.anthropic.com/v1',
-    price: {
-      inputMicroUsdPerMillion: 1_000_000n,
-      cachedInputMicroUsdPerMillion: 100_000n,
-      outputMicroUsdPerMillion: 5_000_000n,
-    },
+    price: { input: '1', cachedInput: '0.1', output: '5' },
   },
   {
     variable: 'GOOGLE_GENERATIVE_AI_API_KEY',
-    alias: 'google',
+    kind: 'google',
     model: 'gemini-2.5-flash',
-    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
-    price: {
-      inputMicroUsdPerMillion: 300_000n,
-      cachedInputMicroUsdPerMillion: 75_000n,
-      outputMicroUsdPerMillion: 2_500_000n,
-    },
+    price: { input: '0.3', cachedInput: '0.075', output: '2.5' },
   },
 ] as const;
 
@@ -42,24 +29,16 @@ const vendors = [
 export async function findModels(env: Record<string, string | undefined>): Promise<NewModel[]> {
   const keyed = vendors
     .filter(({ variable }) => (env[variable] ?? '') !== '')
-    .map(({ variable, alias, model, baseUrl, price }) =>
-      compatible({ alias, providerModel: model, baseUrl, credentialRef: variable, price }),
-    );
+    .map(({ variable, kind, model, price }): NewModel => ({
+      alias: kind,
+      providerKind: kind,
+      providerModel: model,
+      baseUrl: null,
+      credentialRef: variable,
+      ...providerDefaults(kind, model),
+      price: toPrice(price),
+    }));
   return [builtinSettings, ...(await findOllama(env.OLLAMA_URL)), ...keyed];
-}
-
-function compatible(
-  settings: Pick<NewModel, 'alias' | 'providerModel' | 'baseUrl' | 'credentialRef' | 'price'>,
-  continuation: NewModel['continuation'] = 'instruct',
-): NewModel {
-  return {
-    ...settings,
-    providerKind: 'openai_compatible',
-    continuation,
-    supportsReasoning: false,
-    contextWindow: 128_000,
-    maxOutputTokens: 8_192,
-  };
 }
 
 /** The first model of a local Ollama, which goes on from a trailing assistant message. */
@@ -70,17 +49,18 @@ async function findOllama(url: string | undefined): Promise<NewModel[]> {
   const answer = await fetch(`${url}/api/tags`, { signal: AbortSignal.timeout(1_000) }).catch(() => null);
   const tags = answer?.ok ? ((await answer.json()) as { models?: { name?: string }[] }) : {};
   const name = tags.models?.[0]?.name;
-  const free = {
-    inputMicroUsdPerMillion: 0n,
-    cachedInputMicroUsdPerMillion: 0n,
-    outputMicroUsdPerMillion: 0n,
-  };
   return name === undefined
     ? []
     : [
-        compatible(
-          { alias: 'ollama', providerModel: name, baseUrl: `${url}/v1`, credentialRef: null, price: free },
-          'prefill',
-        ),
+        {
+          alias: 'ollama',
+          providerKind: 'openai_compatible',
+          providerModel: name,
+          baseUrl: `${url}/v1`,
+          credentialRef: null,
+          ...providerDefaults('openai_compatible', name),
+          continuation: 'prefill',
+          price: toPrice({ input: '0', output: '0' }),
+        },
       ];
 }

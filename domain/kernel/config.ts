@@ -13,6 +13,16 @@ const list = z
       .filter((entry) => entry !== ''),
   );
 
+const credentials = list.refine(
+  (entries) =>
+    entries.every(
+      (entry) =>
+        /^(OPENAI|ANTHROPIC|GOOGLE_GENERATIVE_AI)_API_KEY$/.test(entry) ||
+        /^[A-Z][A-Z0-9_]*@https?:\/\/[^/@]+\/?$/.test(entry),
+    ),
+  'must be NAME@https://address, separated by commas',
+);
+
 const masterKey = z
   .string()
   .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
@@ -52,8 +62,11 @@ const worker = z.object({
   WORKER_PORT: port.default(8081),
   /** Origins (scheme, host, port) on private addresses that model calls may reach. */
   EGRESS_ALLOW: list,
-  /** Environment variables that a model may name as the place of its vendor's key; no others are ever read. */
-  MODEL_CREDENTIALS: list.prefault('OPENAI_API_KEY,ANTHROPIC_API_KEY,GOOGLE_GENERATIVE_AI_API_KEY'),
+  /**
+   * Environment variables that a model may name as the place of its vendor's key; no others are ever read. Each
+   * but the three vendors' own is followed by `@` and the address that its key may go to.
+   */
+  MODEL_CREDENTIALS: credentials.prefault('OPENAI_API_KEY,ANTHROPIC_API_KEY,GOOGLE_GENERATIVE_AI_API_KEY'),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
 });
 

@@ -46,8 +46,8 @@ export async function importPrices(ctx: Context, input: ImportPrices): Promise<P
   );
   const report: PriceImport = { imported: [], skipped: [] };
   for (const model of models) {
-    const { alias, providerModel } = model;
-    const entry = findPublicPrice(file, { ...model, baseUrl: model.baseUrl ?? null });
+    const { alias, providerKind, providerModel } = model;
+    const entry = findPublicPrice(file, { providerKind, providerModel, baseUrl: model.baseUrl ?? null });
     const price = entry?.price ?? null;
     if (price === null) {
       const reason = entry === null ? 'not_in_file' : 'no_exact_price';

@@ -19,18 +19,54 @@ export interface ModelSpec {
   /** Name of the environment variable with the vendor's key. */
   credentialRef: string | null;
   maxOutputTokens: number;
+  supportsReasoning: boolean;
+  /** Calls run on the vendor's side and can be read again after a crash. */
+  keepsRuns: boolean;
+  inputModalities: readonly InputModality[];
 }
 
+/** What a provider wants back exactly as it said it: signatures, encrypted reasoning, its own ids. JSON. */
+export type OpaqueState = Record<string, unknown>;
+
 export type PromptMessage =
-  | { role: 'system' | 'user'; text: string }
-  | { role: 'assistant'; text: string; calls: PromptCall[] }
+  | { role: 'system'; text: string }
+  /** `parts` when the message holds more than text; `text` is then what of it is text. */
+  | { role: 'user'; text: string; parts?: PromptPart[] }
+  | {
+      role: 'assistant';
+      /** Precedes the text. Only what this very model said. */
+      reasoning?: PromptReasoning[];
+      text: string;
+      /** Of the text. */
+      state?: OpaqueState;
+      calls: PromptCall[];
+    }
   | { role: 'tool'; callId: string; name: string; result: string };
+
+export type PromptPart = { type: 'text'; text: string } | PromptFile;
+
+export interface PromptFile {
+  type: 'file';
+  /** Such as `image/png` or `application/pdf`. */
+  mediaType: string;
+  /** Base64. */
+  data: string;
+  filename: string | null;
+  /** Of an image. */
+  detail: 'auto' | 'low' | 'high' | null;
+}
+
+export interface PromptReasoning {
+  text: string;
+  state: OpaqueState;
+}
 
 export interface PromptCall {
   callId: string;
   name: string;
   /** JSON text. */
   arguments: string;
+  state?: OpaqueState;
 }
 
 export interface ToolDefinition {
@@ -56,9 +92,16 @@ export interface ModelRequest {
   maxOutputTokens: number;
   temperature: number | null;
   topP: number | null;
-  reasoningEffort: string | null;
+  reasoningEffort: ReasoningEffort | null;
+  reasoningSummary: ReasoningSummary | null;
+  /** The vendor's own run of an earlier attempt, to be read again from its start instead of a new call. */
+  resume: string | null;
   format: TextFormat;
 }
+
+export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type ReasoningEffort = (typeof reasoningEfforts)[number];
+export type ReasoningSummary = 'auto' | 'concise' | 'detailed';
 
 export interface TokenUsage {
   inputTokens: number;
@@ -69,8 +112,14 @@ export interface TokenUsage {
 }
 
 export type ModelPart =
+  /** The vendor runs this call by itself and can be asked for it again by `id`. */
+  | { type: 'run'; id: string }
   | { type: 'text'; text: string }
-  | { type: 'tool_call'; name: string; arguments: string }
+  /** A text has ended that the provider wants back with `state`. */
+  | { type: 'text_state'; state: OpaqueState }
+  /** One finished piece of reasoning. `summary`: whether `text` is meant for people. */
+  | { type: 'reasoning'; text: string; summary: boolean; state: OpaqueState }
+  | { type: 'tool_call'; name: string; arguments: string; state: OpaqueState | null }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter'; usage: TokenUsage | null };
 
 export interface ModelGateway {
@@ -79,6 +128,8 @@ export interface ModelGateway {
    * @throws ModelFailure; never an error that carries the prompt.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>;
+  /** Ends the vendor's own run of a call. Only kinds that have such runs can. @throws any error */
+  abandon?(model: ModelSpec, runId: string, signal: AbortSignal): Promise<void>;
 }
 
 export type ModelFailureCode =
@@ -87,7 +138,9 @@ export type ModelFailureCode =
   | 'rate_limited'
   | 'context_length_exceeded'
   /** The model refuses a prompt that ends with its own words: continue it another way. */
-  | 'trailing_assistant_refused';
+  | 'trailing_assistant_refused'
+  /** The vendor no longer has the run that was to be read again. */
+  | 'run_lost';
 
 /** A vendor's failure, stripped of everything that the vendor or the prompt said. */
 export class ModelFailure extends Error {

@@ -39,7 +39,18 @@ export async function updateModel(ctx: Context, input: UpdateModel): Promise<Mod
       input[field] !== undefined && JSON.stringify(input[field]) !== JSON.stringify(model[field] ?? null),
   );
   Object.assign(model, Object.fromEntries(changed.map((field) => [field, input[field]])));
-  checkModel({ ...model, baseUrl: model.baseUrl ?? null, credentialRef: model.credentialRef ?? null });
+  checkModel({
+    alias: model.alias,
+    providerKind: model.providerKind,
+    providerModel: model.providerModel,
+    baseUrl: model.baseUrl ?? null,
+    credentialRef: model.credentialRef ?? null,
+    continuation: model.continuation,
+    supportsReasoning: model.supportsReasoning,
+    inputModalities: model.inputModalities,
+    contextWindow: model.contextWindow,
+    maxOutputTokens: model.maxOutputTokens,
+  });
   if (changed.length > 0) {
     await ctx.em.flush();
     await recordEvent(ctx.em, ctx.caller, {

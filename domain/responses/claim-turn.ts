@@ -123,7 +123,11 @@ async function attempt(
     lost.outcome = 'crashed';
     lost.endedAt = now;
   }
-  await settleOrphans(em, response, events);
+  const model = await em.findOneOrFail(Model, { id: response.modelId });
+  const plan = planContinuation(response.request, model, { folded, earlier });
+  // A run that is read again is paid for once, by the attempt that ends it.
+  const carriedOn = plan === 'give_up' ? undefined : plan.resume;
+  await settleOrphans(em, response, events, carriedOn);
   await em.flush();
   const prefixLength = folded.open?.text.length ?? 0;
   const recent = earlier.slice(-poisonLimit);
@@ -134,13 +138,11 @@ async function attempt(
     await finishResponse(em, response, now, { status: 'failed', failure: failureReason('generation_lost') });
     return done;
   }
-  const model = await em.findOneOrFail(Model, { id: response.modelId });
-  const plan = planContinuation(response.request, model, { folded, earlier });
   if (plan === 'give_up') {
     await finishResponse(em, response, now, { status: 'failed', failure: failureReason('generation_lost') });
     return done;
   }
-  const prompt = await buildPrompt(em, response.id, response.request);
+  const prompt = await buildPrompt(em, response, model);
   const messages = [...prompt.messages, ...plan.messages];
   const price = await currentPrice(em, model.id);
   const inputTokens = estimatePrompt(messages);
@@ -201,8 +203,12 @@ async function attempt(
         baseUrl: model.baseUrl ?? null,
         credentialRef: model.credentialRef ?? null,
         maxOutputTokens: model.maxOutputTokens,
+        supportsReasoning: model.supportsReasoning,
+        keepsRuns: model.continuation === 'reattach',
+        inputModalities: model.inputModalities,
       },
       messages,
+      resume: plan.resume ?? null,
       settings: response.request,
       maxOutputTokens: budget,
     },

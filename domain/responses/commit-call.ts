@@ -47,6 +47,7 @@ export async function commitCall(em: EntityManager, key: CallKey, outcome: CallO
   keepItem(em, response, {
     outputIndex: row.outputIndex,
     item,
+    providerState: row.providerState ?? null,
     exchange: { call_id: row.callId, name: row.tool, arguments: row.arguments, result: outcome.result },
   });
   await publish(em, response, [

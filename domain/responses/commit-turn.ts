@@ -8,6 +8,8 @@ import { lockHead, publish } from './head.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { OutputItem } from './output-items.ts';
 import { planCalls, type RequestedCall } from './plan-calls.ts';
+import type { ProviderState } from './provider-state.ts';
+import { placeReasoning, type Reasoned } from './reasoning-items.ts';
 import type { Response } from './response.entity.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
 import { Turn } from './turn.entity.ts';
@@ -19,6 +21,9 @@ import { settleUsage } from './usage.ts';
 export interface TurnOutcome {
   composer: MessageComposer;
   calls: RequestedCall[];
+  reasoned: readonly Reasoned[];
+  /** What the provider wants back with the text. */
+  textState: ProviderState | null;
   reason: 'stop' | 'length' | 'tool_calls' | 'content_filter';
   usage: TokenUsage | null;
   /** Sequence number after the last published event of the model lane. */
@@ -61,10 +66,15 @@ export async function commitTurn(
     status: cut ? 'incomplete' : 'completed',
     phase: outcome.calls.length > 0 ? 'commentary' : 'final_answer',
   });
-  for (const finished of [...turn.closed, ...done]) {
+  response.nextOutputIndex = outcome.composer.nextOutputIndex;
+  const reasoning = placeReasoning(secrets, response, outcome.reasoned);
+  // Messages that were given up hold nothing that the provider knows.
+  const kept = done.map((finished, i) =>
+    i === done.length - 1 ? { ...finished, providerState: outcome.textState } : finished,
+  );
+  for (const finished of [...turn.closed, ...kept, ...reasoning.items]) {
     keepItem(em, response, finished);
   }
-  response.nextOutputIndex = outcome.composer.nextOutputIndex;
   await settleUsage(em, response, {
     iteration: turn.iteration,
     attempt: turn.attempt,
@@ -73,7 +83,11 @@ export async function commitTurn(
     aborted: false,
   });
   const planned = cut ? { kind: 'none' as const } : planCalls({ em, secrets, response }, turn, outcome.calls);
-  await publish(em, response, planned.kind === 'none' ? events : [...events, ...planned.events]);
+  await publish(em, response, [
+    ...events,
+    ...reasoning.events,
+    ...(planned.kind === 'none' ? [] : planned.events),
+  ]);
   const ending = endingOf(outcome, planned.kind);
   const result: TurnResult =
     ending === null && planned.kind === 'run'

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { estimateTokenCount } from 'tokenx';
+import { estimateStored } from './input-files.ts';
 
 /** Gives the child all that the parent was given and has put out. @returns the first free position */
 export async function copyContext(em: EntityManager, parentId: string, childId: string): Promise<number> {
@@ -38,5 +38,5 @@ export async function exceeds(
        where c.response_id = ?`,
     [responseId],
   );
-  return rows.reduce((sum, row) => sum + estimateTokenCount(row.text), 0) > contextWindow;
+  return rows.reduce((sum, row) => sum + estimateStored(row.text), 0) > contextWindow;
 }

@@ -7,9 +7,11 @@ import type { TurnAttempt } from './turn-attempt.entity.ts';
 
 /** How an attempt goes on from what readers already have. */
 export interface ContinuationPlan {
-  name: 'fresh' | 'replay' | 'prefill' | 'instruct' | 'restart';
+  name: 'fresh' | 'replay' | 'reattach' | 'prefill' | 'instruct' | 'restart';
   /** What is put behind the conversation. */
   messages: PromptMessage[];
+  /** The vendor's own run that is read again. */
+  resume?: string;
 }
 
 const goOn =
@@ -22,6 +24,10 @@ export function planContinuation(
   model: Pick<Model, 'continuation'>,
   past: { folded: FoldedTurn; earlier: readonly TurnAttempt[] },
 ): ContinuationPlan | 'give_up' {
+  const resume = model.continuation === 'reattach' ? lastRun(past.earlier) : null;
+  if (resume !== null) {
+    return { name: 'reattach', messages: [], resume };
+  }
   const prefix = shownPrefix(past.folded.open?.text ?? '');
   if (prefix === '') {
     return { name: 'fresh', messages: [] };
@@ -47,4 +53,10 @@ export function planContinuation(
     case 'none':
       return { name: 'restart', messages: [] };
   }
+}
+
+/** The run that the vendor still works on or has finished, unless it was found lost. */
+function lastRun(earlier: readonly TurnAttempt[]): string | null {
+  const lost = earlier.findLastIndex(({ failureCode }) => failureCode === 'run_lost');
+  return earlier.slice(lost + 1).findLast(({ runId }) => runId != null)?.runId ?? null;
 }

@@ -1,4 +1,5 @@
-import type { TextFormat } from '#domain/models/model-gateway.ts';
+import type { ReasoningEffort, ReasoningSummary, TextFormat } from '#domain/models/model-gateway.ts';
+import type { InputContent, SummaryText } from './output-items.ts';
 import type { IdempotentRequest } from '#domain/idempotency/idempotency.ts';
 
 /** A request as the wire schema has parsed it: shapes are right, meanings are not settled yet. */
@@ -12,7 +13,8 @@ export interface CreateResponseInput {
   toolChoice: RequestedToolChoice;
   toolMode: 'auto_resolve' | 'manual' | 'none';
   maxOutputTokens: number | null;
-  reasoningEffort: string | null;
+  reasoningEffort: ReasoningEffort | null;
+  reasoningSummary: ReasoningSummary | null;
   previousResponseId: string | null;
   metadata: Record<string, string> | null;
   instructions: string | null;
@@ -38,7 +40,15 @@ export interface CreateResponseInput {
 }
 
 export type InputItem =
-  | { type: 'message'; role: 'user' | 'assistant' | 'system' | 'developer'; text: string }
+  | {
+      type: 'message';
+      role: 'user' | 'assistant' | 'system' | 'developer';
+      text: string;
+      /** When it holds more than text; `text` is then what of it is text. */
+      content?: InputContent[];
+    }
+  /** One of ours by its id, else only what it says to people. */
+  | { type: 'reasoning'; id: string | null; summary: SummaryText[] }
   | { type: 'item_reference'; id: string };
 
 export interface RequestedTool {

@@ -28,6 +28,7 @@ export async function failTurn(
 ): Promise<FailureVerdict> {
   const { response, now } = await lockLane(em, turn);
   const place = { responseId: response.id, iteration: turn.iteration };
+  const { runId } = await em.findOneOrFail(TurnAttempt, { ...place, attempt: turn.attempt });
   await em.nativeUpdate(
     TurnAttempt,
     { ...place, attempt: turn.attempt },
@@ -35,12 +36,18 @@ export async function failTurn(
   );
   const row = await em.findOneOrFail(Turn, place);
   const text = textSince(await readTurnEvents(em, response.id, row.firstN), turn.nextN);
-  await settleUsage(em, response, { ...turn, usage: null, text, aborted: true });
+  // A run that may be read again is settled by whoever knows whether it was.
+  if (runId == null) {
+    await settleUsage(em, response, { ...turn, usage: null, text, aborted: true });
+  }
   const failures = await em.count(TurnAttempt, { ...place, outcome: 'vendor_failed' });
   if (failure.retryable && failures < vendorFailureCap) {
     return { kind: 'retry', delayMs: failure.retryAfterMs ?? backoffMs(failures) };
   }
-  const code: FailureCode = failure.code === 'trailing_assistant_refused' ? 'model_error' : failure.code;
+  const code: FailureCode =
+    failure.code === 'trailing_assistant_refused' || failure.code === 'run_lost'
+      ? 'model_error'
+      : failure.code;
   await finishResponse(em, response, now, { status: 'failed', failure: failureReason(code) });
   return { kind: 'failed' };
 }

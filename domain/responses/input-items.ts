@@ -4,7 +4,7 @@ import { storable } from './continuation.ts';
 import type { InputItem } from './create-input.ts';
 import { itemId } from './item-ids.ts';
 import { Item } from './item.entity.ts';
-import type { InputMessage } from './output-items.ts';
+import type { InputContent, InputMessage, ReasoningItem } from './output-items.ts';
 import type { Response } from './response.entity.ts';
 
 /** Stores a response's own input and puts it into its context from `position` on. */
@@ -15,11 +15,7 @@ export async function keepInput(
 ): Promise<void> {
   const ids: string[] = [];
   for (const [index, item] of input.items.entries()) {
-    ids.push(
-      item.type === 'item_reference'
-        ? await referenced(ctx, response, item.id)
-        : keepMessage(ctx, response, { ...item, index }),
-    );
+    ids.push(await keepItem(ctx, response, { item, index }));
   }
   await ctx.em.flush();
   await ctx.em.execute(
@@ -29,10 +25,64 @@ export async function keepInput(
   );
 }
 
+async function keepItem(
+  ctx: Context,
+  response: Response,
+  { item, index }: { item: InputItem; index: number },
+): Promise<string> {
+  switch (item.type) {
+    case 'message':
+      return keepMessage(ctx, response, { ...item, index });
+    case 'item_reference':
+      return referenced(ctx, response, item.id);
+    case 'reasoning':
+      return (
+        (item.id === null ? null : await findReadable(ctx, response, item.id)) ??
+        keepReasoning(ctx, response, { ...item, index })
+      );
+  }
+}
+
+/** Reasoning that is not ours: shown among the input, but no provider takes it back. */
+function keepReasoning(
+  ctx: Context,
+  response: Response,
+  { summary, index }: { summary: ReasoningItem['summary']; index: number },
+): string {
+  const id = itemId(ctx.secrets, 'rs', response.id, `in${index}`);
+  const wire: ReasoningItem = {
+    id,
+    type: 'reasoning',
+    status: 'completed',
+    summary: summary.map((part) => ({ ...part, text: storable(part.text) })),
+  };
+  const { tenantId } = response;
+  ctx.em.create(Item, {
+    tenantId,
+    id,
+    responseId: response.id,
+    type: 'reasoning',
+    wire: JSON.stringify(wire),
+  });
+  return id;
+}
+
+function storablePart(part: InputContent): InputContent {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+      return { ...part, text: storable(part.text) };
+    case 'input_file':
+      return { ...part, filename: storable(part.filename) };
+    case 'input_image':
+      return part;
+  }
+}
+
 function keepMessage(
   ctx: Context,
   response: Response,
-  message: { role: InputMessage['role']; text: string; index: number },
+  message: { role: InputMessage['role']; text: string; content?: InputContent[]; index: number },
 ): string {
   const id = itemId(ctx.secrets, 'msg', response.id, `in${message.index}`);
   const type = message.role === 'assistant' ? 'output_text' : 'input_text';
@@ -41,7 +91,7 @@ function keepMessage(
     type: 'message',
     status: 'completed',
     role: message.role,
-    content: [{ type, text: storable(message.text) }],
+    content: message.content?.map(storablePart) ?? [{ type, text: storable(message.text) }],
   };
   const { tenantId } = response;
   ctx.em.create(Item, { tenantId, id, responseId: response.id, type: 'message', wire: JSON.stringify(wire) });
@@ -50,14 +100,19 @@ function keepMessage(
 
 /** An item of a response of the same space that the caller may read. Any other id is unknown. */
 async function referenced(ctx: Context, response: Response, id: string): Promise<string> {
+  const found = await findReadable(ctx, response, id);
+  if (found === null) {
+    throw invalid('input', 'An item_reference names an unknown item.');
+  }
+  return found;
+}
+
+async function findReadable(ctx: Context, response: Response, id: string): Promise<string | null> {
   const [row] = await ctx.em.execute<{ principal_id: string }[]>(
     `select r.principal_id from items i join responses r on r.tenant_id = i.tenant_id and r.id = i.response_id
        where i.id = ? and r.space_id = ?`,
     [id, response.spaceId],
   );
   const readable = row?.principal_id === ctx.caller.principalId || ctx.caller.granted.has('responses.read');
-  if (row === undefined || !readable) {
-    throw invalid('input', 'An item_reference names an unknown item.');
-  }
-  return id;
+  return row === undefined || !readable ? null : id;
 }

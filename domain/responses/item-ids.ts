@@ -1,7 +1,7 @@
 import { base32 } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 
-export type ItemPrefix = 'msg' | 'fs' | 'fc' | 'mcp';
+export type ItemPrefix = 'msg' | 'rs' | 'fs' | 'fc' | 'mcp';
 
 /** Derived, so that a retry of the same turn makes the same id. `place` is the output index or `in<position>`. */
 export function itemId(

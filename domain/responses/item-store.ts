@@ -7,13 +7,14 @@ export interface FinishedItem {
   outputIndex: number;
   item: OutputItem;
   exchange?: Item['exchange'];
+  providerState?: Item['providerState'];
 }
 
 /** Stores a finished item of the output. */
 export function keepItem(
   em: EntityManager,
   response: Response,
-  { outputIndex, item, exchange = null }: FinishedItem,
+  { outputIndex, item, exchange = null, providerState = null }: FinishedItem,
 ): void {
   em.create(Item, {
     tenantId: response.tenantId,
@@ -23,6 +24,7 @@ export function keepItem(
     type: item.type,
     wire: JSON.stringify(item),
     exchange,
+    providerState,
     supersededBy: item.type === 'message' ? (item.platform?.superseded_by ?? null) : null,
   });
 }

@@ -1,5 +1,6 @@
 import { defineEntity } from '@mikro-orm/core';
 import type { ToolExchange } from './output-items.ts';
+import type { ProviderState } from './provider-state.ts';
 
 const schema = defineEntity({
   name: 'Item',
@@ -12,7 +13,7 @@ const schema = defineEntity({
     type: p.text(),
     wire: p.text(),
     exchange: p.json<ToolExchange>().nullable(),
-    providerState: p.json<Record<string, unknown>>().nullable(),
+    providerState: p.json<ProviderState>().nullable(),
     supersededBy: p.text().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
   }),

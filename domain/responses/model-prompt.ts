@@ -1,13 +1,26 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { PromptCall, PromptMessage } from '#domain/models/model-gateway.ts';
+import type {
+  InputModality,
+  OpaqueState,
+  PromptCall,
+  PromptMessage,
+  PromptPart,
+} from '#domain/models/model-gateway.ts';
+import { toPromptPart } from './input-files.ts';
 import type { CitedFile } from './message-composer.ts';
-import type { Item as WireItem, ToolExchange } from './output-items.ts';
-import type { ResponseRequest } from './response-request.ts';
+import type { InputMessage, Item as WireItem, OutputMessage, ToolExchange } from './output-items.ts';
+import { arrange, type ProviderState, type StateOwner } from './provider-state.ts';
+import type { Response } from './response.entity.ts';
 
 interface StoredItem {
+  response_id: string;
+  type: string;
   wire: string;
   exchange: ToolExchange | null;
+  provider_state: ProviderState | null;
 }
+
+const columns = 'i.response_id, i.type, i.wire, i.exchange, i.provider_state';
 
 /** What the model is told, and which files its citation marks may mean. */
 export interface Prompt {
@@ -22,17 +35,18 @@ const citationRule =
 /** The conversation so far: the chain's snapshot, this response's input, then its own finished items. */
 export async function buildPrompt(
   em: EntityManager,
-  responseId: string,
-  request: ResponseRequest,
+  { id: responseId, request }: Pick<Response, 'id' | 'request'>,
+  model: StateOwner & { inputModalities: readonly InputModality[] },
 ): Promise<Prompt> {
   const stored = await em.execute<StoredItem[]>(
-    `select i.wire, i.exchange from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
+    `select ${columns} from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
        where c.response_id = ? order by c.position`,
     [responseId],
   );
   const own = await em.execute<StoredItem[]>(
-    `select wire, exchange from items where response_id = ? and output_index is not null and superseded_by is null
-       order by output_index`,
+    `select ${columns} from items i
+       where i.response_id = ? and i.output_index is not null and i.superseded_by is null
+       order by i.output_index`,
     [responseId],
   );
   const messages: PromptMessage[] = [];
@@ -43,26 +57,41 @@ export async function buildPrompt(
     messages.push({ role: 'system', text: citationRule });
   }
   return {
-    messages: [...messages, ...toMessages([...stored, ...own])],
+    messages: [...messages, ...toMessages([...stored, ...own], model)],
     citations: citationsOf([...stored, ...own]),
   };
 }
 
-/** Neighbouring text and calls of the assistant are one message; each call is followed by its result. */
-function toMessages(items: readonly StoredItem[]): PromptMessage[] {
+/**
+ * Text and calls of one turn of the assistant are one message; each call is followed by its result. Reasoning
+ * stands before what it led to.
+ */
+function toMessages(
+  items: readonly StoredItem[],
+  model: StateOwner & { inputModalities: readonly InputModality[] },
+): PromptMessage[] {
   const messages: PromptMessage[] = [];
   let results: PromptMessage[] = [];
   const flush = () => {
     messages.push(...results);
     results = [];
   };
-  for (const { wire, exchange } of items) {
+  let turn: string | null = null;
+  for (const { row, state, turn: itsTurn } of arrange(items, model)) {
+    const { wire, exchange } = row;
+    if (itsTurn !== turn) {
+      flush();
+      turn = itsTurn;
+    }
     const item = JSON.parse(wire) as WireItem;
-    if (exchange !== null) {
+    if (state?.reasoning !== undefined) {
+      messages.push({ role: 'assistant', reasoning: state.reasoning, text: '', calls: [] });
+    } else if (exchange !== null) {
       const call: PromptCall = {
         callId: exchange.call_id,
         name: exchange.name,
         arguments: exchange.arguments,
+        ...(state?.state === undefined ? {} : { state: state.state }),
       };
       const last = messages.at(-1);
       if (last?.role === 'assistant') {
@@ -74,23 +103,45 @@ function toMessages(items: readonly StoredItem[]): PromptMessage[] {
       results.push({ role: 'tool', callId: exchange.call_id, name: exchange.name, result });
     } else if (item.type === 'message') {
       flush();
-      messages.push(toMessage(item.role, item.content.map((part) => part.text).join('')));
+      const said = toMessage(item, model.inputModalities, state?.state);
+      const before = messages.at(-1);
+      if (said.role === 'assistant' && before?.role === 'assistant' && isReasoningOnly(before)) {
+        Object.assign(before, { ...said, reasoning: before.reasoning });
+      } else {
+        messages.push(said);
+      }
     }
   }
   flush();
   return messages;
 }
 
-function toMessage(role: 'user' | 'assistant' | 'system' | 'developer', text: string): PromptMessage {
+function isReasoningOnly(message: Extract<PromptMessage, { role: 'assistant' }>): boolean {
+  return message.text === '' && message.calls.length === 0;
+}
+
+function toMessage(
+  { role, content }: OutputMessage | InputMessage,
+  accepted: readonly InputModality[],
+  state?: OpaqueState,
+): PromptMessage {
+  const parts = content.map((part) => told(toPromptPart(part), accepted));
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
   switch (role) {
     case 'assistant':
-      return { role, text, calls: [] };
+      return { role, text, calls: [], ...(state === undefined ? {} : { state }) };
     case 'user':
-      return { role, text };
+      return { role, text, ...(content.every((part) => 'text' in part) ? {} : { parts }) };
     case 'system':
     case 'developer':
       return { role: 'system', text };
   }
+}
+
+/** What an earlier answer was shown may be more than this model takes: then it is told that there was something. */
+function told(part: PromptPart, accepted: readonly InputModality[]): PromptPart {
+  const kind = part.type === 'text' ? 'text' : part.mediaType.startsWith('image/') ? 'image' : 'file';
+  return accepted.includes(kind) ? part : { type: 'text', text: `[${kind} left out]` };
 }
 
 interface LabelledResults {

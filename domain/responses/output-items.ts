@@ -67,7 +67,20 @@ export interface McpCall {
   approval_request_id: null;
 }
 
-export type OutputItem = OutputMessage | FileSearchCall | FunctionCall | McpCall;
+export interface SummaryText {
+  type: 'summary_text';
+  text: string;
+}
+
+/** That the model reasoned, and what it lets people know of it. */
+export interface ReasoningItem {
+  id: string;
+  type: 'reasoning';
+  status: 'in_progress' | 'completed';
+  summary: SummaryText[];
+}
+
+export type OutputItem = ReasoningItem | OutputMessage | FileSearchCall | FunctionCall | McpCall;
 
 /** What the model asked of a tool and was told, kept beside the item so that chains can repeat it. */
 export interface ToolExchange {
@@ -83,7 +96,12 @@ export interface InputMessage {
   type: 'message';
   status: 'completed';
   role: 'user' | 'assistant' | 'system' | 'developer';
-  content: { type: 'input_text' | 'output_text'; text: string }[];
+  content: InputContent[];
 }
+
+export type InputContent =
+  | { type: 'input_text' | 'output_text'; text: string }
+  | { type: 'input_image'; image_url: string; detail: 'auto' | 'low' | 'high' }
+  | { type: 'input_file'; filename: string; file_data: string };
 
 export type Item = OutputItem | InputMessage;

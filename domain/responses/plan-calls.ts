@@ -3,6 +3,7 @@ import type { Secrets } from '#domain/kernel/secrets.ts';
 import { keepItem, queriesOf } from './item-store.ts';
 import { callId, itemId, toolCallKey } from './item-ids.ts';
 import type { FileSearchCall, FunctionCall, McpCall } from './output-items.ts';
+import type { ProviderState } from './provider-state.ts';
 import type { Response } from './response.entity.ts';
 import type { StreamEvent } from './stream-events.ts';
 import { ToolCall } from './tool-call.entity.ts';
@@ -13,6 +14,8 @@ import type { PlannedCall } from './turn-result.ts';
 export interface RequestedCall {
   name: string;
   arguments: string;
+  /** What the provider wants back with it. */
+  providerState?: ProviderState | null;
 }
 
 export type CallPlan =
@@ -68,6 +71,7 @@ export function planCalls(
       arguments: call.arguments,
       idempotencyKey: toolCallKey(secrets, { ...turn, callIndex }),
       firstLabel: lastLabel,
+      providerState: call.providerState ?? null,
     });
     lastLabel += offer.max_num_results;
     response.toolCallCount += 1;
@@ -102,7 +106,9 @@ function returnCall(
     name: call.name,
     arguments: call.arguments,
   };
-  keepItem(em, response, { outputIndex, item, exchange: { call_id: item.call_id, ...call, result: null } });
+  const { name, arguments: text, providerState = null } = call;
+  const exchange = { call_id: item.call_id, name, arguments: text, result: null };
+  keepItem(em, response, { outputIndex, item, exchange, providerState });
   const place = { item_id: item.id, output_index: outputIndex };
   return [
     { type: 'response.output_item.added', output_index: outputIndex, item: { ...item, arguments: '' } },
@@ -134,10 +140,11 @@ function refuseCall(
   response.toolCallCount += 1;
   const exchange = {
     call_id: callId(secrets, response.id, outputIndex),
-    ...call,
+    name: call.name,
+    arguments: call.arguments,
     result: item.error.message,
   };
-  keepItem(em, response, { outputIndex, item, exchange });
+  keepItem(em, response, { outputIndex, item, exchange, providerState: call.providerState ?? null });
   return [
     { type: 'response.output_item.added', output_index: outputIndex, item },
     { type: 'response.output_item.done', output_index: outputIndex, item },

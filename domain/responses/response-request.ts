@@ -1,4 +1,9 @@
-import type { TextFormat, ToolChoice } from '#domain/models/model-gateway.ts';
+import type {
+  ReasoningEffort,
+  ReasoningSummary,
+  TextFormat,
+  ToolChoice,
+} from '#domain/models/model-gateway.ts';
 
 /** What was asked, settled: defaults filled, aliases resolved, limits clamped. The input lives in items. */
 export interface ResponseRequest {
@@ -9,7 +14,9 @@ export interface ResponseRequest {
   /** Enforced on every call when set by `tool_choice: {type: allowed_tools}`. */
   allowed_tools: string[] | null;
   tool_mode: 'auto_resolve' | 'manual' | 'none';
-  reasoning_effort: string | null;
+  reasoning_effort: ReasoningEffort | null;
+  /** null: reasoning stays unsaid. */
+  reasoning_summary: ReasoningSummary | null;
   format: TextFormat;
   temperature: number | null;
   top_p: number | null;

@@ -6,6 +6,7 @@ import { DomainError, invalid, notFound, unsupported } from '#domain/kernel/erro
 import type { Model } from '#domain/models/model.entity.ts';
 import type { ToolChoice } from '#domain/models/model-gateway.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
+import { refuseForModel } from './model-abilities.ts';
 import type { CreateResponseInput, RequestedTool } from './create-input.ts';
 import type { Governance, Limits, OfferedTool, ResponseRequest } from './response-request.ts';
 
@@ -42,10 +43,7 @@ export async function settleRequest(
   if (model.providerKind === 'builtin') {
     refuseForBuiltin(input, tools);
   }
-  const reasons = input.reasoningEffort !== null && input.reasoningEffort !== 'none';
-  if (reasons && !model.supportsReasoning) {
-    throw unsupported('reasoning', 'This model does not support reasoning.');
-  }
+  refuseForModel(input, model);
   return {
     request: {
       instructions: input.instructions,
@@ -54,6 +52,7 @@ export async function settleRequest(
       allowed_tools: allowed,
       tool_mode: input.toolMode,
       reasoning_effort: model.supportsReasoning ? input.reasoningEffort : null,
+      reasoning_summary: input.reasoningSummary,
       format: input.format,
       temperature: input.temperature,
       top_p: input.topP,

@@ -1,4 +1,4 @@
-import type { FileCitation, OutputItem, OutputText } from './output-items.ts';
+import type { FileCitation, OutputItem, OutputText, SummaryText } from './output-items.ts';
 import type { ResponseRecord } from './response-record.ts';
 
 /** A stream event before it has its sequence number. */
@@ -32,6 +32,27 @@ export type StreamEvent =
       content_index: number;
       annotation_index: number;
       annotation: FileCitation;
+    }
+  | {
+      type: 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done';
+      item_id: string;
+      output_index: number;
+      summary_index: number;
+      part: SummaryText;
+    }
+  | {
+      type: 'response.reasoning_summary_text.delta';
+      item_id: string;
+      output_index: number;
+      summary_index: number;
+      delta: string;
+    }
+  | {
+      type: 'response.reasoning_summary_text.done';
+      item_id: string;
+      output_index: number;
+      summary_index: number;
+      text: string;
     }
   | { type: 'response.function_call_arguments.delta'; item_id: string; output_index: number; delta: string }
   | {

@@ -1,4 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
+import type { ProviderState } from './provider-state.ts';
 
 const schema = defineEntity({
   name: 'ToolCall',
@@ -15,6 +16,7 @@ const schema = defineEntity({
     arguments: p.text(),
     idempotencyKey: p.text(),
     firstLabel: p.integer().default(0),
+    providerState: p.json<ProviderState>().nullable(),
     status: p.text().$type<'planned' | 'started' | 'done'>().default('planned'),
     outcome: p.text().$type<'succeeded' | 'failed' | 'denied' | 'unknown'>().nullable(),
     resultDigest: p.text().nullable(),

@@ -17,6 +17,7 @@ const schema = defineEntity({
     firstN: p.integer(),
     prefixLength: p.integer().default(0),
     continuation: p.text().nullable(),
+    runId: p.text().nullable(),
     startedAt: p.datetime().defaultRaw('now()'),
     endedAt: p.datetime().nullable(),
   }),

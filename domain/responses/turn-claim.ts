@@ -20,6 +20,8 @@ export interface ClaimedTurn extends TurnKey {
   composer: ComposerOptions;
   model: ModelSpec;
   messages: PromptMessage[];
+  /** The vendor's own run of an earlier attempt, to be read again from its start. */
+  resume: string | null;
   settings: ResponseRequest;
   maxOutputTokens: number;
 }

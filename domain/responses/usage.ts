@@ -4,6 +4,7 @@ import { estimateTokenCount } from 'tokenx';
 import { ModelPrice } from '#domain/models/model-price.entity.ts';
 import type { PromptMessage, TokenUsage } from '#domain/models/model-gateway.ts';
 import { costPicoUsd } from '#domain/models/pricing.ts';
+import { estimateFile } from './input-files.ts';
 import { textSince } from './open-item.ts';
 import type { Response } from './response.entity.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
@@ -13,7 +14,9 @@ export function estimatePrompt(messages: readonly PromptMessage[]): number {
   return messages.reduce((sum, message) => {
     const text = message.role === 'tool' ? message.result : message.text;
     const calls = message.role === 'assistant' ? message.calls.map((call) => call.arguments).join(' ') : '';
-    return sum + estimateTokenCount(`${text} ${calls}`) + 4;
+    const files = message.role === 'user' ? (message.parts ?? []) : [];
+    const held = files.reduce((total, part) => total + (part.type === 'file' ? estimateFile(part) : 0), 0);
+    return sum + estimateTokenCount(`${text} ${calls}`) + held + 4;
   }, 0);
 }
 
@@ -29,6 +32,8 @@ export async function currentPrice(em: EntityManager, modelId: string): Promise<
   }
   return price;
 }
+
+const noTokens: TokenUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
 export interface AttemptPlace {
   iteration: number;
@@ -86,17 +91,23 @@ export async function settleUsage(
   entry.settled = true;
 }
 
-/** Settles every attempt that a crash or an abort left open, each by what it had published itself. */
+/**
+ * Settles every attempt that a crash or an abort left open, each by what it had published itself; one whose run
+ * (`carriedOn`) is read again costs nothing of its own.
+ */
 export async function settleOrphans(
   em: EntityManager,
   response: Response,
   turnEvents: readonly string[],
+  carriedOn?: string,
 ): Promise<void> {
   const orphans = await em.find(UsageEntry, { responseId: response.id, settled: false });
   for (const { iteration, attempt } of orphans) {
-    const { firstN } = await em.findOneOrFail(TurnAttempt, { responseId: response.id, iteration, attempt });
-    const text = textSince(turnEvents, firstN);
-    await settleUsage(em, response, { iteration, attempt, usage: null, text, aborted: true });
+    const row = await em.findOneOrFail(TurnAttempt, { responseId: response.id, iteration, attempt });
+    const free = carriedOn !== undefined && row.runId === carriedOn;
+    const text = free ? '' : textSince(turnEvents, row.firstN);
+    const usage = free ? noTokens : null;
+    await settleUsage(em, response, { iteration, attempt, usage, text, aborted: true });
   }
 }
 

@@ -148,7 +148,7 @@ export const defects: readonly Defect[] = [
   },
   {
     name: 'deadline by the process clock',
-    file: 'domain/responses/head.ts',
+    file: 'domain/persistence/database-now.ts',
     replace: [['return new Date(row?.now ?? Number.NaN);', 'return new Date();']],
     test: clocks,
     caughtBy: 'a response runs, is read and ends as ever',
@@ -200,5 +200,12 @@ export const defects: readonly Defect[] = [
     replace: [['CancellationScope.nonCancellable(() =>', 'CancellationScope.cancellable(() =>']],
     test: 'test/workflows/generate-response.test.ts',
     caughtBy: 'though the workflow itself is being cancelled',
+  },
+  {
+    name: 'provider state dropped',
+    file: 'domain/responses/item-store.ts',
+    replace: [['    providerState,\n    supersededBy', '    providerState: null,\n    supersededBy']],
+    test: 'test/domain/responses/provider-state.test.ts',
+    caughtBy: 'goes back exactly',
   },
 ];

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
-import type { ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
+import type { ModelPart } from '#domain/models/model-gateway.ts';
+import { modelRequest } from '../support/model-request.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 
 const text = 'The tide turns twice a day, as the harbour master knows. ';
@@ -16,27 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-function requestOf(name: string): ModelRequest {
-  const shared = { credentialRef: null, maxOutputTokens: 100 };
-  return {
-    model: {
-      alias: name,
-      providerKind: 'openai_compatible',
-      providerModel: name,
-      baseUrl: server.url,
-      ...shared,
-    },
-    messages: [{ role: 'user', text: 'When?' }],
-    tools: [],
-    toolChoice: 'auto',
-    parallelToolCalls: true,
-    maxOutputTokens: 100,
-    temperature: null,
-    topP: null,
-    reasoningEffort: null,
-    format: { type: 'text' },
-  };
-}
+const requestOf = (name: string) =>
+  modelRequest({ providerKind: 'openai_compatible', providerModel: name, baseUrl: server.url });
 
 describe('a stream that breaks', () => {
   it.each([

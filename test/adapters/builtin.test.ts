@@ -12,6 +12,9 @@ const request = (messages: PromptMessage[], overrides: Partial<ModelRequest> = {
     baseUrl: null,
     credentialRef: null,
     maxOutputTokens: 4_096,
+    supportsReasoning: false,
+    keepsRuns: false,
+    inputModalities: ['text'],
   },
   messages,
   tools: [knowledgeTool],
@@ -21,6 +24,8 @@ const request = (messages: PromptMessage[], overrides: Partial<ModelRequest> = {
   temperature: null,
   topP: null,
   reasoningEffort: null,
+  reasoningSummary: null,
+  resume: null,
   format: { type: 'text' },
   ...overrides,
 });

@@ -43,7 +43,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   admin = await connect(database.adminUrl);
   const changes: Record<string, object> = {
-    thinker: { supportsReasoning: true },
+    thinker: { supportsReasoning: true, inputModalities: ['text', 'image', 'file'] },
     small: { contextWindow: 40 },
   };
   const added = scripts
@@ -357,6 +357,8 @@ const rows: Record<string, Row> = {
         type: 'json_schema',
         json_schema: { name: 'tide', schema, strict: true },
       });
+      const loose = await answer({ platform: { text: { format: { ...format, strict: undefined } } } });
+      expect(loose.asked[0]!.response_format).toMatchObject({ json_schema: { strict: false } });
       const plain = await answer({ platform: { text: { format: { type: 'json_object' } } } });
       expect(plain.asked[0]!.response_format).toEqual({ type: 'json_object' });
     },
@@ -578,6 +580,59 @@ const rows: Record<string, Row> = {
   },
 };
 
+const png = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==';
+const pdf = 'data:application/pdf;base64,JVBERi0xLjQKJSVFT0Y=';
+const note = `data:text/plain;base64,${Buffer.from('High water at noon.').toString('base64')}`;
+
+interface Part {
+  part: object;
+  /** What the model is shown of it. */
+  shown: object;
+  /** Of its input items. */
+  kept: object;
+}
+
+/** Parts of a user's message that are more than text. */
+const parts: Record<string, Part> = {
+  'input_image with a detail': {
+    part: { type: 'input_image', image_url: png, detail: 'low' },
+    shown: { type: 'image_url', image_url: { url: png } },
+    kept: { type: 'input_image', image_url: png, detail: 'low' },
+  },
+  'input_file as a data URL': {
+    part: { type: 'input_file', filename: 'tides.pdf', file_data: pdf },
+    shown: { type: 'file', file: { filename: 'tides.pdf', file_data: pdf } },
+    kept: { type: 'input_file', filename: 'tides.pdf', file_data: pdf },
+  },
+  'input_file as bare base64': {
+    part: { type: 'input_file', filename: 'tides.pdf', file_data: pdf.split(',')[1] },
+    shown: { type: 'file', file: { filename: 'tides.pdf', file_data: pdf } },
+    kept: { type: 'input_file', filename: 'tides.pdf', file_data: pdf },
+  },
+  'input_file of text': {
+    part: { type: 'input_file', filename: 'note.txt', file_data: note },
+    shown: { type: 'text', text: 'note.txt:\nHigh water at noon.' },
+    kept: { type: 'input_file', filename: 'note.txt', file_data: note },
+  },
+};
+
+const refusedParts: [name: string, part: object, code: string, model?: string][] = [
+  ['an image for a model of text', { type: 'input_image', image_url: png }, 'unsupported_parameter', 'plain'],
+  ['a file for a model of text', parts['input_file of text']!.part, 'unsupported_parameter', 'plain'],
+  ['a remote image', { type: 'input_image', image_url: 'https://a.test/a.png' }, 'remote_url_not_allowed'],
+  ['a remote file', { type: 'input_file', file_url: 'https://a.test/a.pdf' }, 'remote_url_not_allowed'],
+  ['no base64', { type: 'input_image', image_url: 'data:image/png;base64,*' }, 'invalid_request'],
+  ['an unknown type', { type: 'input_image', image_url: 'data:image/tiff;base64,AAAA' }, 'invalid_request'],
+  [
+    'another type than said',
+    { type: 'input_image', image_url: png.replace('png', 'gif') },
+    'invalid_request',
+  ],
+  ['an image as a file', { type: 'input_file', filename: 'a.png', file_data: png }, 'invalid_request'],
+  ['a file of no type', { type: 'input_file', filename: 'a', file_data: 'AAAA' }, 'invalid_request'],
+  ['nothing', { type: 'input_file', filename: 'a.pdf' }, 'invalid_request'],
+];
+
 /** The fields of the request as our own OpenAPI document lists them. */
 function fields(): string[] {
   const body = described.document.components.schemas.CreateResponseInput!.properties as Record<
@@ -606,4 +661,56 @@ describe('the request of a response', () => {
       await prove();
     },
   );
+});
+
+describe('a part of a message', () => {
+  it.each(Object.entries(parts))(
+    '%s is shown to the model and kept',
+    async (_name, { part, shown, kept }) => {
+      const content = [{ type: 'input_text', text: 'What is it?' }, part];
+      const { asked, record } = await answer({ model: 'thinker', input: { role: 'user', content } });
+      expect(asked[0]!.messages[0]).toMatchObject({
+        content: [{ type: 'text', text: 'What is it?' }, shown],
+      });
+      const page = await send('GET', `responses/${record.id}/input_items`);
+      expect(page.body.data[0].content).toEqual([{ type: 'input_text', text: 'What is it?' }, kept]);
+    },
+  );
+
+  it.each(refusedParts)('%s is refused', async (_name, part, code, model = 'thinker') => {
+    const input = { role: 'user', content: [{ type: 'input_text', text: 'What is it?' }, part] };
+    const { status, body } = await send('POST', 'responses', { ...hello, model, input });
+    expect([status, body.error.code, body.error.param]).toEqual([422, code, 'input']);
+  });
+
+  it('only a user sends files', async () => {
+    const input = { role: 'assistant', content: [parts['input_file of text']!.part] };
+    const { body } = await send('POST', 'responses', { ...hello, model: 'thinker', input });
+    expect(body.error).toMatchObject({ code: 'invalid_request', param: 'input' });
+  });
+
+  it('a large image counts as an image, not as its letters, against the context', async () => {
+    const large = Buffer.concat([Buffer.from(png.split(',')[1]!, 'base64'), Buffer.alloc(1_500_000, 7)]);
+    const image = { type: 'input_image', image_url: `data:image/png;base64,${large.toString('base64')}` };
+    const { record } = await answer({ model: 'thinker', input: { role: 'user', content: [image] } });
+    expect(record.status).toBe('completed');
+  });
+});
+
+describe('a reasoning item of the input', () => {
+  it('is kept and shown, and told to no model that did not say it', async () => {
+    const summary = [{ type: 'summary_text', text: 'The book knows.' }];
+    const reasoning = { type: 'reasoning', id: 'rs_elsewhere', summary, encrypted_content: 'c2VjcmV0' };
+    const items = [{ role: 'user', content: 'When?' }, reasoning, { role: 'user', content: 'Now?' }];
+    const { asked, record } = await answer({ input: { items } });
+    expect(asked[0]!.messages.map(({ content }) => content)).toEqual(['When?', 'Now?']);
+    const page = await send('GET', `responses/${record.id}/input_items`);
+    const kept = (page.body.data as { type: string }[]).find(({ type }) => type === 'reasoning');
+    expect(kept).toEqual({
+      id: expect.stringMatching(/^rs_/),
+      type: 'reasoning',
+      status: 'completed',
+      summary,
+    });
+  });
 });

@@ -15,6 +15,14 @@ import { addMember, type World } from '../support/world.ts';
 const plainText = [
   'createResponse header prefer',
   'createResponse body input.text',
+  ...['', 'messages[].', 'items[].'].flatMap((form) =>
+    ['image_url', 'filename', 'file_data', 'file_url'].map(
+      (part) => `createResponse body input.${form}content[].${part}`,
+    ),
+  ),
+  ...['summary[].text', 'encrypted_content', 'content[]'].map(
+    (part) => `createResponse body input.items[].${part}`,
+  ),
   ...['id', 'status', 'content', 'content[].text', 'content[].annotations[]', 'content[].logprobs[]'].flatMap(
     (part) => [
       `createResponse body input.${part}`,

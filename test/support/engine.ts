@@ -13,6 +13,8 @@ import { createResponse } from '#domain/responses/create-response.ts';
 import { currentRecord, lockHead } from '#domain/responses/head.ts';
 import { MessageComposer } from '#domain/responses/message-composer.ts';
 import type { RequestedCall } from '#domain/responses/plan-calls.ts';
+import type { ProviderState } from '#domain/responses/provider-state.ts';
+import type { Reasoned } from '#domain/responses/reasoning-items.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { toRun, type StreamEvent } from '#domain/responses/stream-events.ts';
 import { appendStream, readStreams } from '#domain/responses/stream-store.ts';
@@ -109,6 +111,7 @@ export function requestOf(world: World, input: Partial<CreateResponseInput> = {}
     toolMode: 'auto_resolve',
     maxOutputTokens: null,
     reasoningEffort: null,
+    reasoningSummary: null,
     previousResponseId: null,
     metadata: null,
     instructions: null,
@@ -142,6 +145,8 @@ export const usage: TokenUsage = {
 
 export interface CommitOptions {
   calls?: RequestedCall[];
+  reasoned?: Reasoned[];
+  textState?: ProviderState | null;
   reason?: 'stop' | 'length' | 'tool_calls' | 'content_filter';
   usage?: TokenUsage | null;
 }
@@ -170,6 +175,8 @@ export class Attempt {
     const outcome = {
       composer: this.#composer,
       calls: options.calls ?? [],
+      reasoned: options.reasoned ?? [],
+      textState: options.textState ?? null,
       reason: options.reason ?? ('stop' as const),
       usage: options.usage === undefined ? usage : options.usage,
       nextN: this.nextN,

@@ -51,6 +51,7 @@ const message = z.discriminatedUnion('role', [
   z.strictObject({
     role: z.literal('assistant'),
     content: text.nullable().optional(),
+    reasoning_content: z.string().min(1).optional(),
     refusal: z.string().nullable().optional(),
     tool_calls: z.array(toolCall).min(1).optional(),
     name,

@@ -335,6 +335,8 @@ create table turn_attempts (
   -- characters of the open item that were already published when the attempt began
   prefix_length integer not null default 0,
   continuation text,
+  -- the vendor's own run of this attempt, which can be read again after a crash
+  run_id text,
   started_at timestamptz not null default now(),
   ended_at timestamptz,
   primary key (tenant_id, response_id, iteration, attempt),
@@ -354,6 +356,8 @@ create table tool_calls (
   arguments text not null,
   idempotency_key text not null,
   first_label integer not null default 0,
+  -- what the provider wants back with the call; goes to its item
+  provider_state jsonb,
   status text not null default 'planned' check (status in ('planned', 'started', 'done')),
   outcome text check (outcome in ('succeeded', 'failed', 'denied', 'unknown')),
   result_digest text,

@@ -276,7 +276,7 @@ describe('runKnowledgeTool', () => {
         } else if (part.type === 'tool_call') {
           const { text: result } = await call(space, part.arguments);
           messages.push({ role: 'tool', callId: 'c', name: part.name, result });
-        } else if (part.reason === 'stop') {
+        } else if (part.type === 'finish' && part.reason === 'stop') {
           return text;
         }
       }
@@ -291,6 +291,9 @@ describe('runKnowledgeTool', () => {
       baseUrl: null,
       credentialRef: null,
       maxOutputTokens: 1_000,
+      supportsReasoning: false,
+      keepsRuns: false,
+      inputModalities: ['text'],
     },
     messages,
     tools: [knowledgeTool],
@@ -300,6 +303,8 @@ describe('runKnowledgeTool', () => {
     temperature: null,
     topP: null,
     reasoningEffort: null,
+    reasoningSummary: null,
+    resume: null,
     format: { type: 'text' },
   });
 });

@@ -1,4 +1,5 @@
 import type { CreateResponseBody } from '#api/contract/responses.ts';
+import { requireUser, toInputContent } from './input-content.ts';
 import { fingerprintOf, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
 import { DomainError, unsupported } from '#domain/kernel/errors.ts';
 import type {
@@ -31,6 +32,7 @@ export function toCreateInput({ spaceId, body, headerKey, scope }: CreateRequest
     toolMode: body.tool_mode,
     maxOutputTokens: body.max_output_tokens ?? null,
     reasoningEffort: body.reasoning?.effort ?? null,
+    reasoningSummary: body.reasoning?.summary ?? null,
     previousResponseId: body.previous_response_id ?? null,
     metadata: body.metadata ?? null,
     instructions: platform.instructions ?? null,
@@ -73,9 +75,6 @@ function refuseMissingFeatures(body: CreateResponseBody): void {
   if (body.conversation != null) {
     throw unsupported('conversation');
   }
-  if (body.reasoning?.summary != null) {
-    throw unsupported('reasoning.summary', 'No model here summarises its reasoning.');
-  }
   for (const name of ['skill_id', 'thread_id'] as const) {
     if (body.platform?.[name] != null) {
       throw unsupported(`platform.${name}`);
@@ -98,13 +97,15 @@ function toItems(input: CreateResponseBody['input']): InputItem[] {
       if (item.type === 'item_reference' && 'id' in item) {
         return { type: 'item_reference', id: item.id };
       }
+      if (item.type === 'reasoning' && 'summary' in item) {
+        const { id, summary } = item;
+        return { type: 'reasoning', id: id ?? null, summary };
+      }
       throw unsupported('input', `Items of type ${item.type} are not supported.`);
     });
   }
   return [toMessage(input)];
 }
-
-type TextPart = Extract<Exclude<Message['content'], string>[number], { type: 'input_text' | 'output_text' }>;
 
 type Message = Extract<CreateResponseBody['input'], { role: string }>;
 
@@ -112,22 +113,11 @@ function toMessage({ role, content }: Message): InputItem {
   if (typeof content === 'string') {
     return { type: 'message', role, text: content };
   }
-  const texts = content.map((part) => {
-    if (part.type === 'input_image' || part.type === 'input_file') {
-      throw refusedFile(part);
-    }
-    return (part as TextPart).text;
-  });
-  return { type: 'message', role, text: texts.join('') };
-}
-
-function refusedFile(part: Record<string, unknown>): DomainError {
-  const url = part.image_url ?? part.file_url;
-  return typeof url === 'string' && /^https?:/i.test(url)
-    ? new DomainError('remote_url_not_allowed', 'Remote URLs are not allowed in this space.', {
-        param: 'input',
-      })
-    : unsupported('input', 'Images and files are not supported as input.');
+  const parts = content.map(toInputContent);
+  const text = parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('');
+  return parts.every((part) => 'text' in part)
+    ? { type: 'message', role, text }
+    : { type: 'message', role: requireUser(role), text, content: parts };
 }
 
 type SearchTool = Extract<

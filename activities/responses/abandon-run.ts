@@ -1,0 +1,30 @@
+import type { ModelGateway } from '#domain/models/model-gateway.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { lockHead } from '#domain/responses/head.ts';
+import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+
+const patienceMs = 3_000;
+
+/**
+ * Ends the vendor's own run of a response that nobody waits for any more, so that it costs no further. It stays
+ * for a later attempt while the response goes on. Nothing depends on it: a failure is not told.
+ */
+export async function abandonRun(
+  deps: { unitOfWork: UnitOfWork; models: ModelGateway },
+  turn: ClaimedTurn,
+  { runId, cancelled }: { runId: string; cancelled: boolean },
+): Promise<void> {
+  try {
+    const ended =
+      cancelled ||
+      (await deps.unitOfWork.inTenant(turn.tenantId, async (em) => {
+        const head = await lockHead(em, turn.responseId);
+        return head === null || head.response.isTerminal;
+      }));
+    if (ended) {
+      await deps.models.abandon?.(turn.model, runId, AbortSignal.timeout(patienceMs));
+    }
+  } catch {
+    // The run ends by itself at the vendor, and what it wrote is not read.
+  }
+}

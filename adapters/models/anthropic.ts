@@ -1,0 +1,39 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import type { ModelGateway, ModelRequest } from '#domain/models/model-gateway.ts';
+import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
+
+/** Claude over the Messages API. */
+export function anthropic(options: VendorOptions): ModelGateway {
+  return vendorGateway(
+    {
+      baseUrl: 'https://api.anthropic.com/v1',
+      summarises: true,
+      prompting: { systemFirst: true, reasoningWithCallsOnly: false },
+      connect: ({ model }, connection) => ({ model: createAnthropic(connection)(model.providerModel) }),
+      options: (request) => {
+        const effort = request.reasoningEffort ?? (request.reasoningSummary === null ? null : 'medium');
+        return {
+          ...(effort === null || !mayThink(request) ? {} : { reasoning: effort }),
+          providerOptions: { anthropic: { disableParallelToolUse: !request.parallelToolCalls } },
+        };
+      },
+    },
+    options,
+  );
+}
+
+/**
+ * The vendor refuses thinking beside a forced tool, and in the middle of a tool loop whose calls came without
+ * thoughts of its own: after a switch of models, or when the caller brought the calls.
+ */
+function mayThink({ messages, tools, toolChoice }: ModelRequest): boolean {
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const bare = messages
+    .slice(asked + 1)
+    .some(
+      (message) =>
+        message.role === 'assistant' && message.calls.length > 0 && message.reasoning === undefined,
+    );
+  const forced = tools.length > 0 && toolChoice !== 'auto' && toolChoice !== 'none';
+  return !bare && !forced;
+}

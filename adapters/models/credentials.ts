@@ -1,0 +1,26 @@
+/** Where the vendors' own keys may go; a listed variable with an address of its own goes there instead. */
+const vendors: Record<string, string> = {
+  OPENAI_API_KEY: 'https://api.openai.com',
+  ANTHROPIC_API_KEY: 'https://api.anthropic.com',
+  GOOGLE_GENERATIVE_AI_API_KEY: 'https://generativelanguage.googleapis.com',
+};
+
+/**
+ * Hands a key to its own vendor only: whoever may add a model names its address, and must not be able to have a
+ * key of the deployment sent there. `listed` holds `NAME` or `NAME@https://address`.
+ */
+export function createCredentials(
+  listed: readonly string[],
+  env: Record<string, string | undefined>,
+): (ref: string, url: string) => string | undefined {
+  const origins = new Map(
+    listed.map((entry) => {
+      const [name = '', address = vendors[name]] = entry.split('@', 2);
+      return [name, address === undefined ? null : new URL(address).origin];
+    }),
+  );
+  return (ref, url) => {
+    const origin = origins.get(ref) ?? null;
+    return origin !== null && URL.parse(url)?.origin === origin ? env[ref] : undefined;
+  };
+}

@@ -1,0 +1,83 @@
+import type { Connection } from './vendor-gateway.ts';
+import { ModelFailure } from '#domain/models/model-gateway.ts';
+
+type Fetch = typeof globalThis.fetch;
+
+/** A call that runs on OpenAI's side, whoever listens. */
+export interface BackgroundRun {
+  fetch: Fetch;
+  /** The vendor's id of it, as soon as the vendor has said it. */
+  id(): string | null;
+}
+
+/**
+ * The provider package knows no background runs, so they are made in its fetch: a new call is sent with
+ * `background`, and `resume` asks for a run's events again, from the first one, because reasoning and calls
+ * that came before the crash were not kept. The package reads both as the stream of a call.
+ */
+export function backgroundRun(fetch: Fetch, resume: string | null): BackgroundRun {
+  let id = resume;
+  const start: Fetch = async (input, init) => {
+    const body = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as Record<string, unknown>;
+    const answer = await fetch(input, {
+      ...init,
+      body: JSON.stringify({ ...body, background: true, store: true }),
+    });
+    return watched(answer, (found) => {
+      id = found;
+    });
+  };
+  const again: Fetch = async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    url.pathname += `/${encodeURIComponent(String(resume))}`;
+    url.search = '?stream=true';
+    const { body: _body, method: _method, ...rest } = init ?? {};
+    const answer = await fetch(url, { ...rest, method: 'GET' });
+    if (answer.status === 404 || answer.status === 400) {
+      await answer.body?.cancel();
+      throw new ModelFailure('run_lost', { retryable: true, retryAfterMs: 1, status: answer.status });
+    }
+    return answer;
+  };
+  return { fetch: resume === null ? start : again, id: () => id };
+}
+
+/** The answer itself, with an eye on the id in its first event. */
+function watched(answer: Response, found: (id: string) => void): Response {
+  if (!answer.ok || answer.body === null) {
+    return answer;
+  }
+  const decoder = new TextDecoder();
+  let begun = '';
+  let seen = false;
+  const eye = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      begun += seen ? '' : decoder.decode(chunk, { stream: true });
+      const match = seen ? null : /"response":\{"id":"([A-Za-z0-9_-]{1,200})"/.exec(begun);
+      if (match?.[1] !== undefined) {
+        seen = true;
+        begun = '';
+        found(match[1]);
+      }
+      controller.enqueue(chunk);
+    },
+  });
+  return new Response(answer.body.pipeThrough(eye), {
+    status: answer.status,
+    headers: answer.headers,
+  });
+}
+
+/** Ends a run. One that has ended already is fine. */
+export async function cancelRun(
+  { baseURL, apiKey, fetch }: Connection,
+  runId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await fetch(`${baseURL}/responses/${encodeURIComponent(runId)}/cancel`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    signal,
+  });
+  await answer.body?.cancel();
+}

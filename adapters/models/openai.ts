@@ -1,0 +1,47 @@
+import { createOpenAI } from '@ai-sdk/openai';
+import type { ModelGateway } from '#domain/models/model-gateway.ts';
+import { backgroundRun, cancelRun } from './openai-background.ts';
+import { connectionOf, vendorGateway, type VendorOptions } from './vendor-gateway.ts';
+
+const baseUrl = 'https://api.openai.com/v1';
+
+/** OpenAI over the Responses API. Nothing is kept there, unless the model's row asks for runs that can be read again. */
+export function openAi(options: VendorOptions): ModelGateway {
+  const gateway = vendorGateway(
+    {
+      baseUrl,
+      summarises: true,
+      prompting: { systemFirst: false, reasoningWithCallsOnly: false },
+      connect: ({ model, resume }, connection) => {
+        const run = model.keepsRuns ? backgroundRun(connection.fetch, resume) : null;
+        const provider = createOpenAI({ ...connection, fetch: run?.fetch ?? connection.fetch });
+        return {
+          model: provider.responses(model.providerModel),
+          ...(run === null ? {} : { runId: () => run.id() }),
+        };
+      },
+      options: (request) => ({
+        ...(request.reasoningEffort === null ? {} : { reasoning: request.reasoningEffort }),
+        providerOptions: {
+          openai: {
+            // What a background run keeps is not referred to either: a later call may be another provider's.
+            store: false,
+            reasoningSummary: request.reasoningSummary,
+            forceReasoning: request.model.supportsReasoning,
+            ...(request.model.supportsReasoning ? { include: ['reasoning.encrypted_content'] } : {}),
+            ...(request.tools.length === 0 ? {} : { parallelToolCalls: request.parallelToolCalls }),
+            ...(request.format.type === 'json_schema'
+              ? { strictJsonSchema: request.format.strict ?? false }
+              : {}),
+          },
+        },
+      }),
+    },
+    options,
+  );
+  return {
+    ...gateway,
+    abandon: (model, runId, signal) =>
+      cancelRun(connectionOf({ model }, { baseUrl }, options), runId, signal),
+  };
+}

@@ -1,0 +1,80 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
+import { withIdleLimit } from './idle-limit.ts';
+import { toModelFailure } from './model-failures.ts';
+import { PartReader } from './vendor-parts.ts';
+import { toCallOptions, type Prompting } from './vendor-prompt.ts';
+
+export interface VendorOptions {
+  fetch: typeof globalThis.fetch;
+  /** The value of an environment variable that holds a vendor's key, if it may go to that address. */
+  credential(ref: string, url: string): string | undefined;
+}
+
+export interface Connection {
+  baseURL: string;
+  /** Empty: none. */
+  apiKey: string;
+  fetch: typeof globalThis.fetch;
+}
+
+type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
+
+/** What sets one provider kind apart; everything else of a call is shared. */
+export interface Dialect {
+  /** Where it is reached when the model's row does not say. */
+  baseUrl: string;
+  /** Whether what it says of its reasoning is a summary, meant for people. */
+  summarises: boolean;
+  prompting: Prompting;
+  /** `runId` gives the vendor's own run as soon as the vendor has named it. */
+  connect(
+    request: ModelRequest,
+    connection: Connection,
+  ): { model: LanguageModelV4; runId?: () => string | null };
+  /** Settings of the call in the provider's own words. */
+  options(request: ModelRequest): {
+    reasoning?: NonNullable<LanguageModelV4CallOptions['reasoning']>;
+    providerOptions: ProviderOptions;
+  };
+}
+
+/** A provider kind by its package's lower interface: one call, no retry, no loop. */
+export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGateway {
+  return {
+    async *stream(request, signal): AsyncGenerator<ModelPart> {
+      try {
+        const { model, runId } = dialect.connect(request, connectionOf(request, dialect, options));
+        const { stream } = await model.doStream({
+          ...toCallOptions(request, dialect.prompting),
+          ...dialect.options(request),
+          abortSignal: signal,
+        });
+        const reader = new PartReader(dialect.summarises);
+        let announced: string | null = null;
+        for await (const part of withIdleLimit(stream)) {
+          const run = runId?.() ?? null;
+          if (run !== announced && run !== null) {
+            announced = run;
+            yield { type: 'run', id: run };
+          }
+          yield* reader.read(part);
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        throw toModelFailure(error);
+      }
+    },
+  };
+}
+
+export function connectionOf(
+  { model }: Pick<ModelRequest, 'model'>,
+  dialect: Pick<Dialect, 'baseUrl'>,
+  options: VendorOptions,
+): Connection {
+  const baseURL = model.baseUrl ?? dialect.baseUrl;
+  const apiKey = model.credentialRef === null ? undefined : options.credential(model.credentialRef, baseURL);
+  // Without one of ours the packages would look for a key in the environment.
+  return { baseURL, apiKey: apiKey ?? '', fetch: options.fetch };
+}

@@ -1,0 +1,117 @@
+import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import type { ModelPart, OpaqueState } from '#domain/models/model-gateway.ts';
+
+/** Turns a provider's stream into our parts: text at once, reasoning and what it wants back when complete. */
+export class PartReader {
+  readonly #summarises: boolean;
+  readonly #reasoning = new Map<string, { text: string; state: OpaqueState }>();
+  readonly #texts = new Map<string, OpaqueState>();
+
+  constructor(summarises: boolean) {
+    this.#summarises = summarises;
+  }
+
+  *read(part: LanguageModelV4StreamPart): Generator<ModelPart> {
+    switch (part.type) {
+      case 'text-start':
+      case 'text-delta':
+      case 'text-end':
+        yield* this.#readText(part);
+        break;
+      case 'reasoning-start':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        yield* this.#readReasoning(part);
+        break;
+      case 'tool-call':
+        yield {
+          type: 'tool_call',
+          name: part.toolName,
+          arguments: part.input,
+          state: part.providerMetadata ?? null,
+        };
+        break;
+      case 'error':
+        throw part.error;
+      case 'finish':
+        yield toFinish(part);
+        break;
+      default:
+    }
+  }
+
+  *#readText(
+    part: Extract<LanguageModelV4StreamPart, { type: 'text-start' | 'text-delta' | 'text-end' }>,
+  ): Generator<ModelPart> {
+    if (part.providerMetadata !== undefined) {
+      this.#texts.set(part.id, merge(this.#texts.get(part.id), part.providerMetadata));
+    }
+    if (part.type === 'text-delta' && part.delta !== '') {
+      yield { type: 'text', text: part.delta };
+    }
+    const state = this.#texts.get(part.id);
+    if (part.type === 'text-end' && state !== undefined) {
+      yield { type: 'text_state', state };
+    }
+  }
+
+  *#readReasoning(
+    part: Extract<
+      LanguageModelV4StreamPart,
+      { type: 'reasoning-start' | 'reasoning-delta' | 'reasoning-end' }
+    >,
+  ): Generator<ModelPart> {
+    const { text, state } = this.#reasoning.get(part.id) ?? { text: '', state: {} };
+    const known = {
+      text: part.type === 'reasoning-delta' ? text + part.delta : text,
+      state: merge(state, part.providerMetadata),
+    };
+    this.#reasoning.set(part.id, known);
+    if (part.type === 'reasoning-end') {
+      this.#reasoning.delete(part.id);
+      yield { type: 'reasoning', summary: this.#summarises, ...known };
+    }
+  }
+}
+
+/** What a later part says of a block is laid over what earlier ones said: a signature comes at the end. */
+function merge(known: OpaqueState = {}, more: SharedV4ProviderMetadata = {}): OpaqueState {
+  const laid = Object.entries(more).map(([provider, metadata]) => [
+    provider,
+    { ...(known[provider] as object | undefined), ...metadata },
+  ]);
+  return { ...known, ...Object.fromEntries(laid) };
+}
+
+function toFinish(part: Extract<LanguageModelV4StreamPart, { type: 'finish' }>): ModelPart {
+  const { inputTokens, outputTokens } = part.usage;
+  return {
+    type: 'finish',
+    reason: finishReason(part.finishReason.unified),
+    usage:
+      inputTokens.total === undefined || outputTokens.total === undefined
+        ? null
+        : {
+            inputTokens: inputTokens.total,
+            cachedInputTokens: inputTokens.cacheRead ?? 0,
+            outputTokens: outputTokens.total,
+            reasoningTokens: outputTokens.reasoning ?? 0,
+          },
+  };
+}
+
+/** @throws an unfinished stream is the vendor's failure, not an answer */
+function finishReason(unified: string): Extract<ModelPart, { type: 'finish' }>['reason'] {
+  switch (unified) {
+    case 'length':
+      return 'length';
+    case 'content-filter':
+      return 'content_filter';
+    case 'tool-calls':
+      return 'tool_calls';
+    case 'stop':
+      return 'stop';
+    default:
+      throw new Error('unfinished');
+  }
+}

@@ -1,0 +1,144 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4TextPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import type {
+  ModelRequest,
+  OpaqueState,
+  PromptMessage,
+  PromptPart,
+  ToolChoice,
+} from '#domain/models/model-gateway.ts';
+
+export interface Prompting {
+  /** The provider takes system messages at the beginning only: later ones are moved there. */
+  systemFirst: boolean;
+  /** Reasoning goes back only with the calls that it led to. */
+  reasoningWithCallsOnly: boolean;
+}
+
+type Assistant = Extract<PromptMessage, { role: 'assistant' }>;
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
+
+/** A call in the words that all providers share. */
+export function toCallOptions(request: ModelRequest, prompting: Prompting): LanguageModelV4CallOptions {
+  const { format } = request;
+  const messages = prompting.systemFirst ? systemFirst(request.messages) : request.messages;
+  return {
+    prompt: messages.map((message) => toVendorMessage(message, prompting)),
+    maxOutputTokens: request.maxOutputTokens,
+    ...(request.temperature === null ? {} : { temperature: request.temperature }),
+    ...(request.topP === null ? {} : { topP: request.topP }),
+    ...(format.type === 'text' ? {} : { responseFormat: jsonFormat(format) }),
+    ...(request.tools.length === 0
+      ? {}
+      : { tools: request.tools.map(toVendorTool), toolChoice: toVendorChoice(request.toolChoice) }),
+  };
+}
+
+function systemFirst(messages: readonly PromptMessage[]): PromptMessage[] {
+  return messages.toSorted((a, b) => Number(a.role !== 'system') - Number(b.role !== 'system'));
+}
+
+function jsonFormat(
+  format: Exclude<ModelRequest['format'], { type: 'text' }>,
+): NonNullable<LanguageModelV4CallOptions['responseFormat']> {
+  return format.type === 'json_schema'
+    ? { type: 'json', name: format.name, schema: format.schema }
+    : { type: 'json' };
+}
+
+function toVendorTool(tool: ModelRequest['tools'][number]) {
+  return {
+    type: 'function' as const,
+    name: tool.name,
+    description: tool.description,
+    inputSchema: tool.parameters,
+  };
+}
+
+function toVendorChoice(choice: ToolChoice): NonNullable<LanguageModelV4CallOptions['toolChoice']> {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
+}
+
+function toVendorMessage(message: PromptMessage, prompting: Prompting): LanguageModelV4Message {
+  switch (message.role) {
+    case 'system':
+      return { role: 'system', content: message.text };
+    case 'user':
+      return {
+        role: 'user',
+        content: (message.parts ?? [{ type: 'text', text: message.text }]).map(toVendorPart),
+      };
+    case 'assistant':
+      return { role: 'assistant', content: toAssistantContent(message, prompting) };
+    case 'tool':
+      return {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool-result',
+            toolCallId: message.callId,
+            toolName: message.name,
+            output: { type: 'text', value: message.result },
+          },
+        ],
+      };
+  }
+}
+
+function toVendorPart(part: PromptPart): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (part.type === 'text') {
+    return part;
+  }
+  return {
+    type: 'file',
+    mediaType: part.mediaType,
+    data: { type: 'data', data: part.data },
+    ...(part.filename === null ? {} : { filename: part.filename }),
+    // Read by the OpenAI package only; others ignore it.
+    ...(part.detail === null ? {} : { providerOptions: { openai: { imageDetail: part.detail } } }),
+  };
+}
+
+function toAssistantContent(message: Assistant, prompting: Prompting): AssistantContent {
+  const withReasoning = !prompting.reasoningWithCallsOnly || message.calls.length > 0;
+  return [
+    ...(withReasoning ? (message.reasoning ?? []) : []).map(({ text, state }) => ({
+      type: 'reasoning' as const,
+      text,
+      providerOptions: asOptions(state),
+    })),
+    ...(message.text === ''
+      ? []
+      : [{ type: 'text' as const, text: message.text, ...optionsOf(message.state) }]),
+    ...message.calls.map((call) => ({
+      type: 'tool-call' as const,
+      toolCallId: call.callId,
+      toolName: call.name,
+      input: parseArguments(call.arguments),
+      ...optionsOf(call.state),
+    })),
+  ];
+}
+
+function optionsOf(state: OpaqueState | undefined): { providerOptions?: SharedV4ProviderOptions } {
+  return state === undefined ? {} : { providerOptions: asOptions(state) };
+}
+
+/** State went into the store as the package's metadata and comes back as its options, unread. */
+function asOptions(state: OpaqueState): SharedV4ProviderOptions {
+  return state as SharedV4ProviderOptions;
+}
+
+/** Arguments as the model once wrote them; what is not JSON goes back as an empty object. */
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ResponsesClient, textOf } from '../support/responses-client.ts';
+import { followResponse } from '../support/sse-recorder.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { checkStream } from '../support/stream-checker.ts';
+import { startWireFake, type FakeExchange, type WireFake } from '../support/wire-fakes/fake-server.ts';
+import { fakeKind, fakeKinds, fakeModel } from '../support/wire-fakes/index.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+const hours = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth'];
+const text = hours
+  .map((hour, i) => `In the ${hour} hour the water stood at ${17 + i * 31} inches on the harbour wall.`)
+  .join(' ');
+const thought = 'The harbour book may know';
+const script = { text, toolRounds: 2, reasoning: thought, tokenDelayMs: 15, refusesPrefill: true };
+
+let database: TestDatabase;
+let stack: Stack;
+let world: World;
+let client: ResponsesClient;
+const fakes = new Map<string, WireFake>();
+
+beforeAll(async () => {
+  for (const of of fakeKinds) {
+    fakes.set(of.kind, await startWireFake(of.vendor(), script));
+  }
+  const background = await startWireFake(fakeKind('openai').vendor(), script);
+  fakes.set('background', background);
+  const cut = await startWireFake(fakeKind('openai').vendor(), {
+    text,
+    tokenDelayMs: 10,
+    fail: [{ onAttempt: 1, onRound: 0, cutAfterChars: 200 }],
+  });
+  fakes.set('cut', cut);
+  database = await createTestDatabase();
+  world = await createWorld(database.unitOfWork, [
+    ...fakeKinds.map((of) => fakeModel(of, fakes.get(of.kind)!.origin)),
+    fakeModel(fakeKind('openai'), background.origin, { alias: 'background', continuation: 'reattach' }),
+    fakeModel(fakeKind('openai'), cut.origin, { alias: 'cut', continuation: 'reattach' }),
+  ]);
+  const origins = [...fakes.values()].map(({ origin }) => origin);
+  stack = await startStack({ database, env: { EGRESS_ALLOW: origins.join(',') } });
+  client = new ResponsesClient(world, () => stack.gateways[0]!);
+});
+
+afterAll(async () => {
+  await stack?.stop();
+  await Promise.all([...fakes.values()].map((fake) => fake.stop()));
+  await database?.drop();
+});
+
+/** Follows a response; its worker is killed at a third of the text, and another one started. */
+async function withKill(model: string): Promise<{ record: ResponseRecord; kill: string | null }> {
+  let read = 0;
+  const kills: Promise<string | null>[] = [];
+  const summary = model === 'openai_compatible' ? {} : { summary: 'auto' };
+  const recording = await followResponse({
+    request: () => ({
+      url: client.url(),
+      method: 'POST',
+      headers: { ...client.headers, 'Content-Type': 'application/json' },
+      body: {
+        input: { text: 'Why are there tides?' },
+        model,
+        stream: true,
+        reasoning: { effort: 'low', ...summary },
+      },
+    }),
+    onFrame: ({ event, data }) => {
+      if (event === 'response.output_text.delta') {
+        read += (JSON.parse(data!) as { delta: string }).delta.length;
+      }
+      if (kills.length === 0 && read > text.length / 3) {
+        kills.push(stack.workers.at(-1)!.kill());
+        void stack.launch('worker');
+      }
+    },
+  });
+  const record = await client.read(recording.responseId!);
+  const { responseId, segments } = recording;
+  expect(checkStream({ responseId: responseId!, segments, final: { ...record } })).toEqual([]);
+  return { record, kill: (await kills[0]) ?? null };
+}
+
+const types = ({ output }: ResponseRecord) => output.map(({ type }) => type);
+const callsOf = (requests: readonly FakeExchange[]) =>
+  requests.filter(({ method }) => method === 'POST').length;
+
+describe('two rounds of a tool with reasoning, and a kill in mid-text', () => {
+  it.each(fakeKinds)('$kind: exactly the text, and nothing that the vendor refuses', async ({ kind }) => {
+    const fake = fakes.get(kind)!;
+    const { record, kill } = await withKill(kind);
+    expect(kill).toBe('SIGKILL');
+    expect(fake.refusals()).toEqual([]);
+    expect(record).toMatchObject({ status: 'completed', platform: { tool_call_count: 2, attempts: 4 } });
+    expect(textOf(record)).toBe(text);
+    // The two searches, the answer, and its continuation.
+    expect(callsOf(fake.requests)).toBe(4);
+    if (kind !== 'google') {
+      expect(types(record).filter((type) => type === 'reasoning').length).toBe(3);
+    }
+    const summaries = record.output.flatMap((item) => (item.type === 'reasoning' ? item.summary : []));
+    expect(summaries.some((part) => part.text.startsWith(thought))).toBe(kind !== 'openai_compatible');
+    expect(JSON.stringify(record)).not.toContain('encrypted');
+  });
+
+  it('a run on the side of OpenAI is read again, and paid for once', async () => {
+    const fake = fakes.get('background')!;
+    const { record, kill } = await withKill('background');
+    expect(kill).toBe('SIGKILL');
+    expect(textOf(record)).toBe(text);
+    expect(fake.refusals()).toEqual([]);
+    expect(callsOf(fake.requests)).toBe(3);
+    expect(fake.requests.at(-1)!.method).toBe('GET');
+    // Three turns of 100 and 10 tokens: the attempt that was cut off costs nothing of its own.
+    expect(record.usage).toMatchObject({ input_tokens: 300, output_tokens: 30, reasoning_tokens: 15 });
+  });
+});
+
+describe('a connection that the vendor cuts in mid-text', () => {
+  it('leaves a background run alone: it is read again, and paid for once', async () => {
+    const { data } = await client.create(
+      { input: { text: 'Why?' }, model: 'cut', tools: [] },
+      { Prefer: 'wait=30' },
+    );
+    expect(textOf(data)).toBe(text);
+    expect(fakes.get('cut')!.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
+    expect(data.usage).toMatchObject({ input_tokens: 100, output_tokens: 10 });
+    expect(data.platform.attempts).toBe(2);
+  });
+});
+
+describe('a response that is cancelled', () => {
+  it('ends the background run at the vendor, too', async () => {
+    const cancels = () => fakes.get('background')!.requests.filter(({ path }) => path.endsWith('/cancel'));
+    expect(cancels()).toEqual([]);
+    const { data } = await client.create({ input: { text: 'Why?' }, model: 'background', tools: [] });
+    await client.writing(data.id);
+    await client.call(`/${data.id}/cancel`, { method: 'POST' });
+    await expect.poll(() => cancels().length, { timeout: 10_000 }).toBe(1);
+    expect(fakes.get('background')!.refusals()).toEqual([]);
+  });
+});
+
+describe('a chain over several models', () => {
+  it('drops reasoning where the model changes, keeps text and calls, and gives a model its own back', async () => {
+    const ask = async (model: string, previous: string | null) => {
+      const body = {
+        input: { text: 'And why?' },
+        model,
+        reasoning: { effort: 'low' },
+        previous_response_id: previous,
+      };
+      const { data } = await client.create(body, { Prefer: 'wait=30' });
+      expect([model, data.status, ...fakes.get(model)!.refusals()]).toEqual([model, 'completed']);
+      return data.id;
+    };
+    const first = await ask('anthropic', null);
+    const second = await ask('openai', first);
+    await ask('anthropic', second);
+    for (const kind of ['anthropic', 'openai']) {
+      expect(fakes.get(kind)!.refusals()).toEqual([]);
+    }
+    const told = (kind: string) => JSON.stringify(fakes.get(kind)!.requests.at(-1)!.body);
+    expect(told('openai')).toContain(text);
+    const own = fakes.get('anthropic')!.requests.at(-1)!.body as {
+      messages: { content: { type: string }[] }[];
+    };
+    const blocks = own.messages.map(({ content }) => content.map(({ type }) => type).join('+'));
+    // Its first three turns as they were, the other model's without reasoning.
+    expect(blocks.slice(0, 6)).toEqual([
+      'text',
+      'thinking+tool_use',
+      'tool_result',
+      'thinking+tool_use',
+      'tool_result',
+      'thinking+text',
+    ]);
+    expect(blocks.slice(7, 12)).toEqual(['tool_use', 'tool_result', 'tool_use', 'tool_result', 'text']);
+  });
+});
