@@ -6,7 +6,7 @@ import { bodyLimit } from './body-limits.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { authenticate, openDoor } from './plugins/authentication.ts';
 import { answerClientError } from './plugins/client-errors.ts';
-import { answerFrameworkError, handleErrors } from './plugins/error-handling.ts';
+import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugins/error-handling.ts';
 import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
@@ -15,6 +15,7 @@ import { newRequestId } from './plugins/request-id.ts';
 import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
 import { restV1 } from './rest/v1/index.ts';
+import { serveProcedures } from './trpc/serve.ts';
 
 /** The gateway as a Fastify instance that listens nowhere yet. */
 export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstance> {
@@ -51,10 +52,11 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
       'request',
     );
   });
-  handleErrors(app, {
+  const errors: ErrorHandling = {
     onRefusal: (request, error) =>
       recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id }),
-  });
+  };
+  handleErrors(app, errors);
   readJsonBodies(app);
   await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
   serveHealth(app, deps);
@@ -74,6 +76,12 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
           refuseUndeclared(operations);
           provideContext(operations, deps);
           await operations.register(restV1(deps), { prefix: '/v1' });
+        });
+        await scope.register(async (procedures) => {
+          authenticate(procedures, door);
+          requireWellFormed(procedures);
+          provideContext(procedures, deps);
+          await procedures.register(serveProcedures(deps, errors), { prefix: '/trpc' });
         });
       },
       { prefix },

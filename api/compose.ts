@@ -8,8 +8,10 @@ import { Secrets } from '#domain/kernel/secrets.ts';
 import { Database } from '#domain/persistence/database.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { connectLazily } from '#temporal/client.ts';
 import { createDispatcher, startRelay } from '#temporal/dispatcher.ts';
+import { createWorkflowReader } from '#temporal/workflow-reader.ts';
 import type { OpenStreams } from './sse/response-stream.ts';
 import { StreamHub } from './sse/stream-hub.ts';
 import { StreamPlaces } from './sse/stream-places.ts';
@@ -22,6 +24,7 @@ export interface GatewayDependencies {
   unitOfWork: UnitOfWork;
   secrets: Secrets;
   dispatcher: Dispatcher;
+  workflows: WorkflowReader;
   hub: StreamHub;
   telemetry: Telemetry;
   openStreams: OpenStreams;
@@ -57,6 +60,7 @@ export function assemble(config: GatewayConfig): Gateway {
     unitOfWork: new UnitOfWork(orm),
     secrets: new Secrets(config.MASTER_KEY),
     dispatcher,
+    workflows: createWorkflowReader(client),
     hub,
     telemetry,
     openStreams: new Set(),

@@ -9,6 +9,16 @@ import type { Database } from '#domain/persistence/database.ts';
 import { spaceIdAttribute, tenantIdAttribute } from '#workflows/shared/search-attributes.ts';
 import { taskQueues } from '#workflows/shared/task-queues.ts';
 
+/**
+ * A response is generated once, whatever its workflow's end. A document may be read again under its id, and
+ * reading one that has ended changes nothing.
+ */
+const reuseOf: Readonly<Record<WorkflowType, WorkflowIdReusePolicy>> = {
+  generateResponse: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+  ingestDocument: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+  discoverTools: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+};
+
 const queueOf: Readonly<Record<WorkflowType, string>> = {
   generateResponse: taskQueues.interactive,
   ingestDocument: taskQueues.batch,
@@ -61,7 +71,7 @@ async function start(client: Client, row: Dispatch): Promise<'started' | 'existi
     args: [payload],
     taskQueue: queueOf[row.workflowType],
     workflowId: row.workflowId,
-    workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+    workflowIdReusePolicy: reuseOf[row.workflowType],
     workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     workflowTaskTimeout: '2s',
     typedSearchAttributes: new TypedSearchAttributes([

@@ -18,18 +18,9 @@ export function handleErrors(app: FastifyInstance, options: ErrorHandling): void
     [route.method].flat().forEach((method) => methods.add(method));
     routes.set(route.url, methods);
   });
-  app.setErrorHandler(async (error: FastifyError, request, reply) => {
-    const known = translate(error);
-    if (known.code === 'internal_error') {
-      request.log.error({ error: error.name, code: error.code, frames: frames(error) }, 'unexpected error');
-    }
-    if (statusOf[known.code].status === 403 && known.code !== 'tenant_deleting') {
-      await options.onRefusal(request, known).catch((cause: unknown) => {
-        request.log.error({ error: cause instanceof Error ? cause.name : 'unknown' }, 'refusal not recorded');
-      });
-    }
-    return send(request, reply, known);
-  });
+  app.setErrorHandler(async (error: FastifyError, request, reply) =>
+    send(request, reply, await noteFailure(request, error, options)),
+  );
   app.setNotFoundHandler(async (request, reply) => {
     const allow = allowedMethods(routes, request.url);
     return send(
@@ -40,6 +31,24 @@ export function handleErrors(app: FastifyInstance, options: ErrorHandling): void
         : new DomainError('route_not_found', 'There is nothing at this path.'),
     );
   });
+}
+
+/** What a caller is told of `error`. Writes the unexpected into the log and a refusal into the event log. */
+export async function noteFailure(
+  request: FastifyRequest,
+  error: FastifyError,
+  options: ErrorHandling,
+): Promise<DomainError> {
+  const known = translate(error);
+  if (known.code === 'internal_error') {
+    request.log.error({ error: error.name, code: error.code, frames: frames(error) }, 'unexpected error');
+  }
+  if (statusOf[known.code].status === 403 && known.code !== 'tenant_deleting') {
+    await options.onRefusal(request, known).catch((cause: unknown) => {
+      request.log.error({ error: cause instanceof Error ? cause.name : 'unknown' }, 'refusal not recorded');
+    });
+  }
+  return known;
 }
 
 /** For what the framework refuses before any route is found. */
@@ -53,6 +62,18 @@ export function answerFrameworkError(
 
 function send(request: FastifyRequest, reply: FastifyReply, error: DomainError): FastifyReply {
   const { status, body } = answerFor(request, error);
+  const problem = prefersProblem(request.headers.accept);
+  return refuseWith(request, reply, { error, status })
+    .type(problem ? 'application/problem+json' : 'application/json; charset=utf-8')
+    .send(problem ? toProblem(body, status) : { error: body });
+}
+
+/** Status and headers of an error's answer; its body is the caller's to send, as JSON. */
+export function refuseWith(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { error, status = statusOf[error.code].status }: { error: DomainError; status?: number },
+): FastifyReply {
   const { retryAfter, allow } = error.detail;
   if (retryAfter !== undefined) {
     reply.header('Retry-After', retryAfter);
@@ -73,17 +94,14 @@ function send(request: FastifyRequest, reply: FastifyReply, error: DomainError):
       `Bearer error="insufficient_scope"${scope === undefined ? '' : `, scope="${scope}"`}`,
     );
   }
-  const problem = prefersProblem(request.headers.accept);
   return reply
     .status(status)
     .header('X-Request-Id', request.id)
     .header('Cache-Control', 'no-store')
-    .type(problem ? 'application/problem+json' : 'application/json; charset=utf-8')
-    .serializer(JSON.stringify)
-    .send(problem ? toProblem(body, status) : { error: body });
+    .serializer(JSON.stringify);
 }
 
-function translate(error: FastifyError): DomainError {
+export function translate(error: FastifyError): DomainError {
   if (error instanceof DomainError) {
     return error;
   }

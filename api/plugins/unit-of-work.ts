@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '#domain/access/context.ts';
 import { loadCaller } from '#domain/access/load-caller.ts';
@@ -10,11 +11,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /**
      * Runs one use case in one transaction of the caller's tenant, with the caller's rights there (and in
-     * `spaceId`) read in it. What it owes to the engine is sent after the commit, in the background.
+     * `space`) read in it. What it owes to the engine is sent after the commit, in the background.
      */
-    inContext<T>(spaceId: string | null, work: (ctx: Context) => Promise<T>): Promise<T>;
+    inContext<T>(space: SpaceOfCall, work: (ctx: Context) => Promise<T>): Promise<T>;
   }
 }
+
+/** The space that a call is about: named by it, none, or found out in the caller's tenant. */
+export type SpaceOfCall = string | null | ((em: EntityManager) => Promise<string | null>);
 
 export interface ContextDependencies {
   unitOfWork: UnitOfWork;
@@ -25,9 +29,10 @@ export interface ContextDependencies {
 export function provideContext(app: FastifyInstance, deps: ContextDependencies): void {
   app.decorateRequest('inContext', async function inContext<
     T,
-  >(this: FastifyRequest, spaceId: string | null, work: (ctx: Context) => Promise<T>): Promise<T> {
+  >(this: FastifyRequest, space: SpaceOfCall, work: (ctx: Context) => Promise<T>): Promise<T> {
     const dispatches: Dispatch[] = [];
     const result = await deps.unitOfWork.inTenant(this.identity.tenantId, async (em) => {
+      const spaceId = typeof space === 'function' ? await space(em) : space;
       const caller = await loadCaller(em, this.identity, { via: 'api', requestId: this.id }, spaceId);
       return work({ caller, em, secrets: deps.secrets, dispatches });
     });

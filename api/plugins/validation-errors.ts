@@ -22,10 +22,17 @@ interface Problem {
 
 /** The first problem becomes `param`; an unknown field goes before a wrong value. */
 export function fromValidation(error: ValidationError): DomainError {
-  const place = placeOf[error.validationContext ?? 'body'];
-  const problems = (error.validation ?? []).flatMap(({ keyword, instancePath, params }) =>
-    explain({ ...params, code: keyword, path: instancePath.split('/').filter(Boolean) }),
-  );
+  const issues = (error.validation ?? []).map(({ keyword, instancePath, params }): Issue => ({
+    ...params,
+    code: keyword,
+    path: instancePath.split('/').filter(Boolean),
+  }));
+  return fromIssues(issues, placeOf[error.validationContext ?? 'body']);
+}
+
+/** The same from the schema library's own words. */
+export function fromIssues(issues: readonly Issue[], place: FieldError['in']): DomainError {
+  const problems = issues.flatMap(explain);
   const errors = problems.map(({ path, code }): FieldError => ({
     in: place,
     pointer: path.map((step) => `/${String(step)}`).join(''),

@@ -7,13 +7,14 @@ const maxKeys = 10_000;
 /** Refuses bodies and queries that parse but that nothing behind could store: too deep, NUL, lone surrogates. */
 export function requireWellFormed(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
-    check(request.query);
-    check(request.params);
-    check(request.body);
+    checkWellFormed(request.query);
+    checkWellFormed(request.params);
+    checkWellFormed(request.body);
   });
 }
 
-function check(root: unknown): void {
+/** @throws `invalid_request`, naming the member */
+export function checkWellFormed(root: unknown): void {
   let keys = 0;
   const open: { value: unknown; depth: number; path: string }[] = [{ value: root, depth: 0, path: '' }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

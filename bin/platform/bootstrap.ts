@@ -1,32 +1,51 @@
-import { createApiKey } from '#domain/access/create-api-key.ts';
 import { newId } from '#domain/kernel/ids.ts';
-import { addModel } from '#domain/models/add-model.ts';
-import { builtinSettings } from '#domain/models/builtin-settings.ts';
-import { allowModels } from '#domain/spaces/allow-models.ts';
-import { createSpace } from '#domain/spaces/create-space.ts';
-import { createTenant } from '#domain/tenants/create-tenant.ts';
-import { print, withSession } from './session.ts';
+import { openTenant } from '#domain/tenants/open-tenant.ts';
+import { platformTenantId } from '#domain/tenants/platform-tenant.ts';
+import { setUpPlatform } from '#domain/tenants/set-up-platform.ts';
+import { print, withSession, type Session } from './session.ts';
 
-/** The first tenant of an empty deployment: everything else is done with its key. */
-export async function bootstrap(options: { slug: string; name: string; json?: boolean }): Promise<void> {
+export interface BootstrapOptions {
+  slug?: string;
+  name?: string;
+  json?: boolean;
+}
+
+const origin = { via: 'cli', requestId: null } as const;
+
+/**
+ * The first operator of a deployment and, when it is named, the first tenant. Everything else is done over the
+ * network with their keys. Run again, it makes one more operator.
+ */
+export async function bootstrap(options: BootstrapOptions): Promise<void> {
+  const { slug, name } = options;
+  if ((slug === undefined) !== (name === undefined)) {
+    throw new Error('--slug and --name go together.');
+  }
   await withSession(async ({ unitOfWork, secrets }) => {
-    const tenantId = newId();
-    const record = await unitOfWork.inTenant(tenantId, async (em) => {
-      const owner = { id: newId(), type: 'service_account' as const, name: 'owner' };
-      const actor = await createTenant(
-        em,
-        { id: tenantId, slug: options.slug, name: options.name, owner },
-        { via: 'cli', requestId: null },
-      );
-      const space = await createSpace(em, actor, { name: 'General' });
-      const model = await addModel(em, actor, builtinSettings);
-      await allowModels(em, actor, { space, modelIds: [model.id], defaultModelId: model.id });
-      const key = await createApiKey(
-        { em, secrets, actor },
-        { principalId: owner.id, name: 'bootstrap', permissions: null },
-      );
-      return { tenant_id: tenantId, principal_id: owner.id, space_id: space.id, api_key: key.token };
-    });
-    print(record, options.json);
+    // First what may be refused.
+    const opened =
+      slug === undefined || name === undefined
+        ? {}
+        : await openFirst({ unitOfWork, secrets }, { slug, name });
+    const operator = await unitOfWork.inTenant(platformTenantId, (em) => setUpPlatform(em, secrets, origin));
+    print(
+      {
+        platform_tenant_id: platformTenantId,
+        operator_id: operator.principalId,
+        operator_key: operator.token,
+        ...opened,
+      },
+      options.json,
+    );
   });
+}
+
+async function openFirst(
+  { unitOfWork, secrets }: Pick<Session, 'unitOfWork' | 'secrets'>,
+  input: { slug: string; name: string },
+): Promise<Record<string, string>> {
+  const id = newId();
+  const opened = await unitOfWork.inTenant(id, (em) => openTenant({ em, secrets, origin }, { id, ...input }));
+  const { tenantId, principalId, spaceId, token } = opened;
+  return { tenant_id: tenantId, principal_id: principalId, space_id: spaceId, api_key: token };
 }

@@ -20,6 +20,8 @@ export interface Origin {
 export interface Caller extends Identity {
   origin: Origin;
   principalType: 'user' | 'service_account' | 'agent';
+  /** Of the reserved platform tenant. */
+  isPlatform: boolean;
   spaceId: string | null;
   granted: ReadonlySet<Permission>;
 }

@@ -20,7 +20,7 @@ export interface NewApiKey {
 export async function createApiKey(
   work: { em: EntityManager; secrets: Secrets; actor: Actor },
   input: NewApiKey,
-): Promise<{ id: string; token: string }> {
+): Promise<{ id: string; keyId: string; token: string }> {
   const { em, secrets, actor } = work;
   const minted = mintApiKey(secrets);
   const id = newId();
@@ -39,5 +39,5 @@ export async function createApiKey(
     resource: { type: 'api_key', id },
     metadata: { principal_id: input.principalId, name: input.name },
   });
-  return { id, token: minted.token };
+  return { id, keyId: minted.keyId, token: minted.token };
 }

@@ -102,6 +102,14 @@ export type Permission = (typeof permissions)[number];
 export const spaceScoped: ReadonlySet<Permission> = new Set(spacePermissions);
 export const platformOnly: ReadonlySet<Permission> = new Set(platformPermissions);
 
+/** What an operator of the platform keeps in another tenant: nothing that shows or changes anybody's content. */
+export const reachAbroad: ReadonlySet<Permission> = new Set([
+  ...platformPermissions,
+  'tenants.read',
+  'models.read',
+  'workflows.read',
+]);
+
 const readable = new Set<string>(permissions.filter((permission) => permission.endsWith('.read')));
 
 /** What holding `permission` brings along, itself included. Computed at read time, never stored. */

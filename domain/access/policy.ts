@@ -51,7 +51,8 @@ export function admit(
       allowed.delete(permission);
     }
   }
-  return { ...identity, origin, principalType: access.principal_type, spaceId, granted: allowed };
+  const { principal_type: principalType, is_platform: isPlatform } = access;
+  return { ...identity, origin, principalType, isPlatform, spaceId, granted: allowed };
 }
 
 /** @throws `missing_permission` naming the permission that is missing. */

@@ -1,4 +1,4 @@
-/** `processing` until its workflow has extracted and chunked it. Terminal: `ready`, `failed`. */
+/** `processing` until its workflow has extracted and chunked it: `ready` or `failed`. A failed one may be retried. */
 export const documentStatuses = ['processing', 'ready', 'failed'] as const;
 export type DocumentStatus = (typeof documentStatuses)[number];
 

@@ -35,6 +35,16 @@ export class Document extends schema.class {
     this.failureCode = code;
   }
 
+  /** Back to where it began; its workflow is started again. */
+  retry(): void {
+    if (this.status !== 'failed') {
+      throw new Error(`A ${this.status} document cannot be retried.`);
+    }
+    this.status = 'processing';
+    this.failureCode = null;
+    this.updatedAt = new Date();
+  }
+
   // Not a `#` method: the ORM makes entities without their constructor, and those lack it.
   private finish(status: DocumentStatus): void {
     if (this.status !== 'processing') {

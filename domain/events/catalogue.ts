@@ -31,6 +31,11 @@ export const eventTypes = [
   'system.model_added',
   'system.model_updated',
   'system.model_removed',
+  'space.member_removed',
+  'space.response_restarted',
+  'collection.documents_retried',
+  'system.tenant_suspended',
+  'system.tenant_resumed',
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

@@ -45,6 +45,10 @@ export async function reconcileDocuments(deps: ReconcileDependencies): Promise<R
 async function reconcile(deps: ReconcileDependencies, row: WaitingRow): Promise<Dispatch | null> {
   const { tenant_id: tenantId, document_id: documentId } = row;
   const workflowId = documentWorkflowId(tenantId, documentId);
+  // Asked first: a start that is no longer owed has been acknowledged, so the engine knows the newest run.
+  if (await isOwed(deps, tenantId, workflowId)) {
+    return null;
+  }
   const state = await deps.inspector.stateOf(workflowId);
   switch (state) {
     case 'running':
@@ -57,11 +61,17 @@ async function reconcile(deps: ReconcileDependencies, row: WaitingRow): Promise<
     case 'unknown_id':
       return deps.unitOfWork.inTenant(tenantId, async (em) => {
         const document = await em.findOne(Document, { id: documentId, status: 'processing' });
-        const owed = await em.execute('select id from outbox where workflow_id = ?', [workflowId]);
         const payload = { tenantId, documentId };
-        return document === null || owed.length > 0
+        return document === null
           ? null
           : enqueueStart(em, { tenantId, workflowType: 'ingestDocument', workflowId, payload });
       });
   }
+}
+
+function isOwed(deps: ReconcileDependencies, tenantId: string, workflowId: string): Promise<boolean> {
+  return deps.unitOfWork.inTenant(tenantId, async (em) => {
+    const owed = await em.execute('select id from outbox where workflow_id = ?', [workflowId]);
+    return owed.length > 0;
+  });
 }

@@ -106,7 +106,7 @@ async function resolveModel(
   return { space, model };
 }
 
-async function refuseWhenBusy(ctx: Context, spaceId: string, limit: number): Promise<void> {
+export async function refuseWhenBusy(ctx: Context, spaceId: string, limit: number): Promise<void> {
   let active = await ctx.em.count(Response, { spaceId, finishedAt: null });
   if (active >= limit / 2) {
     // Near the limit, requests queue here, so that those which count at once cannot all pass.

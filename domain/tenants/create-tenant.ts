@@ -1,6 +1,8 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
 import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { Tenant } from './tenant.entity.ts';
 
@@ -11,7 +13,7 @@ export interface NewTenant {
   owner: { id: string; type: Principal['type']; name: string };
 }
 
-/** A tenant with its first owner. Runs in the new tenant's own context. */
+/** A tenant with its first owner. Runs in the new tenant's own context. @throws `already_exists` for a taken slug */
 export async function createTenant(
   em: EntityManager,
   input: NewTenant,
@@ -24,10 +26,18 @@ export async function createTenant(
     origin,
   };
   em.create(Tenant, { id: input.id, slug: input.slug, name: input.name });
-  await em.flush();
+  await em.flush().catch(refuseTakenSlug);
   em.create(Principal, { tenantId: input.id, ...input.owner });
   await em.flush();
   em.create(RoleAssignment, { tenantId: input.id, principalId: input.owner.id, roleKey: 'owner' });
   await recordEvent(em, actor, { type: 'system.tenant_created', resource: { type: 'tenant', id: input.id } });
   return actor;
+}
+
+/** Slugs are unique across tenants, so only the database can tell. */
+function refuseTakenSlug(error: unknown): never {
+  if (error instanceof UniqueConstraintViolationException) {
+    throw new DomainError('already_exists', 'A tenant with this slug exists.', { param: 'slug' });
+  }
+  throw error;
 }

@@ -112,6 +112,7 @@ describe('the doors between tenants', () => {
       { door: 'app.find_credential(text)', ...system },
       { door: 'app.list_expired(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
+      { door: 'app.list_tenants(uuid,integer)', ...system },
       { door: 'app.list_tenants_with_stale_rows()', ...system },
       { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { door: 'app.maintain_partitions()', owner: 'app_owner', config: path, grantees: ['app_purge'] },
@@ -132,11 +133,12 @@ describe('the doors between tenants', () => {
       'outbox *',
       'response_ids r',
       'responses r',
+      'tenants r',
     ]);
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'response_ids', 'responses')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'response_ids', 'responses', 'tenants')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -173,6 +175,7 @@ describe('the doors between tenants', () => {
           'waits_for',
         ],
       },
+      { name: 'tenants', columns: ['created_at', 'is_platform', 'name', 'slug', 'status', 'tenant_id'] },
     ]);
   });
 

@@ -117,6 +117,7 @@ function allowAll(em: EntityManager): Context {
       keyPermissions: null,
       origin: { via: 'api', requestId: null },
       principalType: 'user',
+      isPlatform: false,
       spaceId: abroad.spaceId,
       granted: new Set(permissions),
     },

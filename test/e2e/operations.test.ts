@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { revokeApiKey } from '#domain/access/revoke-api-key.ts';
 import { findFreePort } from '../../bin/launcher/ports.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { addOperator } from '../support/operators.ts';
+import { runPlatform } from '../support/platform-cli.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { addMember, createWorld, scriptedModel, type World } from '../support/world.ts';
@@ -85,6 +87,28 @@ describe('operating the processes', () => {
     expect(stream.text()).toContain('"code":"invalid_credentials"');
     const again = await fetch(stack.gateways[0]!.url + path(), { headers: { 'X-API-Key': member.apiKey } });
     expect(again.status).toBe(401);
+  });
+
+  it('ends an attached stream when an operator suspends its tenant', async () => {
+    const other = await createWorld(database.unitOfWork, [scriptedModel(models, 'slow')]);
+    const operator = await addOperator(database.unitOfWork);
+    const gateway = stack.gateways[0]!.url;
+    const run = (verb: string) =>
+      runPlatform(['tenants', verb, other.tenantId, '--json'], {
+        PLATFORM_URL: gateway,
+        PLATFORM_API_KEY: operator.apiKey,
+      });
+    const home = `${gateway}/api/v1/spaces/${other.spaceId}/responses`;
+    const answer = await fetch(home, {
+      method: 'POST',
+      headers: { 'X-API-Key': other.apiKey, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ input: { text: prompt }, model: 'slow', tools: [], stream: true }),
+    });
+    const suspended = await run('suspend');
+    expect(suspended.stderr).toBe('');
+    expect(await answer.text()).toContain('"code":"tenant_suspended"');
+    await run('resume');
+    expect((await fetch(home, { headers: { 'X-API-Key': other.apiKey } })).status).toBe(200);
   });
 
   it('drains on SIGTERM: open streams end with a hint to resume, and resume elsewhere', async () => {

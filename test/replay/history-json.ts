@@ -1,34 +1,13 @@
-import { createRequire } from 'node:module';
-import type { WorkflowHandle } from '@temporalio/client';
+import { historyFromJson, historyToJson, type History } from '#temporal/history-json.ts';
 import type { RecordedHistory } from './history-reader.ts';
 
-/** What the client fetches and a replay takes. */
-export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
+export type { History };
 
-interface MessageType {
-  fromObject(value: object): object;
-}
-
-interface ProtoJson {
-  toJson(type: MessageType, message: object): unknown;
-  fromJson(type: MessageType, json: unknown): History;
-}
-
-/**
- * The SDK's own `historyToJSON` works with one copy of protobufjs alone: it asks a type that stems from the copy
- * below `@temporalio/proto` whether it is one of its own copy's. So both are taken from the same place here.
- */
-const common = createRequire(import.meta.resolve('@temporalio/common'));
-const proto = createRequire(common.resolve('@temporalio/proto'));
-const protoJson = proto('protobufjs/ext/protojson') as ProtoJson;
-const root = common('@temporalio/proto') as { lookupType(name: string): MessageType };
-const historyType = root.lookupType('temporal.api.history.v1.History');
-
-/** The proto's JSON form, as other tools of Temporal write and read it. */
+/** The proto's JSON form with the types that the tests read. */
 export function toRecorded(history: History): RecordedHistory {
-  return protoJson.toJson(historyType, historyType.fromObject(history)) as RecordedHistory;
+  return historyToJson(history) as RecordedHistory;
 }
 
 export function fromRecorded(recorded: RecordedHistory): History {
-  return protoJson.fromJson(historyType, recorded);
+  return historyFromJson(recorded);
 }

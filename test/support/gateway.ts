@@ -3,6 +3,7 @@ import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
 import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
+import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
 import { masterKey } from './stack.ts';
 
@@ -54,6 +55,29 @@ export function gatewayConfig(databaseUrl: string, env: Record<string, string> =
   });
 }
 
+/** Stands for a Temporal that has run every id once. */
+const workflows: WorkflowReader = {
+  describe: async (workflowId) => ({
+    runId: '00000000-0000-4000-8000-000000000000',
+    type: workflowId.startsWith('response/') ? 'generateResponse' : 'ingestDocument',
+    status: 'RUNNING',
+    taskQueue: 'interactive',
+    startedAt: new Date(0),
+    closedAt: null,
+    historyEvents: 5,
+    pending: [
+      {
+        activity: 'runTurn',
+        state: 'scheduled',
+        attempt: 3,
+        lastFailure: 'model_error (HTTP 503)',
+        nextAttemptAt: new Date(1_000),
+      },
+    ],
+  }),
+  historyOf: async () => ({ events: [{ eventId: '1' }] }),
+};
+
 export async function openGateway(
   database: { url: string },
   env: Record<string, string> = {},
@@ -63,7 +87,7 @@ export async function openGateway(
   await gateway.hub.start();
   const dispatched: Dispatch[] = [];
   const dispatcher = { dispatch: async (row: Dispatch) => void dispatched.push(row) };
-  const app = await buildApp({ ...gateway, dispatcher });
+  const app = await buildApp({ ...gateway, dispatcher, workflows });
   const served = await app.inject('/api/openapi.json');
   const description = new ApiDescription(served.json<OpenApi>());
   return {

@@ -72,6 +72,7 @@ export async function openWorld(): Promise<KnowledgeWorld> {
             keyPermissions: null,
             origin: { via: 'api', requestId: 'req_test' },
             principalType: 'user',
+            isPlatform: false,
             granted: new Set(granted),
           },
         }),

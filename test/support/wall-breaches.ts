@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 
 /** Unique across tenants on purpose: the name in a login address, and the id by which a key is looked up. */
-const globallyUnique = ['tenants_slug_key', 'api_keys_key_id_key'];
+const globallyUnique = ['tenants_slug_key', 'api_keys_key_id_key', 'tenants_platform'];
 /** Not of any tenant. */
 const ownBookkeeping = ['mikro_orm_migrations'];
 

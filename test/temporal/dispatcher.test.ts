@@ -83,6 +83,27 @@ describe('the dispatcher', () => {
     expect(await owed()).toBe(0);
   });
 
+  it('runs a document’s workflow once more under its id when it has ended, and not while it runs', async () => {
+    const { tenantId } = engine.world;
+    const documentId = newId();
+    const start = {
+      tenantId,
+      workflowType: 'ingestDocument' as const,
+      workflowId: `document/${tenantId}/${documentId}`,
+      payload: { tenantId, documentId },
+    };
+    const runOf = async () => (await describeRun(start)).runId;
+    const send = async () => dispatcher.dispatch(await engine.act((ctx) => enqueueStart(ctx.em, start)));
+    await send();
+    const first = await runOf();
+    await send();
+    expect(await runOf()).toBe(first);
+    await deps.client.workflow.getHandle(start.workflowId).terminate();
+    await send();
+    expect(await runOf()).not.toBe(first);
+    expect(await owed()).toBe(0);
+  });
+
   it('cancels a workflow, and takes an unknown one as cancelled', async () => {
     const row = await owe();
     await dispatcher.dispatch(row);

@@ -188,6 +188,16 @@ language sql stable security definer set search_path = pg_catalog, public as $$
   from public.api_keys k where k.key_id = p_key_id
 $$;
 
+-- Names and states of tenants for the platform's operators, newest first: ids of version 7 follow creation.
+create function app.list_tenants(p_before uuid, p_limit integer)
+returns table (tenant_id uuid, slug text, name text, status text, is_platform boolean, created_at text)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select t.tenant_id, t.slug, t.name, t.status, t.is_platform,
+         to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  from public.tenants t where p_before is null or t.tenant_id < p_before
+  order by t.tenant_id desc limit p_limit
+$$;
+
 -- Leases due rows for ten seconds, oldest first within a workflow.
 create function app.claim_outbox(p_limit integer)
 returns table (tenant_id uuid, id uuid, kind text, workflow_type text, workflow_id text, payload jsonb)
@@ -252,7 +262,7 @@ do $$
 declare
   f text;
 begin
-  foreach f in array array['find_credential(text)', 'claim_outbox(integer)', 'outbox_age_seconds()', 'list_expired(uuid,text,integer)',
+  foreach f in array array['find_credential(text)', 'list_tenants(uuid,integer)', 'claim_outbox(integer)', 'outbox_age_seconds()', 'list_expired(uuid,text,integer)',
     'list_tenants_with_stale_rows()', 'list_stale(timestamptz,text,integer)', 'list_unprocessed(uuid,uuid,integer)'] loop
     execute format('alter function app.%s owner to app_system', f);
     execute format('revoke all on function app.%s from public', f);

@@ -10,6 +10,9 @@ create table tenants (
   created_at timestamptz not null default now()
 );
 
+-- One platform tenant, whose principals operate the platform.
+create unique index tenants_platform on tenants (is_platform) where is_platform;
+
 create table principals (
   tenant_id uuid not null references tenants,
   id uuid not null,
@@ -20,6 +23,7 @@ create table principals (
   created_at timestamptz not null default now(),
   primary key (tenant_id, id)
 );
+create index on principals (tenant_id, created_at desc, id desc);
 
 create table roles (
   tenant_id uuid not null references tenants,
@@ -60,6 +64,7 @@ create table api_keys (
   foreign key (tenant_id, principal_id) references principals
 );
 create index on api_keys (tenant_id, principal_id);
+create index on api_keys (tenant_id, created_at desc, id desc);
 
 create table spaces (
   tenant_id uuid not null references tenants,
@@ -71,6 +76,7 @@ create table spaces (
   updated_at timestamptz not null default now(),
   primary key (tenant_id, id)
 );
+create index on spaces (tenant_id, created_at desc, id desc);
 
 create table space_members (
   tenant_id uuid not null references tenants,

@@ -40,6 +40,7 @@ create trigger append_only before update or delete on model_prices for each row 
 
 -- What the functions of app_system may see, and nothing else.
 create policy system on api_keys for select to app_system using (true);
+create policy system on tenants for select to app_system using (true);
 create policy system on outbox to app_system using (true) with check (true);
 create policy system on responses for select to app_system using (true);
 create policy system on response_ids for select to app_system using (true);
@@ -47,6 +48,7 @@ create policy system on idempotency_keys for select to app_system using (true);
 create policy system on event_dedupe for select to app_system using (true);
 create policy system on documents for select to app_system using (true);
 grant select (tenant_id, id, key_id, secret_hash, principal_id, permissions, expires_at, revoked_at) on api_keys to app_system;
+grant select (tenant_id, slug, name, status, is_platform, created_at) on tenants to app_system;
 grant select, update on outbox to app_system;
 grant select (tenant_id, id, status, created_at, started_at, deadline_at, finished_at, expires_at, deleted_at, waits_for, queued_since) on responses to app_system;
 grant select (tenant_id, id, expires_at) on response_ids to app_system;

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { permissions } from '#domain/access/permissions.ts';
+import { continuations, inputModalities, providerKinds } from '#domain/models/model-gateway.ts';
+import { responseStatuses } from '#domain/responses/response-status.ts';
+import { memberRoles } from '#domain/spaces/member-roles.ts';
+import { uuid } from './common.ts';
+
+/** Inputs of the procedures: JSON, where the routes have text in paths and queries. */
+
+const name = z.string().trim().min(1).max(200);
+const alias = z.string().min(1).max(128);
+const responseId = z.string().min(1).max(100);
+const workflowId = z.string().min(1).max(200);
+/** For operators of the platform; everybody else's is their own. */
+const tenantId = uuid.nullish();
+
+const page = {
+  limit: z.int().min(1).max(100).default(20),
+  cursor: z.string().min(1).max(500).nullish(),
+};
+
+export const listInput = z.strictObject(page);
+export const spaceInput = z.strictObject({ space_id: uuid });
+export const spaceListInput = spaceInput.extend(page);
+export const responseInput = z.strictObject({ response_id: responseId });
+export const listResponsesInput = spaceListInput.extend({ status: z.enum(responseStatuses).nullish() });
+export const workflowInput = z.strictObject({ workflow_id: workflowId });
+
+export const tenantInput = z.strictObject({ tenant_id: uuid });
+export const createTenantInput = z.strictObject({
+  slug: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/),
+  name,
+});
+
+export const createSpaceInput = z.strictObject({ name });
+export const setSpaceModelsInput = spaceInput.extend({
+  models: z.array(alias).min(1).max(100),
+  default_model: alias,
+});
+export const addMemberInput = spaceInput.extend({
+  principal_id: uuid,
+  role: z.enum(memberRoles).default('space_member'),
+});
+export const removeMemberInput = spaceInput.extend({ principal_id: uuid });
+
+export const createPrincipalInput = z.strictObject({
+  type: z.enum(['user', 'service_account', 'agent']),
+  name,
+  email: z.email().max(320).nullish(),
+});
+
+export const createApiKeyInput = z.strictObject({
+  principal_id: uuid,
+  name,
+  permissions: z.array(z.enum(permissions)).min(1).max(permissions.length).nullish(),
+});
+export const revokeApiKeyInput = z.strictObject({ key_id: z.string().min(1).max(64) });
+
+export const collectionInput = spaceInput.extend({ collection_id: uuid });
+export const documentListInput = collectionInput.extend(page);
+export const documentInput = collectionInput.extend({ document_id: uuid });
+
+const usd = z.string().regex(/^\d{1,6}(\.\d{1,6})?$/);
+const price = z.strictObject({ input: usd, cached_input: usd.nullish(), output: usd });
+const modelSettings = {
+  base_url: z.string().max(500).nullish(),
+  credential_ref: z.string().max(128).nullish(),
+  continuation: z.enum(continuations).optional(),
+  supports_reasoning: z.boolean().optional(),
+  input_modalities: z.array(z.enum(inputModalities)).min(1).max(inputModalities.length).optional(),
+  context_window: z.int().min(1).max(10_000_000).optional(),
+  max_output_tokens: z.int().min(1).max(10_000_000).optional(),
+};
+
+export const listModelsInput = z.strictObject({ tenant_id: tenantId, ...page });
+export const addModelInput = z.strictObject({
+  alias,
+  provider_kind: z.enum(providerKinds),
+  provider_model: z.string().min(1).max(200),
+  ...modelSettings,
+  price,
+});
+export const updateModelInput = z.strictObject({ alias, ...modelSettings });
+export const disableModelInput = z.strictObject({ alias, disabled: z.boolean().default(true) });
+export const listPricesInput = z.strictObject({ tenant_id: tenantId, alias });
+export const setPriceInput = z.strictObject({
+  tenant_id: tenantId,
+  alias,
+  price,
+  valid_from: z.iso.datetime({ offset: true }).nullish(),
+});
+export const importPricesInput = z.strictObject({
+  tenant_id: tenantId,
+  document: z.record(z.string(), z.unknown()),
+  dry_run: z.boolean().default(false),
+});

@@ -1,0 +1,92 @@
+import type { z } from 'zod';
+import type * as wire from '#api/contract/administration.ts';
+import type { ApiKey } from '#domain/access/api-key.entity.ts';
+import type { Permission } from '#domain/access/permissions.ts';
+import type { ModelPrice } from '#domain/models/model-price.entity.ts';
+import type { Model } from '#domain/models/model.entity.ts';
+import { toPriceUsd, type Price } from '#domain/models/pricing.ts';
+import type { Principal } from '#domain/principals/principal.entity.ts';
+import type { SpaceMember } from '#domain/spaces/space-member.entity.ts';
+import type { Space } from '#domain/spaces/space.entity.ts';
+import type { TenantRow } from '#domain/tenants/list-tenants.ts';
+
+export function presentTenant({ tenant_id: id, ...row }: TenantRow): z.infer<typeof wire.tenantRecord> {
+  return { id, ...row };
+}
+
+export function presentSpace(space: Space): z.infer<typeof wire.spaceRecord> {
+  return {
+    id: space.id,
+    name: space.name,
+    default_model_id: space.defaultModelId ?? null,
+    created_at: space.createdAt.toISOString(),
+    updated_at: space.updatedAt.toISOString(),
+  };
+}
+
+export function presentMember(member: SpaceMember): z.infer<typeof wire.memberRecord> {
+  return {
+    space_id: member.spaceId,
+    principal_id: member.principalId,
+    role: member.roleKey,
+    created_at: member.createdAt.toISOString(),
+  };
+}
+
+export function presentPrincipal(principal: Principal): z.infer<typeof wire.principalRecord> {
+  return {
+    id: principal.id,
+    type: principal.type,
+    name: principal.name ?? null,
+    email: principal.email ?? null,
+    status: principal.status,
+    created_at: principal.createdAt.toISOString(),
+  };
+}
+
+/** Without its secret, of which nothing but a hash exists. */
+export function presentApiKey(key: ApiKey): z.infer<typeof wire.apiKeyRecord> {
+  return {
+    id: key.id,
+    key_id: key.keyId,
+    principal_id: key.principalId,
+    name: key.name,
+    permissions: (key.permissions as Permission[] | null | undefined) ?? null,
+    expires_at: key.expiresAt.toISOString(),
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+    created_at: key.createdAt.toISOString(),
+  };
+}
+
+export function presentModel(model: Model): z.infer<typeof wire.modelRecord> {
+  return {
+    id: model.id,
+    alias: model.alias,
+    provider_kind: model.providerKind,
+    provider_model: model.providerModel,
+    base_url: model.baseUrl ?? null,
+    credential_ref: model.credentialRef ?? null,
+    continuation: model.continuation,
+    supports_reasoning: model.supportsReasoning,
+    input_modalities: model.inputModalities,
+    context_window: model.contextWindow,
+    max_output_tokens: model.maxOutputTokens,
+    created_at: model.createdAt.toISOString(),
+    disabled_at: model.disabledAt?.toISOString() ?? null,
+  };
+}
+
+export function presentPrice(price: ModelPrice): z.infer<typeof wire.priceRecord> {
+  return {
+    id: price.id,
+    model_id: price.modelId,
+    valid_from: price.validFrom.toISOString(),
+    usd_per_million: presentUsd(price),
+  };
+}
+
+/** Dollars per million tokens. */
+export function presentUsd(price: Price): { input: string; cached_input: string; output: string } {
+  const { input, cachedInput, output } = toPriceUsd(price);
+  return { input, cached_input: cachedInput, output };
+}

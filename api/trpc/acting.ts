@@ -1,0 +1,23 @@
+import type { Caller } from '#domain/access/caller.ts';
+import type { Context } from '#domain/access/context.ts';
+import { actInTenant } from '#domain/tenants/act-in-tenant.ts';
+import type { CallContext } from './trpc.ts';
+
+/** The caller with its tenant-wide rights. */
+export function callerOf({ request }: CallContext): Promise<Caller> {
+  return request.inContext(null, async ({ caller }) => caller);
+}
+
+/**
+ * Runs a use case in the caller's own tenant, or as an operator in the one that is named.
+ * @throws `tenant_not_found` unless the caller operates the platform and the tenant exists
+ */
+export async function inTenantOf<T>(
+  call: CallContext,
+  tenantId: string | null | undefined,
+  work: (ctx: Context) => Promise<T>,
+): Promise<T> {
+  return tenantId == null || tenantId === call.request.identity.tenantId
+    ? call.request.inContext(null, work)
+    : actInTenant(call.deps, await callerOf(call), tenantId, work);
+}

@@ -1,0 +1,96 @@
+import {
+  collectionEnvelope,
+  collectionPage,
+  documentEnvelope,
+  documentPage,
+} from '#api/contract/collections.ts';
+import { deleted } from '#api/contract/common.ts';
+import * as inputs from '#api/contract/procedures.ts';
+import { presentCollection, presentDocument } from '#api/present/collections.ts';
+import { toPage } from '#api/present/page.ts';
+import { deleteCollection } from '#domain/collections/delete-collection.ts';
+import { deleteDocument } from '#domain/collections/delete-document.ts';
+import { listCollections } from '#domain/collections/list-collections.ts';
+import { listDocuments } from '#domain/collections/list-documents.ts';
+import { readCollection } from '#domain/collections/read-collection.ts';
+import { readDocument } from '#domain/collections/read-document.ts';
+import { retryDocument } from '#domain/collections/retry-document.ts';
+import { procedure, reads, router } from './trpc.ts';
+
+export const collections = router({
+  list: procedure({ permission: 'collections.read', audit: reads })
+    .input(inputs.spaceListInput)
+    .output(collectionPage)
+    .query(async ({ ctx: { request }, input: { space_id: spaceId, limit, cursor } }) => {
+      const page = await request.inContext(spaceId, (ctx) =>
+        listCollections(ctx, { limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentCollection) });
+    }),
+
+  get: procedure({ permission: 'collections.read', audit: reads })
+    .input(inputs.collectionInput)
+    .output(collectionEnvelope)
+    .query(async ({ ctx: { request }, input: { space_id: spaceId, collection_id: collectionId } }) => ({
+      data: presentCollection(
+        await request.inContext(spaceId, (ctx) => readCollection(ctx, { collectionId })),
+      ),
+    })),
+
+  delete: procedure({ permission: 'collections.delete', audit: ['collection.deleted'] })
+    .input(inputs.collectionInput)
+    .output(deleted)
+    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, collection_id: collectionId } }) => {
+      await request.inContext(spaceId, (ctx) => deleteCollection(ctx, { collectionId }));
+      return { data: { id: collectionId, deleted: true as const } };
+    }),
+});
+
+interface DocumentInput {
+  collection_id: string;
+  document_id: string;
+}
+
+const refOf = ({ collection_id: collectionId, document_id: documentId }: DocumentInput) => ({
+  collectionId,
+  documentId,
+});
+
+export const documents = router({
+  list: procedure({ permission: 'documents.read', audit: reads })
+    .input(inputs.documentListInput)
+    .output(documentPage)
+    .query(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, collection_id: collectionId, limit, cursor } = input;
+      const page = await request.inContext(spaceId, (ctx) =>
+        listDocuments(ctx, { collectionId, limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentDocument) });
+    }),
+
+  get: procedure({ permission: 'documents.read', audit: reads })
+    .input(inputs.documentInput)
+    .output(documentEnvelope)
+    .query(async ({ ctx: { request }, input }) => ({
+      data: presentDocument(
+        await request.inContext(input.space_id, (ctx) => readDocument(ctx, refOf(input))),
+      ),
+    })),
+
+  delete: procedure({ permission: 'documents.delete', audit: ['collection.documents_deleted'] })
+    .input(inputs.documentInput)
+    .output(deleted)
+    .mutation(async ({ ctx: { request }, input }) => {
+      await request.inContext(input.space_id, (ctx) => deleteDocument(ctx, refOf(input)));
+      return { data: { id: input.document_id, deleted: true as const } };
+    }),
+
+  retry: procedure({ permission: 'documents.write', audit: ['collection.documents_retried'] })
+    .input(inputs.documentInput)
+    .output(documentEnvelope)
+    .mutation(async ({ ctx: { request }, input }) => ({
+      data: presentDocument(
+        await request.inContext(input.space_id, (ctx) => retryDocument(ctx, refOf(input))),
+      ),
+    })),
+});

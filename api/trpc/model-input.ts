@@ -1,0 +1,21 @@
+import type { z } from 'zod';
+import type { addModelInput, updateModelInput } from '#api/contract/procedures.ts';
+import type { PriceUsd } from '#domain/models/pricing.ts';
+import type { UpdateModel } from '#domain/models/update-model.ts';
+
+/** What was given, under the names of the use cases: what was left out stays out. */
+export function toModelSettings(input: z.infer<typeof updateModelInput>): Omit<UpdateModel, 'alias'> {
+  return {
+    ...(input.base_url === undefined ? {} : { baseUrl: input.base_url }),
+    ...(input.credential_ref === undefined ? {} : { credentialRef: input.credential_ref }),
+    ...(input.continuation === undefined ? {} : { continuation: input.continuation }),
+    ...(input.supports_reasoning === undefined ? {} : { supportsReasoning: input.supports_reasoning }),
+    ...(input.input_modalities === undefined ? {} : { inputModalities: input.input_modalities }),
+    ...(input.context_window === undefined ? {} : { contextWindow: input.context_window }),
+    ...(input.max_output_tokens === undefined ? {} : { maxOutputTokens: input.max_output_tokens }),
+  };
+}
+
+export function toPriceInput(price: z.infer<typeof addModelInput>['price']): PriceUsd {
+  return { input: price.input, cachedInput: price.cached_input ?? null, output: price.output };
+}

@@ -1,0 +1,63 @@
+import { inspectedResponse } from '#api/contract/administration.ts';
+import { listResponsesInput, responseInput } from '#api/contract/procedures.ts';
+import { responseEnvelope, responsePage } from '#api/contract/responses.ts';
+import { presentInspection } from '#api/present/inspection.ts';
+import { toPage } from '#api/present/page.ts';
+import { newResponseId } from '#domain/kernel/ids.ts';
+import { cancelResponse } from '#domain/responses/cancel-response.ts';
+import { inspectResponse } from '#domain/responses/inspect-response.ts';
+import { listResponses } from '#domain/responses/list-responses.ts';
+import { locateResponse } from '#domain/responses/locate-response.ts';
+import { restartResponse } from '#domain/responses/restart-response.ts';
+import { procedure, reads, router } from './trpc.ts';
+
+const own = 'the caller’s own responses';
+
+export const responses = router({
+  list: procedure({ permission: 'responses.read', own, audit: reads })
+    .input(listResponsesInput)
+    .output(responsePage)
+    .query(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, limit, cursor, status } = input;
+      const page = await request.inContext(spaceId, (ctx) =>
+        listResponses(ctx, { spaceId, limit, cursor: cursor ?? null, status: status ?? null }),
+      );
+      return toPage(page);
+    }),
+
+  inspect: procedure({ permission: 'responses.read', own, audit: reads })
+    .input(responseInput)
+    .output(inspectedResponse)
+    .query(async ({ ctx: { request }, input: { response_id: responseId } }) => {
+      const inspected = await request.inContext(
+        (em) => locateResponse(em, responseId),
+        (ctx) => inspectResponse(ctx, { responseId }),
+      );
+      return { data: presentInspection(inspected) };
+    }),
+
+  cancel: procedure({ permission: 'responses.cancel', own, audit: ['space.response_cancelled'] })
+    .input(responseInput)
+    .output(responseEnvelope)
+    .mutation(async ({ ctx: { request }, input: { response_id: responseId } }) => ({
+      data: await request.inContext(
+        (em) => locateResponse(em, responseId),
+        (ctx) => cancelResponse(ctx, { responseId }),
+      ),
+    })),
+
+  restart: procedure({ permission: 'responses.create', audit: ['space.response_restarted'] })
+    .input(responseInput)
+    .output(responseEnvelope)
+    .mutation(async ({ ctx: { request, deps }, input: { response_id: responseId } }) => {
+      const limits = {
+        maxActivePerSpace: deps.config.MAX_ACTIVE_RESPONSES_PER_SPACE,
+        retentionSeconds: deps.config.RESPONSE_RETENTION_SECONDS,
+      };
+      const record = await request.inContext(
+        (em) => locateResponse(em, responseId),
+        (ctx) => restartResponse(ctx, { responseId }, { newId: newResponseId(), limits }),
+      );
+      return { data: record };
+    }),
+});

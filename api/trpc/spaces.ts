@@ -1,0 +1,81 @@
+import {
+  memberEnvelope,
+  memberList,
+  memberRemoved,
+  spaceEnvelope,
+  spaceModels,
+  spacePage,
+} from '#api/contract/administration.ts';
+import * as inputs from '#api/contract/procedures.ts';
+import { presentMember, presentSpace } from '#api/present/administration.ts';
+import { toPage } from '#api/present/page.ts';
+import { addMember } from '#domain/spaces/add-member.ts';
+import { listMembers } from '#domain/spaces/list-members.ts';
+import { listSpaceModels } from '#domain/spaces/list-space-models.ts';
+import { listSpaces } from '#domain/spaces/list-spaces.ts';
+import { openSpace } from '#domain/spaces/open-space.ts';
+import { removeMember } from '#domain/spaces/remove-member.ts';
+import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
+import { procedure, reads, router } from './trpc.ts';
+
+export const spaces = router({
+  list: procedure({ permission: 'spaces.read', audit: reads })
+    .input(inputs.listInput)
+    .output(spacePage)
+    .query(async ({ ctx: { request }, input: { limit, cursor } }) => {
+      const page = await request.inContext(null, (ctx) => listSpaces(ctx, { limit, cursor: cursor ?? null }));
+      return toPage({ ...page, items: page.items.map(presentSpace) });
+    }),
+
+  create: procedure({ permission: 'spaces.create', audit: ['space.created'] })
+    .input(inputs.createSpaceInput)
+    .output(spaceEnvelope)
+    .mutation(async ({ ctx: { request }, input }) => ({
+      data: presentSpace(await request.inContext(null, (ctx) => openSpace(ctx, input))),
+    })),
+
+  models: procedure({ permission: 'spaces.read', audit: reads })
+    .input(inputs.spaceInput)
+    .output(spaceModels)
+    .query(async ({ ctx: { request }, input }) => {
+      const { models, defaultModel } = await request.inContext(input.space_id, listSpaceModels);
+      return { data: { models, default_model: defaultModel } };
+    }),
+
+  setModels: procedure({ permission: 'spaces.manage_models', audit: ['space.models_updated'] })
+    .input(inputs.setSpaceModelsInput)
+    .output(spaceModels)
+    .mutation(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, models, default_model: defaultModel } = input;
+      await request.inContext(spaceId, (ctx) => setSpaceModels(ctx, { models, defaultModel }));
+      return { data: { models: [...new Set(models)].sort(), default_model: defaultModel } };
+    }),
+});
+
+export const members = router({
+  list: procedure({ permission: 'members.read', audit: reads })
+    .input(inputs.spaceInput)
+    .output(memberList)
+    .query(async ({ ctx: { request }, input }) => {
+      const found = await request.inContext(input.space_id, listMembers);
+      return { data: found.map(presentMember) };
+    }),
+
+  add: procedure({ permission: 'members.add', audit: ['space.member_added'] })
+    .input(inputs.addMemberInput)
+    .output(memberEnvelope)
+    .mutation(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, principal_id: principalId, role: roleKey } = input;
+      const member = await request.inContext(spaceId, (ctx) => addMember(ctx, { principalId, roleKey }));
+      return { data: presentMember(member) };
+    }),
+
+  remove: procedure({ permission: 'members.remove', audit: ['space.member_removed'] })
+    .input(inputs.removeMemberInput)
+    .output(memberRemoved)
+    .mutation(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, principal_id: principalId } = input;
+      await request.inContext(spaceId, (ctx) => removeMember(ctx, { principalId }));
+      return { data: { principal_id: principalId, removed: true as const } };
+    }),
+});

@@ -1,0 +1,56 @@
+import { openedTenant, tenantEnvelope, tenantPage } from '#api/contract/administration.ts';
+import { createTenantInput, listInput, tenantInput } from '#api/contract/procedures.ts';
+import { presentTenant } from '#api/present/administration.ts';
+import { toPage } from '#api/present/page.ts';
+import { listTenants, toRow } from '#domain/tenants/list-tenants.ts';
+import { readTenant } from '#domain/tenants/read-tenant.ts';
+import { registerTenant } from '#domain/tenants/register-tenant.ts';
+import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
+import { callerOf, inTenantOf } from './acting.ts';
+import { procedure, reads, router } from './trpc.ts';
+
+export const tenants = router({
+  list: procedure({ permission: 'tenants.read', audit: reads })
+    .input(listInput)
+    .output(tenantPage)
+    .query(async ({ ctx: { request }, input: { limit, cursor } }) => {
+      const page = await request.inContext(null, (ctx) =>
+        listTenants(ctx, { limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentTenant) });
+    }),
+
+  get: procedure({ permission: 'tenants.read', audit: reads })
+    .input(tenantInput)
+    .output(tenantEnvelope)
+    .query(async ({ ctx, input }) => ({
+      data: presentTenant(toRow(await inTenantOf(ctx, input.tenant_id, readTenant))),
+    })),
+
+  create: procedure({ permission: 'tenants.create', audit: ['system.tenant_created'] })
+    .input(createTenantInput)
+    .output(openedTenant)
+    .mutation(async ({ ctx, input }) => {
+      const opened = await registerTenant(ctx.deps, await callerOf(ctx), input);
+      const { tenantId, principalId, spaceId, token } = opened;
+      return {
+        data: { tenant_id: tenantId, principal_id: principalId, space_id: spaceId, api_key: token },
+      };
+    }),
+
+  suspend: procedure({ permission: 'tenants.suspend', audit: ['system.tenant_suspended'] })
+    .input(tenantInput)
+    .output(tenantEnvelope)
+    .mutation(async ({ ctx, input }) => ({
+      data: presentTenant(toRow(await inTenantOf(ctx, input.tenant_id, (work) => suspendTenant(work, true)))),
+    })),
+
+  resume: procedure({ permission: 'tenants.suspend', audit: ['system.tenant_resumed'] })
+    .input(tenantInput)
+    .output(tenantEnvelope)
+    .mutation(async ({ ctx, input }) => ({
+      data: presentTenant(
+        toRow(await inTenantOf(ctx, input.tenant_id, (work) => suspendTenant(work, false))),
+      ),
+    })),
+});

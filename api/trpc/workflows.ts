@@ -1,0 +1,41 @@
+import { workflowHistory, workflowRecord } from '#api/contract/administration.ts';
+import { workflowInput } from '#api/contract/procedures.ts';
+import { presentWorkflow } from '#api/present/inspection.ts';
+import { DomainError, notFound } from '#domain/kernel/errors.ts';
+import { findWorkflow, parseWorkflowId, type FoundWorkflow } from '#domain/workflows/find-workflow.ts';
+import { inTenantOf } from './acting.ts';
+import { procedure, reads, router, type CallContext } from './trpc.ts';
+
+export const workflows = router({
+  describe: procedure({ permission: 'workflows.read', audit: reads })
+    .input(workflowInput)
+    .output(workflowRecord)
+    .query(async ({ ctx, input }) => {
+      const found = await find(ctx, input.workflow_id);
+      return { data: presentWorkflow(found, await ctx.deps.workflows.describe(found.workflowId)) };
+    }),
+
+  history: procedure({ permission: 'workflows.read', audit: reads })
+    .input(workflowInput)
+    .output(workflowHistory)
+    .query(async ({ ctx, input }) => {
+      const { workflowId } = await find(ctx, input.workflow_id);
+      const history = await ctx.deps.workflows.historyOf(workflowId);
+      if (history === null) {
+        throw notFound('workflow_not_found');
+      }
+      return { data: { workflow_id: workflowId, history } };
+    }),
+});
+
+/** The tenant comes from the id; another's is as unknown as one that never was. */
+async function find(call: CallContext, workflowId: string): Promise<FoundWorkflow> {
+  const { tenantId } = parseWorkflowId(workflowId);
+  try {
+    return await inTenantOf(call, tenantId, (ctx) => findWorkflow(ctx, workflowId));
+  } catch (error) {
+    throw error instanceof DomainError && error.code === 'tenant_not_found'
+      ? notFound('workflow_not_found')
+      : error;
+  }
+}

@@ -1,0 +1,79 @@
+import type { Command } from 'commander';
+import { fields, table } from '../print.ts';
+import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
+
+interface InSpace {
+  space: string;
+}
+
+interface InCollection extends InSpace {
+  collection: string;
+}
+
+const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
+const inCollection = (command: Command): Command =>
+  inSpace(command).requiredOption('--collection <id>', 'the collection');
+
+export function addCollections(program: Command): void {
+  const group = program.command('collections').description('collections of documents');
+
+  remote(inSpace(paged(group.command('list')).description('collections of a space, newest first')), {
+    call: (client, { space, ...page }: InSpace & PageOptions) =>
+      client.collections.list.query({ space_id: space, ...pageInput(page) }),
+    show: ({ data, meta }) =>
+      withNext(
+        table(data, { id: (row) => row.id, name: (row) => row.name, created: (row) => row.created_at }),
+        meta,
+      ),
+  });
+  const id = '<collection_id>';
+  remote(inSpace(group.command('get').description('one collection').argument(id)), {
+    call: (client, { space }: InSpace, collection) =>
+      client.collections.get.query({ space_id: space, collection_id: collection }),
+    show: ({ data }) => fields(data),
+  });
+  remote(inSpace(group.command('delete').description('with all its documents').argument(id)), {
+    call: (client, { space }: InSpace, collection) =>
+      client.collections.delete.mutate({ space_id: space, collection_id: collection }),
+    show: ({ data }) => fields(data),
+  });
+}
+
+export function addDocuments(program: Command): void {
+  const group = program.command('documents').description('documents of a collection');
+  const ref = ({ space, collection }: InCollection, document: string) => ({
+    space_id: space,
+    collection_id: collection,
+    document_id: document,
+  });
+
+  remote(inCollection(paged(group.command('list')).description('documents, newest first')), {
+    call: (client, { space, collection, ...page }: InCollection & PageOptions) =>
+      client.documents.list.query({ space_id: space, collection_id: collection, ...pageInput(page) }),
+    show: ({ data, meta }) =>
+      withNext(
+        table(data, {
+          id: (row) => row.id,
+          file: (row) => row.filename,
+          status: (row) => row.status,
+          failure: (row) => row.failure_code,
+          bytes: (row) => row.byte_size,
+          passages: (row) => row.chunk_count,
+        }),
+        meta,
+      ),
+  });
+  const id = '<document_id>';
+  remote(inCollection(group.command('get').description('one document, without its text').argument(id)), {
+    call: (client, options: InCollection, document) => client.documents.get.query(ref(options, document)),
+    show: ({ data }) => fields(data),
+  });
+  remote(inCollection(group.command('delete').description('with its passages').argument(id)), {
+    call: (client, options: InCollection, document) => client.documents.delete.mutate(ref(options, document)),
+    show: ({ data }) => fields(data),
+  });
+  remote(inCollection(group.command('retry').description('read a failed document anew').argument(id)), {
+    call: (client, options: InCollection, document) => client.documents.retry.mutate(ref(options, document)),
+    show: ({ data }) => fields({ id: data.id, status: data.status }),
+  });
+}

@@ -1,0 +1,91 @@
+import type { Command } from 'commander';
+import type { MemberRole } from '#domain/spaces/member-roles.ts';
+import { fields, table } from '../print.ts';
+import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
+
+interface InSpace {
+  space: string;
+}
+
+const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
+
+export function addSpaces(program: Command): void {
+  const group = program.command('spaces').description('spaces of the tenant, and the models they allow');
+
+  remote(paged(group.command('list')).description('spaces, newest first'), {
+    call: (client, options: PageOptions) => client.spaces.list.query(pageInput(options)),
+    show: ({ data, meta }) =>
+      withNext(
+        table(data, { id: (row) => row.id, name: (row) => row.name, created: (row) => row.created_at }),
+        meta,
+      ),
+  });
+  remote(
+    group
+      .command('create')
+      .description('a space that the key’s principal administers')
+      .requiredOption('--name <name>', 'its name'),
+    {
+      call: (client, { name }: { name: string }) => client.spaces.create.mutate({ name }),
+      show: ({ data }) => fields(data),
+    },
+  );
+  remote(inSpace(group.command('models').description('the models that a space allows')), {
+    call: (client, { space }: InSpace) => client.spaces.models.query({ space_id: space }),
+    show: ({ data }) => fields({ models: data.models.join(', '), default: data.default_model }),
+  });
+  remote(
+    inSpace(group.command('set-models'))
+      .description('replace the models that a space allows')
+      .requiredOption('--model <alias...>', 'every model that it allows from now on')
+      .requiredOption('--default <alias>', 'the one that is used when none is named'),
+    {
+      call: (client, options: InSpace & { model: string[]; default: string }) =>
+        client.spaces.setModels.mutate({
+          space_id: options.space,
+          models: options.model,
+          default_model: options.default,
+        }),
+      show: ({ data }) => fields({ models: data.models.join(', '), default: data.default_model }),
+    },
+  );
+}
+
+export function addMembers(program: Command): void {
+  const group = program.command('members').description('who may do what in a space');
+
+  remote(inSpace(group.command('list').description('members of a space')), {
+    call: (client, { space }: InSpace) => client.members.list.query({ space_id: space }),
+    show: ({ data }) =>
+      table(data, {
+        principal: (row) => row.principal_id,
+        role: (row) => row.role,
+        since: (row) => row.created_at,
+      }),
+  });
+  remote(
+    inSpace(group.command('add'))
+      .description('make a principal a member')
+      .requiredOption('--principal <id>', 'who')
+      .option('--role <role>', 'space_admin, space_editor, space_member or space_viewer'),
+    {
+      call: (client, options: InSpace & { principal: string; role?: MemberRole }) =>
+        client.members.add.mutate({
+          space_id: options.space,
+          principal_id: options.principal,
+          ...(options.role === undefined ? {} : { role: options.role }),
+        }),
+      show: ({ data }) => fields(data),
+    },
+  );
+  remote(
+    inSpace(group.command('remove'))
+      .description('end a membership')
+      .requiredOption('--principal <id>', 'whose'),
+    {
+      call: (client, options: InSpace & { principal: string }) =>
+        client.members.remove.mutate({ space_id: options.space, principal_id: options.principal }),
+      show: ({ data }) => fields(data),
+    },
+  );
+}

@@ -1,0 +1,57 @@
+import { Command, CommanderError } from 'commander';
+import { addApiKeys, addPrincipals } from './commands/access.ts';
+import { addCollections, addDocuments } from './commands/collections.ts';
+import { addLocal } from './commands/local.ts';
+import { addModels, addPrices } from './commands/models.ts';
+import { addResponses } from './commands/responses.ts';
+import { addMembers, addSpaces } from './commands/spaces.ts';
+import { addTenants } from './commands/tenants.ts';
+import { addWorkflows } from './commands/workflows.ts';
+import { describe } from './connect.ts';
+
+export interface Streams {
+  out: (text: string) => void;
+  err: (text: string) => void;
+}
+
+/** Every command. Results go to `out`; what a person has to know goes to `err`. */
+export function createProgram(streams: Streams): Command {
+  // Before any command is added, since each takes these settings over when it is made.
+  const program = new Command('platform')
+    .exitOverride()
+    .configureOutput({ writeOut: streams.out, writeErr: streams.err });
+  program
+    .description(
+      'Operates a platform deployment through its gateway, with an API key in PLATFORM_API_KEY or a file.',
+    )
+    .option('--url <url>', 'the gateway (PLATFORM_URL), http://127.0.0.1:8080 when not given')
+    .option('--key-file <path>', 'a file with the API key (PLATFORM_API_KEY_FILE), else PLATFORM_API_KEY');
+  addResponses(program);
+  addWorkflows(program);
+  addTenants(program);
+  addSpaces(program);
+  addMembers(program);
+  addPrincipals(program);
+  addApiKeys(program);
+  addModels(program);
+  addPrices(program);
+  addCollections(program);
+  addDocuments(program);
+  addLocal(program);
+  return program;
+}
+
+/** @returns the exit code: 1 for every refusal, wrong usage included, told of in one line. */
+export async function run(args: readonly string[], streams: Streams): Promise<number> {
+  try {
+    await createProgram(streams).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // It has said so itself; asking for help is no mistake.
+      return error.exitCode;
+    }
+    streams.err(`${describe(error)}\n`);
+    return 1;
+  }
+}

@@ -1,0 +1,39 @@
+import { LockMode } from '@mikro-orm/core';
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { enqueueStart } from '#domain/durable/outbox.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+import { documentWorkflowId, type Document } from './document.entity.ts';
+import { findDocument, type DocumentRef } from './find-document.ts';
+
+/**
+ * Reads a failed document anew, from the content that is stored: its workflow runs once more under the same id.
+ * @throws `missing_permission`, `collection_not_found`, `document_not_found`, `invalid_state` unless it failed
+ */
+export async function retryDocument(ctx: Context, ref: DocumentRef): Promise<Document> {
+  authorize(ctx.caller, 'documents.write');
+  const document = await findDocument(ctx, ref);
+  await ctx.em.lock(document, LockMode.PESSIMISTIC_WRITE);
+  await ctx.em.refresh(document);
+  if (document.status !== 'failed') {
+    throw new DomainError('invalid_state', `A ${document.status} document cannot be retried.`);
+  }
+  document.retry();
+  await ctx.em.flush();
+  const { tenantId, id } = document;
+  ctx.dispatches.push(
+    await enqueueStart(ctx.em, {
+      tenantId,
+      workflowType: 'ingestDocument',
+      workflowId: documentWorkflowId(tenantId, id),
+      payload: { tenantId, documentId: id },
+    }),
+  );
+  await recordEvent(ctx.em, ctx.caller, {
+    type: 'collection.documents_retried',
+    resource: { type: 'collection', id: document.collectionId },
+    metadata: { count: 1, document_id: id },
+  });
+  return document;
+}

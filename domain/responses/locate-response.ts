@@ -1,0 +1,9 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+
+/** The space of a response of the current tenant, also of one that expired or was deleted lately; null: unknown. */
+export async function locateResponse(em: EntityManager, responseId: string): Promise<string | null> {
+  const [row] = await em.execute<{ space_id: string }[]>('select space_id from response_ids where id = ?', [
+    responseId,
+  ]);
+  return row?.space_id ?? null;
+}

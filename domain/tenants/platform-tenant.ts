@@ -1,0 +1,2 @@
+/** The reserved tenant whose principals operate the platform. Fixed, so that there is never a second one. */
+export const platformTenantId = '00000000-0000-7000-8000-000000000001';

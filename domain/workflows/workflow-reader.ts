@@ -1,0 +1,32 @@
+/** The newest run of a workflow as the engine has it. Ids, numbers and fixed words only, as in histories. */
+export interface WorkflowDescription {
+  runId: string;
+  type: string;
+  /** In the engine's words: `RUNNING`, `COMPLETED`, `FAILED`, `CANCELLED`, `TERMINATED`, `TIMED_OUT` … */
+  status: string;
+  taskQueue: string;
+  startedAt: Date;
+  closedAt: Date | null;
+  historyEvents: number;
+  pending: PendingStep[];
+}
+
+export const pendingStates = ['scheduled', 'started', 'cancel_requested', 'paused', 'unknown'] as const;
+
+/** A step that runs, or waits for a worker or for its next attempt. */
+export interface PendingStep {
+  activity: string;
+  state: (typeof pendingStates)[number];
+  attempt: number;
+  /** Why the attempt before failed. */
+  lastFailure: string | null;
+  nextAttemptAt: Date | null;
+}
+
+/** The port to what the engine knows, for people who look. */
+export interface WorkflowReader {
+  /** null: the engine does not know the id, or no longer. @throws `engine_unavailable` */
+  describe(workflowId: string): Promise<WorkflowDescription | null>;
+  /** The newest run's history in the JSON form of the engine's own tools. @throws `engine_unavailable` */
+  historyOf(workflowId: string): Promise<{ events: unknown[] } | null>;
+}

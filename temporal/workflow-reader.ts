@@ -1,0 +1,82 @@
+import {
+  isGrpcServiceError,
+  WorkflowNotFoundError,
+  type Client,
+  type WorkflowExecutionDescription,
+} from '@temporalio/client';
+import { DomainError } from '#domain/kernel/errors.ts';
+import type { PendingStep, WorkflowReader } from '#domain/workflows/workflow-reader.ts';
+import { historyToJson } from './history-json.ts';
+
+/** People wait for the answer. */
+const answerWithinMs = 5_000;
+/** As gRPC numbers its answers. */
+const grpcNotFound = 5;
+
+type RawStep = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
+
+/** As the proto numbers them. */
+const states: Readonly<Record<number, PendingStep['state']>> = {
+  1: 'scheduled',
+  2: 'started',
+  3: 'cancel_requested',
+  4: 'paused',
+  5: 'cancel_requested',
+};
+
+export function createWorkflowReader(client: Client): WorkflowReader {
+  return {
+    describe: (workflowId) =>
+      asked(client, async () => {
+        const found = await client.workflow.getHandle(workflowId).describe();
+        return {
+          runId: found.runId,
+          type: found.type,
+          status: found.status.name,
+          taskQueue: found.taskQueue,
+          startedAt: found.startTime,
+          closedAt: found.closeTime ?? null,
+          historyEvents: found.historyLength,
+          pending: (found.raw.pendingActivities ?? []).map(toStep),
+        };
+      }),
+    historyOf: (workflowId) =>
+      asked(client, async () => historyToJson(await client.workflow.getHandle(workflowId).fetchHistory())),
+  };
+}
+
+async function asked<T>(client: Client, question: () => Promise<T>): Promise<T | null> {
+  try {
+    return await client.withDeadline(Date.now() + answerWithinMs, question);
+  } catch (error) {
+    if (isUnknown(error)) {
+      return null;
+    }
+    throw new DomainError(
+      'engine_unavailable',
+      'Temporal does not answer; try again.',
+      { retryAfter: 1 },
+      { cause: error },
+    );
+  }
+}
+
+/** The client translates the answer for some calls only. */
+function isUnknown(error: unknown): boolean {
+  if (error instanceof WorkflowNotFoundError) {
+    return true;
+  }
+  const { code }: { code: number | null } = isGrpcServiceError(error) ? error : { code: null };
+  return code === grpcNotFound;
+}
+
+function toStep(step: RawStep): PendingStep {
+  const next = step.nextAttemptScheduleTime?.seconds;
+  return {
+    activity: step.activityType?.name ?? 'unknown',
+    state: states[step.state ?? 0] ?? 'unknown',
+    attempt: step.attempt ?? 1,
+    lastFailure: step.lastFailure?.message ?? null,
+    nextAttemptAt: next == null || Number(next) === 0 ? null : new Date(Number(next) * 1_000),
+  };
+}

@@ -1,0 +1,252 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { implied, permissions } from '#domain/access/permissions.ts';
+import { createProgram, run } from '../../bin/platform/program.ts';
+import { openCallWorld, type CallWorld } from '../support/call-world.ts';
+import { addOperator } from '../support/operators.ts';
+import { runPlatform } from '../support/platform-cli.ts';
+import { addMember } from '../support/world.ts';
+
+let place: CallWorld;
+let url: string;
+let folder: string;
+
+beforeAll(async () => {
+  place = await openCallWorld();
+  url = await place.gateway.app.listen({ host: '127.0.0.1', port: 0 });
+  folder = await mkdtemp(join(tmpdir(), 'platform-'));
+  const entry = { litellm_provider: 'openai', input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
+  writeFileSync(join(folder, 'prices.json'), JSON.stringify({ 'gpt-none': entry, 'gpt-5-mini': entry }));
+});
+afterAll(() => place?.close());
+
+/** A command as it runs in its own process, but in this one. */
+async function ask(args: string[], apiKey: string): Promise<{ code: number; out: string; err: string }> {
+  process.env['PLATFORM_URL'] = url;
+  process.env['PLATFORM_API_KEY'] = apiKey;
+  const said = { out: '', err: '' };
+  const code = await run(args, {
+    out: (text) => void (said.out += text),
+    err: (text) => void (said.err += text),
+  });
+  return { code, ...said };
+}
+
+type Input = Record<string, string | number | boolean>;
+const flags =
+  (...names: [flag: string, member: string][]) =>
+  (input: Input): string[] =>
+    names.flatMap(([flag, member]) => (input[member] == null ? [] : [`--${flag}`, String(input[member])]));
+const page: [string, string][] = [
+  ['limit', 'limit'],
+  ['cursor', 'cursor'],
+];
+const inSpace: [string, string] = ['space', 'space_id'];
+const inCollection: [string, string][] = [inSpace, ['collection', 'collection_id']];
+const argument = (member: string) => (input: Input) => [String(input[member])];
+const usd = ['--input', '2.5', '--output', '10'];
+
+/** Each command with its procedure, and how that procedure's input is said. */
+const commands: Record<string, { procedure: string; args: (input: Input) => string[] }> = {
+  'responses list': { procedure: 'responses.list', args: flags(inSpace, ...page) },
+  'responses inspect': { procedure: 'responses.inspect', args: argument('response_id') },
+  'responses cancel': { procedure: 'responses.cancel', args: argument('response_id') },
+  'responses restart': { procedure: 'responses.restart', args: argument('response_id') },
+  'workflows describe': { procedure: 'workflows.describe', args: argument('workflow_id') },
+  'workflows history': { procedure: 'workflows.history', args: argument('workflow_id') },
+  'tenants list': { procedure: 'tenants.list', args: flags(...page) },
+  'tenants get': { procedure: 'tenants.get', args: argument('tenant_id') },
+  'tenants create': { procedure: 'tenants.create', args: flags(['slug', 'slug'], ['name', 'name']) },
+  'tenants suspend': { procedure: 'tenants.suspend', args: argument('tenant_id') },
+  'tenants resume': { procedure: 'tenants.resume', args: argument('tenant_id') },
+  'spaces list': { procedure: 'spaces.list', args: flags(...page) },
+  'spaces create': { procedure: 'spaces.create', args: flags(['name', 'name']) },
+  'spaces models': { procedure: 'spaces.models', args: flags(inSpace) },
+  'spaces set-models': {
+    procedure: 'spaces.setModels',
+    args: flags(inSpace, ['model', 'models'], ['default', 'default_model']),
+  },
+  'members list': { procedure: 'members.list', args: flags(inSpace) },
+  'members add': {
+    procedure: 'members.add',
+    args: flags(inSpace, ['principal', 'principal_id'], ['role', 'role']),
+  },
+  'members remove': { procedure: 'members.remove', args: flags(inSpace, ['principal', 'principal_id']) },
+  'principals list': { procedure: 'principals.list', args: flags(...page) },
+  'principals create': { procedure: 'principals.create', args: flags(['type', 'type'], ['name', 'name']) },
+  'api-keys list': { procedure: 'apiKeys.list', args: flags(...page) },
+  'api-keys create': {
+    procedure: 'apiKeys.create',
+    args: flags(['principal', 'principal_id'], ['name', 'name']),
+  },
+  'api-keys revoke': { procedure: 'apiKeys.revoke', args: argument('key_id') },
+  'models list': { procedure: 'models.list', args: flags(...page) },
+  'models add': {
+    procedure: 'models.add',
+    args: (input) => [
+      ...argument('alias')(input),
+      ...flags(['provider', 'provider_kind'], ['model', 'provider_model'])(input),
+      ...usd,
+    ],
+  },
+  'models update': {
+    procedure: 'models.update',
+    args: (input) => [...argument('alias')(input), ...flags(['context-window', 'context_window'])(input)],
+  },
+  'models disable': { procedure: 'models.disable', args: argument('alias') },
+  'models enable': { procedure: 'models.disable', args: argument('alias') },
+  'prices list': { procedure: 'prices.list', args: argument('alias') },
+  'prices set': {
+    procedure: 'prices.set',
+    args: (input) => [...argument('alias')(input), ...flags(['tenant', 'tenant_id'])(input), ...usd],
+  },
+  'prices import': {
+    procedure: 'prices.import',
+    args: (input) => [join(folder, 'prices.json'), ...flags(['tenant', 'tenant_id'])(input)],
+  },
+  'collections list': { procedure: 'collections.list', args: flags(inSpace, ...page) },
+  'collections get': {
+    procedure: 'collections.get',
+    args: (input) => [...argument('collection_id')(input), ...flags(inSpace)(input)],
+  },
+  'collections delete': {
+    procedure: 'collections.delete',
+    args: (input) => [...argument('collection_id')(input), ...flags(inSpace)(input)],
+  },
+  'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
+  ...Object.fromEntries(
+    ['get', 'delete', 'retry'].map((verb) => [
+      `documents ${verb}`,
+      {
+        procedure: `documents.${verb}`,
+        args: (input: Input) => [...argument('document_id')(input), ...flags(...inCollection)(input)],
+      },
+    ]),
+  ),
+};
+
+const leaves = (command: Command, path: string[] = []): string[] =>
+  command.commands.length === 0
+    ? [path.join(' ')]
+    : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
+
+describe('the commands', () => {
+  it('are these, and the three that open the database themselves; together they call every procedure', () => {
+    const local = ['migrate', 'bootstrap', 'demo'];
+    const registered = leaves(createProgram({ out: () => undefined, err: () => undefined }));
+    expect(registered.sort()).toEqual([...Object.keys(commands), ...local].sort());
+    const called = new Set(Object.values(commands).map(({ procedure }) => procedure));
+    expect([...called].sort()).toEqual(place.all.map(({ path }) => path).sort());
+  });
+
+  it.each(Object.entries(commands))(
+    '%s answers with its permission, as JSON and as text, and is refused without it',
+    async (name, { procedure: path, args }) => {
+      const procedure = place.all.find((each) => each.path === path)!;
+      const fixture = place.fixtures[path]!;
+      const permission = procedure.declared!.permission!;
+      const keyPermissions = permissions.filter((each) => !implied(each).includes(permission));
+      const lacking = fixture.operator
+        ? await addOperator(place.database.unitOfWork, keyPermissions)
+        : await addMember(place.database.unitOfWork, place.world, {
+            tenantRoles: ['owner'],
+            spaceRole: null,
+            keyPermissions,
+          });
+      const words = async () => [...name.split(' '), ...args((await fixture.input(place.here)) as Input)];
+      const apiKey = place.keyFor(procedure, place.here);
+
+      const json = await ask([...(await words()), '--json'], apiKey);
+      expect([json.err, json.code]).toEqual(['', 0]);
+      expect(JSON.parse(json.out)).toHaveProperty('data');
+
+      const text = await ask(await words(), apiKey);
+      expect([text.err, text.code]).toEqual(['', 0]);
+      expect(text.out.trim()).not.toBe('');
+
+      const refused = await ask(await words(), lacking.apiKey);
+      if (name === 'responses list') {
+        // Everybody lists; the cursor was another's.
+        expect(refused.err).toMatch(/^invalid_cursor: .+ \(cursor\) \[req_[0-9a-f]{32}\]\n$/);
+      } else {
+        // Reading the models comes first where a price file is cut down to them.
+        const missing = refused.err.includes('models.read') ? 'models.read' : permission;
+        expect(refused.err).toMatch(
+          new RegExp(`^missing_permission: Missing permission ${missing} in this (tenant|space)\\. \\[req_`),
+        );
+      }
+      expect([refused.out, refused.code]).toEqual(['', 1]);
+    },
+    20_000,
+  );
+});
+
+describe('the program', () => {
+  it('runs as its own process, with the key in a file', async () => {
+    const file = join(folder, 'key');
+    writeFileSync(file, `${place.here.apiKey}\n`);
+    const ran = await runPlatform(['--url', url, '--key-file', file, 'spaces', 'list', '--json']);
+    expect([ran.stderr, ran.code]).toEqual(['', 0]);
+    const { data } = JSON.parse(ran.stdout) as { data: { id: string }[] };
+    expect(data.some(({ id }) => id === place.here.spaceId)).toBe(true);
+  });
+
+  it.each([
+    [[], 'No API key: set PLATFORM_API_KEY, or name a file with --key-file.\n'],
+    [['--key-file', '/nowhere'], 'The key file cannot be read.\n'],
+  ])('asks for a key in one line (%s)', async (options, line) => {
+    const ran = await runPlatform([...options, 'spaces', 'list'], { PLATFORM_URL: url });
+    expect(ran).toEqual({ code: 1, stdout: '', stderr: line });
+  });
+
+  it.each([
+    ['http://127.0.0.1:1', 'The gateway at http://127.0.0.1:1 cannot be reached.\n'],
+    ['nonsense', 'The gateway’s URL (--url, PLATFORM_URL) must be an http or https URL.\n'],
+  ])('says in one line that there is no gateway at %s', async (other, line) => {
+    const answer = await ask(['--url', other, 'spaces', 'list'], place.here.apiKey);
+    expect(answer).toEqual({ code: 1, out: '', err: line });
+  });
+
+  it('tells wrong usage in one line, and helps', async () => {
+    const wrong = await ask(['responses', 'list'], place.here.apiKey);
+    expect(wrong).toEqual({
+      code: 1,
+      out: '',
+      err: "error: required option '--space <id>' not specified\n",
+    });
+    const extra = await ask(['responses', 'inspect', 'a', 'b'], place.here.apiKey);
+    expect([extra.code, extra.out]).toEqual([1, '']);
+    expect(extra.err).toMatch(/^error: too many arguments.*\n$/);
+    const help = await ask(['responses', '--help'], place.here.apiKey);
+    expect([help.code, help.err]).toEqual([0, '']);
+    expect(help.out).toContain('inspect [options] <response_id>');
+  });
+
+  it('lets no name steer the terminal', async () => {
+    await ask(['spaces', 'create', '--name', '\u001b[31mred\u202e'], place.here.apiKey);
+    const list = await ask(['spaces', 'list'], place.here.apiKey);
+    expect(list.out).toContain('?[31mred?');
+  });
+
+  it('makes operators and a first tenant on the database alone', async () => {
+    const env = {
+      DATABASE_URL: place.database.url,
+      MASTER_KEY: place.gateway.gateway.config.MASTER_KEY,
+    };
+    const ran = await runPlatform(['bootstrap', '--slug', 'first', '--name', 'First', '--json'], env);
+    expect([ran.stderr, ran.code]).toEqual(['', 0]);
+    const made = JSON.parse(ran.stdout) as Record<string, string>;
+    const tenants = await ask(['tenants', 'list', '--json'], made['operator_key']!);
+    expect(tenants.out).toContain(made['tenant_id']);
+    const spaces = await ask(['spaces', 'list', '--json'], made['api_key']!);
+    expect(spaces.out).toContain(made['space_id']);
+    const again = await runPlatform(['bootstrap', '--slug', 'first', '--name', 'First'], env);
+    expect(again).toMatchObject({ code: 1, stderr: 'A tenant with this slug exists.\n' });
+    const lone = await runPlatform(['bootstrap', '--slug', 'first'], env);
+    expect(lone).toMatchObject({ code: 1, stderr: '--slug and --name go together.\n' });
+  });
+});

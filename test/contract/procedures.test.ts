@@ -1,0 +1,284 @@
+import { initTRPC } from '@trpc/server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { permissions, implied } from '#domain/access/permissions.ts';
+import { eventTypes } from '#domain/events/catalogue.ts';
+import { openCallWorld, type CallWorld } from '../support/call-world.ts';
+import type { Answer } from '../support/gateway.ts';
+import { addOperator } from '../support/operators.ts';
+import type { ProcedureFixture } from '../support/procedure-fixtures.ts';
+import { callProcedure, errorOf, procedures, textFields, type Procedure } from '../support/procedures.ts';
+import { addMember } from '../support/world.ts';
+
+/** Free text that names nothing of anybody's. */
+const plainText = [
+  'tenants.create slug',
+  'tenants.create name',
+  'spaces.create name',
+  'spaces.setModels default_model',
+  'principals.create name',
+  'principals.create email',
+  'apiKeys.create name',
+  ...[
+    'alias',
+    'provider_model',
+    'base_url',
+    'credential_ref',
+    'price.input',
+    'price.cached_input',
+    'price.output',
+  ].map((name) => `models.add ${name}`),
+  ...['base_url', 'credential_ref'].map((name) => `models.update ${name}`),
+  ...['price.input', 'price.cached_input', 'price.output', 'valid_from'].map((name) => `prices.set ${name}`),
+  'prices.import document.*',
+];
+
+const prefixes = ['/api', '/api-proxy'] as const;
+const all = procedures();
+let place: CallWorld;
+
+beforeAll(async () => {
+  place = await openCallWorld();
+});
+afterAll(() => place?.close());
+
+const fixtureOf = ({ path }: Procedure): ProcedureFixture => place.fixtures[path]!;
+const verdict = (answer: Answer): string => `${answer.status} ${errorOf(answer)?.code ?? ''}`;
+/** What an answer says, without what makes it this one. */
+const said = (answer: Answer): string =>
+  `${answer.status} ${answer.text.replace(String(errorOf(answer)?.request_id), 'req_')}`;
+
+/** What a procedure fails to declare. */
+function missingFrom({ declared, input, output }: Procedure): string[] {
+  const audit = declared?.audit;
+  const audited =
+    audit !== undefined &&
+    ('none' in audit
+      ? audit.none !== ''
+      : audit.length > 0 && audit.every((type) => eventTypes.includes(type)));
+  return [
+    ...(declared?.permission !== undefined && permissions.includes(declared.permission)
+      ? []
+      : ['permission']),
+    ...(audited ? [] : ['audit']),
+    ...(input === undefined ? ['input'] : []),
+    ...(output === undefined ? ['output'] : []),
+  ];
+}
+
+describe('every procedure', () => {
+  it('declares its permission, its audit events, its input and its output', () => {
+    expect(all.length).toBeGreaterThan(30);
+    expect(all.flatMap((each) => missingFrom(each).map((what) => `${each.path}: ${what}`))).toEqual([]);
+  });
+
+  it('would be named if it declared nothing', () => {
+    const t = initTRPC.create();
+    const bare = procedures(t.router({ bare: t.procedure.query(() => 1) }));
+    expect(bare.flatMap(missingFrom)).toEqual(['permission', 'audit', 'input', 'output']);
+  });
+
+  it('has a fixture, and each text of its input is an id of somebody’s or names nothing', () => {
+    expect(Object.keys(place.fixtures).sort()).toEqual(all.map(({ path }) => path).sort());
+    const positions = all.flatMap((each) => textFields(each.input).map((name) => `${each.path} ${name}`));
+    const covered = all.flatMap((each) =>
+      Object.keys(fixtureOf(each).ids).map((name) => `${each.path} ${name}`),
+    );
+    expect([...covered, ...plainText].sort()).toEqual(positions.sort());
+  });
+});
+
+describe.each(prefixes)('a procedure under %s', (prefix) => {
+  it.each(all.map((each) => [each.path, each] as const))(
+    '%s needs a credential and its permission by name',
+    async (_path, procedure) => {
+      const fixture = fixtureOf(procedure);
+      const permission = procedure.declared!.permission!;
+      const keyPermissions = permissions.filter((each) => !implied(each).includes(permission));
+      const lacking = fixture.operator
+        ? await addOperator(place.database.unitOfWork, keyPermissions)
+        : await addMember(place.database.unitOfWork, place.world, {
+            tenantRoles: ['owner'],
+            spaceRole: null,
+            keyPermissions,
+          });
+      const allowed = fixture.operator
+        ? place.operator
+        : await addMember(place.database.unitOfWork, place.world, {
+            tenantRoles: ['owner'],
+            spaceRole: null,
+          });
+      const input = await fixture.input(place.here);
+      const call = { procedure, input, prefix };
+      expect(verdict(await callProcedure(place.gateway, call))).toBe('401 not_authenticated');
+      const refused = await callProcedure(place.gateway, { ...call, apiKey: lacking.apiKey });
+      if (procedure.path === 'responses.list') {
+        // Everybody lists; without the permission, only what is one's own. The cursor was another's.
+        expect(verdict(refused)).toBe('422 invalid_cursor');
+      } else {
+        expect(refused.status, refused.text).toBe(403);
+        expect(errorOf(refused)).toMatchObject({
+          type: 'permission_error',
+          code: 'missing_permission',
+          missing_permission: permission,
+          request_id: refused.headers['x-request-id'],
+        });
+      }
+      const answer = await callProcedure(place.gateway, { ...call, apiKey: allowed.apiKey });
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.body.result.data).toHaveProperty('data');
+    },
+  );
+
+  it.each(
+    all.flatMap((each) =>
+      textFields(each.input).map((name) => [`${each.path} ${name}`, each, name] as const),
+    ),
+  )('%s: an id of another tenant is as unknown as one that never was', async (position, procedure, name) => {
+    const id = fixtureOf(procedure).ids[name];
+    if (id === undefined) {
+      expect(plainText).toContain(position);
+      return;
+    }
+    // An operator meets other tenants on purpose; the wall is for everybody else.
+    const apiKey = place.keyFor(procedure, place.here);
+    const own = await fixtureOf(procedure).input(place.here);
+    const theirs = await fixtureOf(procedure).input(place.abroad);
+    const put = (value: unknown) =>
+      name === 'models[]'
+        ? { ...own, models: [value], default_model: value }
+        : { ...own, [name]: value, ...(name === 'tenant_id' ? { cursor: undefined } : {}) };
+    const foreign =
+      name === 'tenant_id'
+        ? place.abroad.tenantId
+        : name === 'models[]'
+          ? place.abroad.modelAlias
+          : theirs[name];
+    const unknown = await callProcedure(place.gateway, {
+      procedure,
+      input: put(id.unknown()),
+      apiKey,
+      prefix,
+    });
+    expect(verdict(unknown), unknown.text).toBe(id.code);
+    if (fixtureOf(procedure).operator) {
+      return;
+    }
+    const answer = await callProcedure(place.gateway, { procedure, input: put(foreign), apiKey, prefix });
+    expect(said(answer)).toBe(said(unknown));
+  });
+});
+
+describe('an operator of the platform', () => {
+  const ask = (path: string, input: object, apiKey: string) =>
+    callProcedure(place.gateway, { procedure: all.find((each) => each.path === path)!, input, apiKey });
+
+  it('sees all tenants, their models and their workflows; others see their own tenant', async () => {
+    const tenants = await ask('tenants.list', { limit: 100 }, place.operator.apiKey);
+    const ids = tenants.body.result.data.data.map(({ id }: { id: string }) => id);
+    expect(ids).toEqual(expect.arrayContaining([place.here.tenantId, place.abroad.tenantId]));
+    const own = await ask('tenants.list', {}, place.here.apiKey);
+    expect(own.body.result.data.data.map(({ id }: { id: string }) => id)).toEqual([place.here.tenantId]);
+    const models = await ask('models.list', { tenant_id: place.abroad.tenantId }, place.operator.apiKey);
+    expect(JSON.stringify(models.body)).toContain(place.abroad.modelAlias);
+    const { workflow_id: id } = await place.fixtures['workflows.describe']!.input(place.abroad);
+    const described = await ask('workflows.describe', { workflow_id: id }, place.operator.apiKey);
+    expect(described.body.result.data.data).toMatchObject({
+      workflow_id: id,
+      tenant_id: place.abroad.tenantId,
+      resource: { type: 'response', status: 'queued', failure_code: null },
+      run: { status: 'RUNNING', pending: [{ attempt: 3, last_failure: 'model_error (HTTP 503)' }] },
+    });
+  });
+
+  it('reaches no content of another tenant, whatever it may do in its own', async () => {
+    const { response_id: id } = await place.fixtures['responses.inspect']!.input(place.abroad);
+    const refusals = [
+      await ask('responses.inspect', { response_id: id }, place.operator.apiKey),
+      await ask('responses.cancel', { response_id: id }, place.operator.apiKey),
+      await ask(
+        'documents.list',
+        await place.fixtures['documents.list']!.input(place.abroad),
+        place.operator.apiKey,
+      ),
+      await ask('spaces.models', { space_id: place.abroad.spaceId }, place.operator.apiKey),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+  });
+
+  it('suspends a tenant, whose every call is refused until it resumes', async () => {
+    const made = await ask(
+      'tenants.create',
+      { slug: 'lighthouse', name: 'Lighthouse' },
+      place.operator.apiKey,
+    );
+    const { tenant_id: id, api_key: key } = made.body.result.data.data as Record<string, string>;
+    expect((await ask('spaces.list', {}, key!)).status).toBe(200);
+    expect(
+      (await ask('tenants.suspend', { tenant_id: id }, place.operator.apiKey)).body.result.data.data.status,
+    ).toBe('suspended');
+    expect(verdict(await ask('spaces.list', {}, key!))).toBe('403 tenant_suspended');
+    await ask('tenants.resume', { tenant_id: id }, place.operator.apiKey);
+    expect((await ask('spaces.list', {}, key!)).status).toBe(200);
+    const { rows } = await place.admin.query(
+      `select tenant_id::text = $1 as own, event_type from events where resource_id = $1 and category = 'system' order by id`,
+      [id],
+    );
+    expect(rows).toEqual([
+      { own: true, event_type: 'system.tenant_created' },
+      { own: false, event_type: 'system.tenant_created' },
+      { own: true, event_type: 'system.tenant_suspended' },
+      { own: true, event_type: 'system.tenant_resumed' },
+    ]);
+    const again = await ask('tenants.create', { slug: 'lighthouse', name: 'Second' }, place.operator.apiKey);
+    expect(verdict(again)).toBe('409 already_exists');
+  });
+
+  it('cannot suspend the platform’s own tenant', async () => {
+    const input = { tenant_id: '00000000-0000-7000-8000-000000000001' };
+    expect(verdict(await ask('tenants.suspend', input, place.operator.apiKey))).toBe('409 invalid_state');
+  });
+});
+
+describe('what a caller hands out', () => {
+  it('is no more than it has', async () => {
+    const admins = await addMember(place.database.unitOfWork, place.world, {
+      tenantRoles: ['admin'],
+      spaceRole: null,
+    });
+    const procedure = all.find(({ path }) => path === 'apiKeys.create')!;
+    const input = { principal_id: place.world.owner.principalId, name: 'crane' };
+    const refused = await callProcedure(place.gateway, { procedure, input, apiKey: admins.apiKey });
+    expect(errorOf(refused)).toMatchObject({
+      code: 'missing_permission',
+      missing_permission: 'tenants.delete',
+    });
+    const limited = { ...input, permissions: ['responses.read'] };
+    const answer = await callProcedure(place.gateway, { procedure, input: limited, apiKey: admins.apiKey });
+    expect(answer.status, answer.text).toBe(200);
+    const editor = await addMember(place.database.unitOfWork, place.world, {
+      spaceRole: 'space_viewer',
+      tenantRoles: ['owner'],
+      keyPermissions: ['members.add', 'spaces.read'],
+    });
+    const add = all.find(({ path }) => path === 'members.add')!;
+    const given = { ...(await place.fixtures['members.add']!.input(place.here)), role: 'space_admin' };
+    expect(
+      verdict(await callProcedure(place.gateway, { procedure: add, input: given, apiKey: editor.apiKey })),
+    ).toBe('403 missing_permission');
+  });
+});
+
+describe('a thing of the next space', () => {
+  it('is not found through another space', async () => {
+    for (const path of ['collections.get', 'collections.delete', 'documents.list', 'documents.get']) {
+      const procedure = all.find((each) => each.path === path)!;
+      const input = {
+        ...(await place.fixtures[path]!.input(place.nextDoor)),
+        space_id: place.here.spaceId,
+        cursor: undefined,
+      };
+      const answer = await callProcedure(place.gateway, { procedure, input, apiKey: place.here.apiKey });
+      expect(verdict(answer), path).toBe('404 collection_not_found');
+    }
+  });
+});

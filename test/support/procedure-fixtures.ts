@@ -1,0 +1,240 @@
+import { randomBytes } from 'node:crypto';
+import type { Client } from 'pg';
+import { newId, newResponseId } from '#domain/kernel/ids.ts';
+import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
+import { createSpace } from '#domain/spaces/create-space.ts';
+import type { TestDatabase } from './database.ts';
+import type { Maker, Place } from './places.ts';
+import { addMember, type World } from './world.ts';
+
+/** How a procedure is tried. */
+export interface ProcedureFixture {
+  /** Input that is right in everything, on things that the place's owner has just made. */
+  input(place: Place): Promise<Record<string, unknown>>;
+  /** The members that name somebody's thing, with an id of that form and the code of its refusal. */
+  ids: Record<string, { unknown(): string; code: string }>;
+  /** Whether only an operator of the platform may call it. */
+  operator?: true;
+}
+
+const space = { unknown: newId, code: '404 space_not_found' };
+const cursor = { unknown: () => 'eyJ4Ijox.eA', code: '422 invalid_cursor' };
+const alias = { unknown: () => `model-${newId()}`, code: '404 model_not_found' };
+const tenant = { unknown: newId, code: '404 tenant_not_found' };
+const response = { unknown: newResponseId, code: '404 response_not_found' };
+const principal = { unknown: newId, code: '404 principal_not_found' };
+const collection = { unknown: newId, code: '404 collection_not_found' };
+const document = { unknown: newId, code: '404 document_not_found' };
+const slug = () => `made-${randomBytes(6).toString('hex')}`;
+const price = { input: '2.5', output: '10' };
+
+export interface FixtureParts {
+  database: TestDatabase;
+  admin: Client;
+  maker: Maker;
+  /** The world of each place's tenant. */
+  worldOf(place: Place): World;
+  /** A cursor behind the first entry of a list of the place. */
+  cursorOf(place: Place, path: string, input: object): Promise<string>;
+}
+
+export function procedureFixtures(parts: FixtureParts): Record<string, ProcedureFixture> {
+  const { maker, admin, database } = parts;
+  const member = async (place: Place) =>
+    addMember(database.unitOfWork, parts.worldOf(place), { spaceRole: null });
+  const failed = async (place: Place): Promise<string> => {
+    const id = await maker.response(place);
+    await admin.query(
+      `update responses set status = 'failed', finished_at = now(),
+         failure = '{"code":"model_error","type":"server_error","message":"The model failed.","param":null}' where id = $1`,
+      [id],
+    );
+    return id;
+  };
+  const inCollection = async (place: Place) => ({
+    space_id: place.spaceId,
+    collection_id: await maker.collection(place),
+  });
+  const aDocument = async (place: Place) => {
+    const ref = await inCollection(place);
+    return { ...ref, document_id: await maker.document(place, ref.collection_id) };
+  };
+  const inSpace = async (place: Place) => ({ space_id: place.spaceId });
+  const ofResponse = async (place: Place) => ({ response_id: await maker.response(place) });
+  const workflow = {
+    input: async (place: Place) => ({
+      workflow_id: `response/${place.tenantId}/${await maker.response(place)}`,
+    }),
+    ids: {
+      workflow_id: {
+        unknown: () => `response/${newId()}/${newResponseId()}`,
+        code: '404 workflow_not_found',
+      },
+    },
+  };
+  const listed = (path: string, twice: (place: Place) => Promise<unknown>) => ({
+    input: async (place: Place) => {
+      await twice(place);
+      await twice(place);
+      return { limit: 1, cursor: await parts.cursorOf(place, path, {}) };
+    },
+    ids: { cursor },
+  });
+  const documentIds = { space_id: space, collection_id: collection, document_id: document };
+  const ofModel = async (place: Place) => ({ alias: place.modelAlias });
+  const abroad = async (place: Place) => ({ tenant_id: place.tenantId, alias: place.modelAlias });
+
+  return {
+    'responses.list': {
+      input: async (place) => {
+        await maker.response(place);
+        await maker.response(place);
+        const input = { space_id: place.spaceId, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'responses.list', input) };
+      },
+      ids: { space_id: space, cursor },
+    },
+    'responses.inspect': { input: ofResponse, ids: { response_id: response } },
+    'responses.cancel': { input: ofResponse, ids: { response_id: response } },
+    'responses.restart': {
+      input: async (place) => ({ response_id: await failed(place) }),
+      ids: { response_id: response },
+    },
+    'workflows.describe': workflow,
+    'workflows.history': workflow,
+    'tenants.list': {
+      operator: true,
+      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'tenants.list', {}) }),
+      ids: { cursor },
+    },
+    'tenants.get': { input: async ({ tenantId }) => ({ tenant_id: tenantId }), ids: { tenant_id: tenant } },
+    'tenants.create': { operator: true, input: async () => ({ slug: slug(), name: 'Made' }), ids: {} },
+    'tenants.suspend': {
+      operator: true,
+      input: async ({ tenantId }) => ({ tenant_id: tenantId }),
+      ids: { tenant_id: tenant },
+    },
+    'tenants.resume': {
+      operator: true,
+      input: async ({ tenantId }) => ({ tenant_id: tenantId }),
+      ids: { tenant_id: tenant },
+    },
+    'spaces.list': listed('spaces.list', (place) =>
+      database.unitOfWork.inTenant(place.tenantId, (em) =>
+        createSpace(em, parts.worldOf(place).owner, { name: 'Quay' }),
+      ),
+    ),
+    'spaces.create': { input: async () => ({ name: 'Quay' }), ids: {} },
+    'spaces.models': { input: inSpace, ids: { space_id: space } },
+    'spaces.setModels': {
+      input: async (place) => ({
+        space_id: place.spaceId,
+        models: [place.modelAlias],
+        default_model: place.modelAlias,
+      }),
+      ids: { space_id: space, 'models[]': alias },
+    },
+    'members.list': { input: inSpace, ids: { space_id: space } },
+    'members.add': {
+      input: async (place) => ({
+        space_id: place.spaceId,
+        principal_id: (await member(place)).principalId,
+        role: 'space_viewer',
+      }),
+      ids: { space_id: space, principal_id: principal },
+    },
+    'members.remove': {
+      input: async (place) => ({
+        space_id: place.spaceId,
+        principal_id: (await addMember(database.unitOfWork, { ...parts.worldOf(place), ...place }))
+          .principalId,
+      }),
+      ids: { space_id: space, principal_id: { unknown: newId, code: '404 member_not_found' } },
+    },
+    'principals.list': listed('principals.list', member),
+    'principals.create': { input: async () => ({ type: 'service_account', name: 'crane' }), ids: {} },
+    'apiKeys.list': listed('apiKeys.list', member),
+    'apiKeys.create': {
+      input: async (place) => ({ principal_id: (await member(place)).principalId, name: 'crane' }),
+      ids: { principal_id: principal },
+    },
+    'apiKeys.revoke': {
+      input: async (place) => ({ key_id: (await member(place)).keyId }),
+      ids: { key_id: { unknown: () => '0'.repeat(16), code: '404 api_key_not_found' } },
+    },
+    'models.list': {
+      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'models.list', {}) }),
+      ids: { cursor, tenant_id: tenant },
+    },
+    'models.add': {
+      input: async () => ({
+        alias: slug(),
+        provider_kind: 'openai',
+        provider_model: 'gpt-5-mini',
+        price,
+      }),
+      ids: {},
+    },
+    'models.update': {
+      input: async (place) => ({ ...(await ofModel(place)), context_window: 100_000 }),
+      ids: { alias },
+    },
+    'models.disable': {
+      input: async (place) => ({ ...(await ofModel(place)), disabled: false }),
+      ids: { alias },
+    },
+    'prices.list': { input: ofModel, ids: { alias, tenant_id: tenant } },
+    'prices.set': {
+      operator: true,
+      input: async (place) => ({ ...(await abroad(place)), price }),
+      ids: { tenant_id: tenant, alias },
+    },
+    'prices.import': {
+      operator: true,
+      input: async ({ tenantId }) => ({
+        tenant_id: tenantId,
+        document: {
+          'gpt-5-mini': {
+            litellm_provider: 'openai',
+            input_cost_per_token: 2.5e-7,
+            output_cost_per_token: 2e-6,
+          },
+        },
+      }),
+      ids: { tenant_id: tenant },
+    },
+    'collections.list': {
+      input: async (place) => {
+        await maker.collection(place);
+        await maker.collection(place);
+        const input = { space_id: place.spaceId, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'collections.list', input) };
+      },
+      ids: { space_id: space, cursor },
+    },
+    'collections.get': { input: inCollection, ids: { space_id: space, collection_id: collection } },
+    'collections.delete': { input: inCollection, ids: { space_id: space, collection_id: collection } },
+    'documents.list': {
+      input: async (place) => {
+        const ref = await inCollection(place);
+        await maker.document(place, ref.collection_id);
+        await maker.document(place, ref.collection_id);
+        const input = { ...ref, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'documents.list', input) };
+      },
+      ids: { space_id: space, collection_id: collection, cursor },
+    },
+    'documents.get': { input: aDocument, ids: documentIds },
+    'documents.delete': { input: aDocument, ids: documentIds },
+    'documents.retry': {
+      input: async (place) => {
+        const ref = await aDocument(place);
+        await database.unitOfWork.inTenant(place.tenantId, (em) =>
+          finishIngestion(em, ref.document_id, { failure: 'extraction_failed' }),
+        );
+        return ref;
+      },
+      ids: documentIds,
+    },
+  };
+}
