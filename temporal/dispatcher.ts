@@ -16,6 +16,7 @@ import { taskQueues } from '#workflows/shared/task-queues.ts';
 const reuseOf: Readonly<Record<WorkflowType, WorkflowIdReusePolicy>> = {
   generateResponse: WorkflowIdReusePolicy.REJECT_DUPLICATE,
   ingestDocument: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+  // each reading has an id of its own
   discoverTools: WorkflowIdReusePolicy.REJECT_DUPLICATE,
 };
 

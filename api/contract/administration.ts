@@ -173,7 +173,7 @@ export const workflowRecord = data(
     workflow_id: z.string(),
     tenant_id: uuid,
     resource: z.strictObject({
-      type: z.enum(['response', 'document']),
+      type: z.enum(['response', 'document', 'mcp_server']),
       id: z.string(),
       status: z.string(),
       failure_code: z.string().nullable(),

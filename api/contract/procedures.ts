@@ -4,6 +4,7 @@ import { continuations, inputModalities, providerKinds } from '#domain/models/mo
 import { responseStatuses } from '#domain/responses/response-status.ts';
 import { memberRoles } from '#domain/spaces/member-roles.ts';
 import { uuid } from './common.ts';
+import { registerServerBody, updateServerBody } from './mcp-servers.ts';
 
 /** Inputs of the procedures: JSON, where the routes have text in paths and queries. */
 
@@ -59,6 +60,10 @@ export const revokeApiKeyInput = z.strictObject({ key_id: z.string().min(1).max(
 export const collectionInput = spaceInput.extend({ collection_id: uuid });
 export const documentListInput = collectionInput.extend(page);
 export const documentInput = collectionInput.extend({ document_id: uuid });
+
+export const serverInput = spaceInput.extend({ server_id: uuid });
+export const registerServerInput = spaceInput.extend(registerServerBody.shape);
+export const updateServerInput = serverInput.extend(updateServerBody.shape);
 
 const usd = z.string().regex(/^\d{1,6}(\.\d{1,6})?$/);
 const price = z.strictObject({ input: usd, cached_input: usd.nullish(), output: usd });

@@ -3,6 +3,7 @@ import { collections, documents } from './collections.ts';
 import { models, prices } from './models.ts';
 import { responses } from './responses.ts';
 import { members, spaces } from './spaces.ts';
+import { toolServers } from './tool-servers.ts';
 import { tenants } from './tenants.ts';
 import { router } from './trpc.ts';
 import { workflows } from './workflows.ts';
@@ -20,6 +21,7 @@ export const appRouter = router({
   prices,
   collections,
   documents,
+  toolServers,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

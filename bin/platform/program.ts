@@ -5,6 +5,7 @@ import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
 import { addResponses } from './commands/responses.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
+import { addToolServers } from './commands/tool-servers.ts';
 import { addTenants } from './commands/tenants.ts';
 import { addWorkflows } from './commands/workflows.ts';
 import { describe } from './connect.ts';
@@ -37,6 +38,7 @@ export function createProgram(streams: Streams): Command {
   addPrices(program);
   addCollections(program);
   addDocuments(program);
+  addToolServers(program);
   addLocal(program);
   return program;
 }

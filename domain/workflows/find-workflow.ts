@@ -3,22 +3,34 @@ import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { Document } from '#domain/collections/document.entity.ts';
 import { notFound } from '#domain/kernel/errors.ts';
+import { McpServer } from '#domain/tools/mcp-server.entity.ts';
 import { Response } from '#domain/responses/response.entity.ts';
 
 /** A workflow's address and how the platform's own row of it stands. */
 export interface FoundWorkflow {
   workflowId: string;
-  kind: 'response' | 'document';
+  kind: 'response' | 'document' | 'mcp_server';
   tenantId: string;
   resourceId: string;
   resourceStatus: string;
   failureCode: string | null;
 }
 
-/** `<kind>/<tenant_id>/<id>`, as they stand in Temporal UI. @throws `workflow_not_found` for any other form */
+const kinds = new Map<string, FoundWorkflow['kind']>([
+  ['response', 'response'],
+  ['document', 'document'],
+  ['mcp-server', 'mcp_server'],
+]);
+
+/**
+ * `response/<tenant_id>/<id>`, `document/<tenant_id>/<id>` or `mcp-server/<tenant_id>/<id>/<number>`, as they stand
+ * in Temporal UI. @throws `workflow_not_found` for any other form
+ */
 export function parseWorkflowId(workflowId: string): Pick<FoundWorkflow, 'kind' | 'tenantId' | 'resourceId'> {
-  const [kind, tenantId = '', resourceId = '', ...rest] = workflowId.split('/');
-  if ((kind !== 'response' && kind !== 'document') || !validate(tenantId) || rest.length > 0) {
+  const [prefix = '', tenantId = '', resourceId = '', ...rest] = workflowId.split('/');
+  const kind = kinds.get(prefix);
+  const numbered = kind === 'mcp_server' ? /^\d{1,9}$/.test(rest.join('/')) : rest.length === 0;
+  if (kind === undefined || !validate(tenantId) || !numbered) {
     throw notFound('workflow_not_found');
   }
   return { kind, tenantId, resourceId };
@@ -46,6 +58,10 @@ async function findRow(
   if (kind === 'response') {
     const response = await ctx.em.findOne(Response, { id });
     return response && { resourceStatus: response.status, failureCode: response.failure?.code ?? null };
+  }
+  if (kind === 'mcp_server') {
+    const server = validate(id) ? await ctx.em.findOne(McpServer, { id }) : null;
+    return server && { resourceStatus: server.status, failureCode: server.lastError ?? null };
   }
   const document = validate(id) ? await ctx.em.findOne(Document, { id }) : null;
   return document && { resourceStatus: document.status, failureCode: document.failureCode ?? null };

@@ -117,6 +117,37 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     procedure: 'collections.delete',
     args: (input) => [...argument('collection_id')(input), ...flags(inSpace)(input)],
   },
+  'tool-servers list': { procedure: 'toolServers.list', args: flags(inSpace, ...page) },
+  'tool-servers register': {
+    procedure: 'toolServers.register',
+    args: (input) => [
+      ...argument('slug')(input),
+      ...flags(inSpace, ['name', 'display_name'], ['address', 'url'])(input),
+    ],
+  },
+  'tool-servers update': {
+    procedure: 'toolServers.update',
+    args: (input) => [...argument('server_id')(input), ...flags(inSpace, ['name', 'display_name'])(input)],
+  },
+  'tool-servers set-tool': {
+    procedure: 'toolServers.update',
+    args: (input) => [
+      ...argument('server_id')(input),
+      ...flags(inSpace)(input),
+      '--tool',
+      'lift',
+      '--approval',
+    ],
+  },
+  ...Object.fromEntries(
+    ['get', 'discover', 'remove'].map((verb) => [
+      `tool-servers ${verb}`,
+      {
+        procedure: `toolServers.${verb}`,
+        args: (input: Input) => [...argument('server_id')(input), ...flags(inSpace)(input)],
+      },
+    ]),
+  ),
   'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(
     ['get', 'delete', 'retry'].map((verb) => [

@@ -30,6 +30,13 @@ const plainText = [
   ...['base_url', 'credential_ref'].map((name) => `models.update ${name}`),
   ...['price.input', 'price.cached_input', 'price.output', 'valid_from'].map((name) => `prices.set ${name}`),
   'prices.import document.*',
+  ...['slug', 'display_name', 'transport_type', 'url', 'icon_url', 'auth.credential_ref', 'auth.header'].map(
+    (name) => `toolServers.register ${name}`,
+  ),
+  // of the server that server_id names
+  ...['enabled_tools[]', 'tools[].name', 'display_name', 'icon_url'].map(
+    (name) => `toolServers.update ${name}`,
+  ),
 ];
 
 const prefixes = ['/api', '/api-proxy'] as const;
@@ -165,6 +172,33 @@ describe.each(prefixes)('a procedure under %s', (prefix) => {
     }
     const answer = await callProcedure(place.gateway, { procedure, input: put(foreign), apiKey, prefix });
     expect(said(answer)).toBe(said(unknown));
+  });
+});
+
+describe('the workflow of a tool server', () => {
+  it('is described by the number of its reading', async () => {
+    const { server_id: id } = await place.fixtures['toolServers.get']!.input(place.here);
+    const procedure = all.find(({ path }) => path === 'workflows.describe')!;
+    const ask = (workflowId: string) =>
+      callProcedure(place.gateway, {
+        procedure,
+        input: { workflow_id: workflowId },
+        apiKey: place.here.apiKey,
+      });
+    const prefix = `mcp-server/${place.here.tenantId}/${String(id)}`;
+    const described = await ask(`${prefix}/1`);
+    expect(described.body.result.data.data.resource).toMatchObject({
+      type: 'mcp_server',
+      status: 'connected',
+    });
+    for (const other of [
+      prefix,
+      `${prefix}/x`,
+      `${prefix}/1/2`,
+      `constructor/${place.here.tenantId}/${String(id)}`,
+    ]) {
+      expect(verdict(await ask(other)), other).toBe('404 workflow_not_found');
+    }
   });
 });
 

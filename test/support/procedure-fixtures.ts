@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
 import { createSpace } from '#domain/spaces/create-space.ts';
+import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
 import type { TestDatabase } from './database.ts';
 import type { Maker, Place } from './places.ts';
 import { addMember, type World } from './world.ts';
@@ -25,6 +26,7 @@ const response = { unknown: newResponseId, code: '404 response_not_found' };
 const principal = { unknown: newId, code: '404 principal_not_found' };
 const collection = { unknown: newId, code: '404 collection_not_found' };
 const document = { unknown: newId, code: '404 document_not_found' };
+const server = { unknown: newId, code: '404 mcp_server_not_found' };
 const slug = () => `made-${randomBytes(6).toString('hex')}`;
 const price = { input: '2.5', output: '10' };
 
@@ -58,6 +60,13 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
   const aDocument = async (place: Place) => {
     const ref = await inCollection(place);
     return { ...ref, document_id: await maker.document(place, ref.collection_id) };
+  };
+  /** One whose only tool has been read. */
+  const aServer = async (place: Place) => {
+    const { id } = await maker.server(place);
+    const tool = { name: 'lift', title: null, description: 'Lifts.', inputSchema: {}, annotations: null };
+    await database.unitOfWork.inTenant(place.tenantId, (em) => applyDiscovery(em, id, { tools: [tool] }));
+    return { space_id: place.spaceId, server_id: id };
   };
   const inSpace = async (place: Place) => ({ space_id: place.spaceId });
   const ofResponse = async (place: Place) => ({ response_id: await maker.response(place) });
@@ -226,6 +235,38 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     },
     'documents.get': { input: aDocument, ids: documentIds },
     'documents.delete': { input: aDocument, ids: documentIds },
+    'toolServers.list': {
+      input: async (place) => {
+        await maker.server(place);
+        await maker.server(place);
+        const input = { space_id: place.spaceId, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'toolServers.list', input) };
+      },
+      ids: { space_id: space, cursor },
+    },
+    'toolServers.register': {
+      input: async (place) => ({
+        space_id: place.spaceId,
+        slug: `s-${randomBytes(6).toString('hex')}`,
+        display_name: 'Tools',
+        url: 'https://tools.example.com/mcp',
+      }),
+      ids: { space_id: space },
+    },
+    'toolServers.update': {
+      input: async (place) => ({
+        ...(await aServer(place)),
+        display_name: 'Crane',
+        tools: [{ name: 'lift', require_approval: true }],
+      }),
+      ids: { space_id: space, server_id: server },
+    },
+    ...Object.fromEntries(
+      ['get', 'discover', 'remove'].map((verb) => [
+        `toolServers.${verb}`,
+        { input: aServer, ids: { space_id: space, server_id: server } },
+      ]),
+    ),
     'documents.retry': {
       input: async (place) => {
         const ref = await aDocument(place);

@@ -3,7 +3,7 @@ import { fields, table } from '../print.ts';
 import { remote } from '../remote.ts';
 
 const id = '<workflow_id>';
-const form = 'response/<tenant_id>/<response_id> or document/<tenant_id>/<document_id>, as in Temporal UI';
+const form = 'as in Temporal UI: response/<tenant_id>/<response_id>, document/…, mcp-server/…';
 
 export function addWorkflows(program: Command): void {
   const group = program.command('workflows').description('what Temporal knows of a response or a document');

@@ -1,0 +1,158 @@
+import type { Command } from 'commander';
+import type { Outputs } from '../connect.ts';
+import { fields, table } from '../print.ts';
+import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
+
+interface InSpace {
+  space: string;
+}
+
+interface Registration extends InSpace {
+  name: string;
+  address: string;
+  credential?: string;
+  header?: string;
+}
+
+interface Changes extends InSpace {
+  name?: string;
+  enabled?: boolean;
+  enableTool?: string[];
+  enableAll?: boolean;
+  enableNone?: boolean;
+}
+
+interface ToolChanges extends InSpace {
+  tool: string;
+  repeatable?: boolean;
+  approval?: boolean;
+}
+
+const id = '<server_id>';
+const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
+const ref = ({ space }: InSpace, server: string) => ({ space_id: space, server_id: server });
+
+export function addToolServers(program: Command): void {
+  const group = program.command('tool-servers').description('servers whose tools a space may use');
+
+  remote(inSpace(paged(group.command('list')).description('tool servers, newest first')), {
+    call: (client, { space, ...page }: InSpace & PageOptions) =>
+      client.toolServers.list.query({ space_id: space, ...pageInput(page) }),
+    show: ({ data, meta }) =>
+      withNext(
+        table(data, {
+          id: (row) => row.mcp_server_config_id,
+          slug: (row) => row.slug,
+          status: (row) => row.status,
+          error: (row) => row.last_error,
+          tools: (row) => row.tool_count,
+          checked: (row) => row.last_checked_at,
+        }),
+        meta,
+      ),
+  });
+  remote(inSpace(group.command('get').description('one server with its tools').argument(id)), {
+    call: (client, options: InSpace, server) => client.toolServers.get.query(ref(options, server)),
+    show,
+  });
+  remote(
+    inSpace(group.command('register'))
+      .description('connect a server; none of its tools is enabled')
+      .argument('<slug>', 'part of every tool name: mcp__<slug>__<tool>')
+      .requiredOption('--name <name>', 'for people')
+      .requiredOption('--address <url>', 'where it listens')
+      .option('--credential <variable>', 'the worker’s variable that is bound to its origin')
+      .option('--header <name>', 'where it goes; a bearer token when not given'),
+    {
+      call: (client, options: Registration, slug) =>
+        client.toolServers.register.mutate({
+          space_id: options.space,
+          slug,
+          display_name: options.name,
+          url: options.address,
+          ...(options.credential === undefined
+            ? {}
+            : {
+                auth: {
+                  credential_ref: options.credential,
+                  ...(options.header === undefined ? {} : { header: options.header }),
+                },
+              }),
+        }),
+      show,
+    },
+  );
+  remote(
+    inSpace(group.command('update'))
+      .description('change what is given; saving the tools approves their definitions of today')
+      .argument(id)
+      .option('--name <name>', 'for people')
+      .option('--enabled', 'its tools may be used')
+      .option('--no-enabled', 'no tool of it is offered or called')
+      .option('--enable-tool <name...>', 'exactly these tools')
+      .option('--enable-all', 'all tools, with future ones')
+      .option('--enable-none', 'no tool'),
+    {
+      call: (client, options: Changes, server) =>
+        client.toolServers.update.mutate({
+          ...ref(options, server),
+          ...(options.name === undefined ? {} : { display_name: options.name }),
+          ...(options.enabled === undefined ? {} : { enabled: options.enabled }),
+          ...enabledTools(options),
+        }),
+      show,
+    },
+  );
+  remote(
+    inSpace(group.command('set-tool'))
+      .description('how one tool of a server is called')
+      .argument(id)
+      .requiredOption('--tool <name>', 'the server’s own name of it')
+      .option('--repeatable', 'a call whose outcome was lost may be made again')
+      .option('--no-repeatable', 'it may not')
+      .option('--approval', 'somebody approves each call')
+      .option('--no-approval', 'nobody has to'),
+    {
+      call: (client, options: ToolChanges, server) =>
+        client.toolServers.update.mutate({
+          ...ref(options, server),
+          tools: [
+            {
+              name: options.tool,
+              ...(options.repeatable === undefined ? {} : { repeatable: options.repeatable }),
+              ...(options.approval === undefined ? {} : { require_approval: options.approval }),
+            },
+          ],
+        }),
+      show,
+    },
+  );
+  remote(inSpace(group.command('discover').description('have its tools read again').argument(id)), {
+    call: (client, options: InSpace, server) => client.toolServers.discover.mutate(ref(options, server)),
+    show,
+  });
+  remote(inSpace(group.command('remove').description('disconnect a server').argument(id)), {
+    call: (client, options: InSpace, server) => client.toolServers.remove.mutate(ref(options, server)),
+    show: ({ data }) => fields(data),
+  });
+}
+
+function enabledTools({ enableTool, enableAll, enableNone }: Changes): { enabled_tools?: string[] } {
+  if (enableAll === true) {
+    return { enabled_tools: ['*'] };
+  }
+  const tools = enableNone === true ? [] : enableTool;
+  return tools === undefined ? {} : { enabled_tools: tools };
+}
+
+function show({ data }: Outputs['toolServers']['get']): string {
+  const { discovered_tools: tools, enabled_tools: enabled, ...server } = data;
+  const listed = table(tools, {
+    tool: (row) => row.name,
+    offered: (row) => row.exposed_name,
+    state: (row) => row.state,
+    repeatable: (row) => row.repeatable,
+    approval: (row) => row.require_approval,
+  });
+  return `${fields({ ...server, enabled: enabled.join(', ') })}\n\ntools: ${tools.length === 0 ? 'none' : `\n${listed}`}`;
+}
