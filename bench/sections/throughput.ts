@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activitiesOf, runBare } from '../support/bare.ts';
+import { respond } from '../support/caller.ts';
+import { cpuOf, type CpuByPart } from '../support/cpu.ts';
+import { models, type Lab } from '../support/lab.ts';
+import { format, type Line } from '../support/report.ts';
+import type { Scale } from '../support/scale.ts';
+import { median, percentile, sum } from '../support/stats.ts';
+
+interface Side {
+  /** One operation; the id of its workflow. */
+  run(): Promise<string>;
+  /** Whose processor time it costs, by part. */
+  pids: Record<string, number>;
+}
+
+interface Measured {
+  perSecond: number;
+  cpuMs: number;
+  cpuByPart: CpuByPart;
+  latenciesMs: number[];
+  lastWorkflow: string;
+}
+
+/** Responses a second and processor time per response, beside bare workflows with as many activities. */
+export async function measureThroughput(
+  lab: Lab,
+  scale: Scale,
+  say: (line: string) => void,
+): Promise<Line[]> {
+  const bareWorker = await lab.bareWorker();
+  const common = { postgres: lab.postgres.pid, temporal: lab.temporal.pid, caller: process.pid };
+  const lines: Line[] = [];
+  for (const rounds of scale.toolRounds) {
+    const ours: Side = {
+      run: async () => {
+        const { responseId } = await respond(lab, { model: models.tools(rounds), tools: rounds > 0 });
+        return `response/${lab.world.tenantId}/${responseId}`;
+      },
+      pids: { gateway: lab.gateway.pid, worker: lab.worker.pid, ...common },
+    };
+    const bare: Side = {
+      run: () => runBare(lab.temporal.client, rounds),
+      pids: { worker: bareWorker.pid, ...common },
+    };
+    await warmUp([ours, bare], scale.warmUp);
+    for (const callers of scale.callers) {
+      const pairs: { ours: Measured; bare: Measured }[] = [];
+      for (let round = 0; round < scale.rounds; round += 1) {
+        // Who goes first changes, so that a drift of the machine does not favour one of them.
+        const first = await drive(round % 2 === 0 ? ours : bare, callers, scale.windowMs);
+        const second = await drive(round % 2 === 0 ? bare : ours, callers, scale.windowMs);
+        pairs.push(round % 2 === 0 ? { ours: first, bare: second } : { ours: second, bare: first });
+      }
+      await assertSameWork(lab, pairs.at(-1)!, rounds);
+      const cell = cellLines(pairs, `${rounds} tools, ${callers} callers`);
+      cell.forEach((line) => say(`${line.name}: ${line.ours} to ${line.peer}`));
+      (['ours', 'bare'] as const).forEach((side) => say(`  ${side}: ${describe(pairs.map((pair) => pair[side]))}`));
+      lines.push(...cell);
+    }
+  }
+  return lines;
+}
+
+function cellLines(pairs: { ours: Measured; bare: Measured }[], name: string): Line[] {
+  const of = (side: 'ours' | 'bare', what: 'perSecond' | 'cpuMs') =>
+    format(median(pairs.map((pair) => pair[side][what])));
+  return [
+    {
+      name: `${name}: responses/s`,
+      ratios: pairs.map(({ ours, bare }) => ours.perSecond / bare.perSecond),
+      goal: 0.85,
+      better: 'higher',
+      ours: `${of('ours', 'perSecond')}/s`,
+      peer: `${of('bare', 'perSecond')}/s`,
+    },
+    {
+      name: `${name}: CPU per response`,
+      ratios: pairs.map(({ ours, bare }) => ours.cpuMs / bare.cpuMs),
+      goal: 1.25,
+      better: 'lower',
+      ours: `${of('ours', 'cpuMs')} ms`,
+      peer: `${of('bare', 'cpuMs')} ms`,
+    },
+  ];
+}
+
+/** Times and where the processor time went, for whoever looks for the reason. */
+function describe(measured: Measured[]): string {
+  const latencies = measured.flatMap(({ latenciesMs }) => latenciesMs);
+  const parts = Object.keys(measured[0]!.cpuByPart).map(
+    (part) => `${part} ${format(median(measured.map(({ cpuByPart }) => cpuByPart[part]!)))}`,
+  );
+  return `p50 ${format(percentile(latencies, 0.5))} ms, p99 ${format(percentile(latencies, 0.99))} ms; CPU ms ${parts.join(', ')}`;
+}
+
+/** Code that has not run often is slow, on both sides. */
+async function warmUp(sides: Side[], operations: number): Promise<void> {
+  for (const side of sides)
+    for (let done = 0; done < operations; done += 8)
+      await Promise.all(Array.from({ length: 8 }, () => side.run()));
+}
+
+/**
+ * Keeps so many callers busy. What counts begins when as many operations as there are callers have ended and holds
+ * whole generations of callers, because callers who wait for one server move in waves.
+ */
+async function drive(side: Side, callers: number, windowMs: number): Promise<Measured> {
+  const before = Math.max(callers, 4);
+  let ended = 0;
+  let lastWorkflow = '';
+  const marks: { at: number; cpu: CpuByPart; ended: number }[] = [];
+  const latenciesMs: number[] = [];
+  const mark = () => void marks.push({ at: performance.now(), cpu: cpuOf(side.pids), ended });
+  const call = async () => {
+    while (marks.length < 2) {
+      const startedAt = performance.now();
+      lastWorkflow = await side.run();
+      ended += 1;
+      const [begin, end] = marks;
+      if (begin === undefined) {
+        if (ended === before) mark();
+      } else if (end === undefined) {
+        latenciesMs.push(performance.now() - startedAt);
+        const isWhole = (ended - begin.ended) % callers === 0;
+        if (isWhole && performance.now() - begin.at >= windowMs) mark();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, call));
+  // What an operation leaves to do (its workflow's last task, its rows) is not the next one's.
+  await sleep(100);
+  const [begin, end] = marks;
+  if (begin === undefined || end === undefined) throw new Error('Nothing was measured.');
+  const operations = end.ended - begin.ended;
+  const cpuByPart = Object.fromEntries(
+    Object.entries(end.cpu).map(([part, ms]) => [part, (ms - begin.cpu[part]!) / operations]),
+  );
+  return {
+    perSecond: (operations * 1_000) / (end.at - begin.at),
+    cpuMs: sum(Object.values(cpuByPart)),
+    cpuByPart,
+    latenciesMs,
+    lastWorkflow,
+  };
+}
+
+/** @throws unless both histories hold as many activities as the loop has steps */
+async function assertSameWork(
+  { temporal: { client } }: Lab,
+  pair: { ours: Measured; bare: Measured },
+  rounds: number,
+): Promise<void> {
+  for (const { lastWorkflow } of [pair.ours, pair.bare]) {
+    const found = await activitiesOf(client, lastWorkflow);
+    const expected = 1 + 2 * rounds;
+    if (found !== expected)
+      throw new Error(`${lastWorkflow} ran ${found} activities, and ${expected} were to be compared.`);
+  }
+}
