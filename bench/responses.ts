@@ -43,7 +43,8 @@ const verdicts: Verdict[] = [];
 try {
   for (const name of values.only.split(',')) {
     const section = sections[name];
-    if (section === undefined) throw new Error(`There is no part ${name}: ${Object.keys(sections).join(', ')}`);
+    if (section === undefined)
+      throw new Error(`There is no part ${name}: ${Object.keys(sections).join(', ')}`);
     say(`— ${name}`);
     verdicts.push(...(await section(lab, scale, say)).map(judge));
   }

@@ -11,7 +11,7 @@ import { stampedToken } from '../support/stamps.ts';
  */
 interface Asked {
   model: string;
-  messages: { role: string; tool_calls?: unknown }[];
+  messages: { role: string }[];
 }
 
 const answer = 'The moon pulls at the sea, and the sea follows it around the earth twice a day.';
@@ -35,7 +35,7 @@ const server = createServer((request, response) => {
 async function speak({ model, messages }: Asked, response: ServerResponse): Promise<void> {
   const [manner, ...numbers] = model.split('-');
   const [first = 0, second = 0] = numbers.map(Number);
-  const rounds = messages.filter((each) => each.tool_calls !== undefined).length;
+  const rounds = messages.filter((each) => each.role === 'tool').length;
   switch (manner) {
     case 'instant':
       response.end(rounds < first ? callText(rounds) : answerText);

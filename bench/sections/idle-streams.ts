@@ -33,10 +33,7 @@ export async function measureIdleStreams(
     }),
   );
   await sleep(2_000);
-  const urls = Array.from(
-    { length: scale.idleStreams },
-    (_, i) => `${base}/${ids[i % count]}?stream=true`,
-  );
+  const urls = Array.from({ length: scale.idleStreams }, (_, i) => `${base}/${ids[i % count]}?stream=true`);
   const ours = await weigh(lab.gateway, urls, headers);
   const plain = await weigh(
     bare,
@@ -65,11 +62,7 @@ interface Weight {
 }
 
 /** The slope from half of the streams to all: what the first ones load and grow is no stream's. */
-async function weigh(
-  server: BenchProcess,
-  urls: string[],
-  headers: Record<string, string>,
-): Promise<Weight> {
+async function weigh(server: BenchProcess, urls: string[], headers: Record<string, string>): Promise<Weight> {
   const agent = new Agent({ keepAlive: false });
   const open: ClientRequest[] = [];
   const half = Math.ceil(urls.length / 2);

@@ -55,7 +55,9 @@ export async function measureThroughput(
       await assertSameWork(lab, pairs.at(-1)!, rounds);
       const cell = cellLines(pairs, `${rounds} tools, ${callers} callers`);
       cell.forEach((line) => say(`${line.name}: ${line.ours} to ${line.peer}`));
-      (['ours', 'bare'] as const).forEach((side) => say(`  ${side}: ${describe(pairs.map((pair) => pair[side]))}`));
+      (['ours', 'bare'] as const).forEach((side) =>
+        say(`  ${side}: ${describe(pairs.map((pair) => pair[side]))}`),
+      );
       lines.push(...cell);
     }
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askDirectly, postStream, respond, type StreamTarget } from '../support/caller.ts';
+import { askDirectly, respond, type Streamed, type StreamTarget } from '../support/caller.ts';
 import { models, type Lab } from '../support/lab.ts';
 import type { Peer } from '../support/processes.ts';
 import { format, type Line } from '../support/report.ts';
@@ -73,7 +73,7 @@ function compare(rounds: Round[], streams: number, say: (line: string) => void):
 /** The ages of all tokens of so many streams at their arrival here, begun a few milliseconds apart. */
 async function collect(
   streams: number,
-  open: (onPiece: NonNullable<StreamTarget['onPiece']>) => ReturnType<typeof postStream>,
+  open: (onPiece: NonNullable<StreamTarget['onPiece']>) => Promise<Streamed>,
 ): Promise<number[]> {
   const ages: number[] = [];
   await Promise.all(

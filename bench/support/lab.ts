@@ -69,7 +69,8 @@ interface Site {
 }
 
 async function assemble(options: LabOptions, { folder, undo, stop }: Site): Promise<Lab> {
-  const log = (server: string) => (line: string) => appendFileSync(join(folder, `${server}.log`), `${line}\n`);
+  const log = (server: string) => (line: string) =>
+    appendFileSync(join(folder, `${server}.log`), `${line}\n`);
   const { env } = process;
   const postgres = await startPostgres({
     dataDir: join(folder, 'postgres'),
@@ -109,7 +110,8 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     EXIT_WITH_PARENT: '1',
     EGRESS_ALLOW: new URL(model.said.url).origin,
   };
-  const profiling = options.profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profiles}`];
+  const profiling =
+    options.profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profiles}`];
   const worker = await launch({
     name: 'worker',
     folder,

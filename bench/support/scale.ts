@@ -35,7 +35,7 @@ export const quick: Scale = {
   callers: [1, 8],
   rounds: 1,
   windowMs: 500,
-  warmUp: 8,
+  warmUp: 40,
   firstTokenPairs: 10,
   tokens: 50,
   streams: [1, 10],
