@@ -2,8 +2,9 @@ import helmet from '@fastify/helmet';
 import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { recordRefusal } from '#domain/access/record-refusal.ts';
+import { bodyLimit } from './body-limits.ts';
 import type { GatewayDependencies } from './compose.ts';
-import { authenticate } from './plugins/authentication.ts';
+import { authenticate, openDoor } from './plugins/authentication.ts';
 import { answerClientError } from './plugins/client-errors.ts';
 import { answerFrameworkError, handleErrors } from './plugins/error-handling.ts';
 import { serveHealth } from './plugins/health.ts';
@@ -15,8 +16,6 @@ import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
 import { restV1 } from './rest/v1/index.ts';
 
-const bodyLimit = 4 * 1024 * 1024;
-
 /** The gateway as a Fastify instance that listens nowhere yet. */
 export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstance> {
   const logger: FastifyBaseLogger = deps.logger;
@@ -26,6 +25,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     genReqId: newRequestId,
     requestIdHeader: false,
     bodyLimit,
+    trustProxy: deps.config.TRUSTED_PROXIES.length > 0 ? deps.config.TRUSTED_PROXIES : false,
     requestTimeout: 30_000,
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
@@ -58,6 +58,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   readJsonBodies(app);
   await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
   serveHealth(app, deps);
+  const door = openDoor(deps);
   // One route table, mounted under both prefixes.
   for (const prefix of ['/api', '/api-proxy']) {
     await app.register(
@@ -68,7 +69,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
           await describeApi(scope);
         }
         await scope.register(async (operations) => {
-          authenticate(operations, deps);
+          authenticate(operations, door);
           requireWellFormed(operations);
           refuseUndeclared(operations);
           provideContext(operations, deps);

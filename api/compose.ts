@@ -12,6 +12,7 @@ import { connectLazily } from '#temporal/client.ts';
 import { createDispatcher, startRelay } from '#temporal/dispatcher.ts';
 import type { OpenStreams } from './sse/response-stream.ts';
 import { StreamHub } from './sse/stream-hub.ts';
+import { StreamPlaces } from './sse/stream-places.ts';
 
 /** Everything that a gateway's routes and plugins may use. */
 export interface GatewayDependencies {
@@ -24,6 +25,7 @@ export interface GatewayDependencies {
   hub: StreamHub;
   telemetry: Telemetry;
   openStreams: OpenStreams;
+  streamPlaces: StreamPlaces;
   /** Set when the process has been asked to stop: readiness says no. */
   draining: { value: boolean };
 }
@@ -58,6 +60,7 @@ export function assemble(config: GatewayConfig): Gateway {
     hub,
     telemetry,
     openStreams: new Set(),
+    streamPlaces: new StreamPlaces(config),
     draining: { value: false },
     start: async () => {
       await database.assertBehindTheWall();

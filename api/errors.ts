@@ -68,6 +68,7 @@ export const statusOf = {
   remote_url_not_allowed: bad(422),
   rate_limited: limited,
   too_many_active_responses: limited,
+  too_many_failed_attempts: limited,
   budget_exceeded: limited,
   internal_error: { status: 500, type: 'server_error' },
   overloaded: unavailable,

@@ -3,6 +3,7 @@ import { closeResponse } from '#domain/responses/close-response.ts';
 import type { CallKey } from '#domain/responses/claim-call.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { TurnKey } from '#domain/responses/turn-claim.ts';
+import { keepAlive } from '../keep-alive.ts';
 import { runCall } from './run-call.ts';
 import { runTurn, type TurnDependencies } from './run-turn.ts';
 
@@ -11,11 +12,16 @@ export function createResponseActivities(deps: TurnDependencies) {
     runTurn: (key: TurnKey) => runTurn(deps, key),
     runCall: (key: CallKey) => runCall(deps, key),
     closeResponse: async (input: { tenantId: string; responseId: string; reason: CloseReason }) => {
-      const leftMs = await deps.unitOfWork.inTenant(input.tenantId, (em) =>
-        closeResponse(em, input.responseId, input.reason),
-      );
-      reach('finish.after_commit');
-      return leftMs;
+      const beat = keepAlive(new AbortController());
+      try {
+        const leftMs = await deps.unitOfWork.inTenant(input.tenantId, (em) =>
+          closeResponse(em, input.responseId, input.reason),
+        );
+        reach('finish.after_commit');
+        return leftMs;
+      } finally {
+        beat.stop();
+      }
     },
   };
 }

@@ -8,6 +8,13 @@ import type { RequestedCall } from '#domain/responses/plan-calls.ts';
 import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
 import type { Lane } from './stream-writer.ts';
 
+/**
+ * A response's stream holds at most 100,000 events: far below that, text begins to go out in larger pieces. What is
+ * left is room for the pieces of the longest answer, its citations and its tools.
+ */
+const coarseFromN = 40_000;
+const coarsePieceLength = 4_096;
+
 type Finish = Extract<ModelPart, { type: 'finish' }>;
 
 /** Calls the model and publishes its text as it comes. Tool calls wait for the commit, so none is half-published. */
@@ -20,11 +27,16 @@ export async function streamTurn(
   const composer = new MessageComposer(turn.composer);
   const calls: RequestedCall[] = [];
   let finish: Finish | null = null;
+  let text = '';
   for await (const part of models.stream(toRequest(turn), signal)) {
     switch (part.type) {
       case 'text':
-        lane.push(composer.text(part.text));
-        await lane.ready();
+        text += part.text;
+        if (lane.length < coarseFromN || text.length >= coarsePieceLength) {
+          lane.push(composer.text(text));
+          text = '';
+          await lane.ready();
+        }
         break;
       case 'tool_call':
         calls.push({ name: cleanText(part.name), arguments: cleanText(part.arguments) });
@@ -37,6 +49,7 @@ export async function streamTurn(
   if (finish === null) {
     throw new ModelFailure('model_error', { retryable: true });
   }
+  lane.push(composer.text(text));
   lane.push(composer.endOfText());
   await lane.drained();
   return { composer, calls, reason: finish.reason, usage: finish.usage, nextN: lane.nextN };

@@ -31,6 +31,11 @@ export class Lane {
     this.#onFailure = hooks.onFailure;
   }
 
+  /** Events of the response so far, those that wait included. */
+  get length(): number {
+    return this.nextN + this.pending.length;
+  }
+
   push(events: readonly StreamEvent[]): void {
     if (events.length > 0 && this.#failure === null) {
       this.pending.push(...events);

@@ -1,9 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalidCredentials, parseApiKey, secretMatches } from '#domain/access/api-key.ts';
 import type { Identity } from '#domain/access/caller.ts';
+import type { GatewayConfig } from '#domain/kernel/config.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
+import { KeyUses } from '#domain/access/key-uses.ts';
 import type { Database } from '#domain/persistence/database.ts';
+import { FailedAttempts } from './failed-attempts.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -23,26 +26,45 @@ interface CredentialRow {
   usable: boolean;
 }
 
+export interface AuthenticationDependencies {
+  config: Pick<GatewayConfig, 'MAX_FAILED_ATTEMPTS'>;
+  database: Database;
+  secrets: Secrets;
+}
+
+/** What the process remembers of credentials; one for all prefixes. */
+export interface Door extends AuthenticationDependencies {
+  failed: FailedAttempts;
+  uses: KeyUses;
+}
+
+export function openDoor(deps: AuthenticationDependencies): Door {
+  return {
+    config: deps.config,
+    database: deps.database,
+    secrets: deps.secrets,
+    failed: new FailedAttempts(deps.config.MAX_FAILED_ATTEMPTS),
+    uses: new KeyUses(deps.database),
+  };
+}
+
 /** `X-API-Key: ak.…` or `Authorization: Bearer ak.…`; both only when they are the same principal's. */
-export function authenticate(app: FastifyInstance, deps: { database: Database; secrets: Secrets }): void {
+export function authenticate(app: FastifyInstance, door: Door): void {
   app.decorateRequest('identity');
   app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
-    await identify(this, deps);
+    await identify(this, door);
   });
   app.addHook('onRequest', async (request) => {
     if (!('public' in request.routeOptions.config)) {
-      request.identity = await identify(request, deps);
+      request.identity = await identify(request, door);
       refuseOtherTenant(request);
     }
   });
 }
 
-async function identify(
-  request: FastifyRequest,
-  deps: { database: Database; secrets: Secrets },
-): Promise<Identity> {
+async function identify(request: FastifyRequest, door: Door): Promise<Identity> {
   const tokens = presented(request);
-  const [first, second] = await Promise.all(tokens.map((token) => resolve(token, deps)));
+  const [first, second] = await Promise.all(tokens.map((token) => resolve(token, request.ip, door)));
   if (first === undefined) {
     throw new DomainError('not_authenticated', 'Send an API key in X-API-Key or as a bearer token.');
   }
@@ -77,24 +99,36 @@ function presented(request: FastifyRequest): string[] {
   return tokens;
 }
 
-async function resolve(token: string, deps: { database: Database; secrets: Secrets }): Promise<Identity> {
+async function resolve(token: string, address: string, door: Door): Promise<Identity> {
   const parsed = parseApiKey(token);
-  if (parsed === null) {
+  const attempt = { address, keyId: parsed?.keyId ?? '' };
+  await door.failed.refuseMore(attempt);
+  const identity = parsed === null ? null : await prove(parsed, door);
+  if (identity === null) {
+    await door.failed.count(attempt);
     throw invalidCredentials();
   }
-  const [row] = await deps.database.call<CredentialRow>(
+  door.uses.note(identity);
+  return identity;
+}
+
+/** Whose key this is; null for every cause of refusal alike. */
+async function prove(
+  { keyId, secret }: { keyId: string; secret: string },
+  { database, secrets }: Door,
+): Promise<Identity | null> {
+  const [row] = await database.call<CredentialRow>(
     'find_credential',
     'select * from app.find_credential($1)',
-    [parsed.keyId],
+    [keyId],
   );
-  const matches = secretMatches(deps.secrets, parsed.secret, row?.secret_hash ?? null);
-  if (row === undefined || !matches || !row.usable) {
-    throw invalidCredentials();
-  }
-  return {
-    tenantId: row.tenant_id,
-    principalId: row.principal_id,
-    apiKeyId: row.id,
-    keyPermissions: row.permissions,
-  };
+  const matches = secretMatches(secrets, secret, row?.secret_hash ?? null);
+  return row !== undefined && matches && row.usable
+    ? {
+        tenantId: row.tenant_id,
+        principalId: row.principal_id,
+        apiKeyId: row.id,
+        keyPermissions: row.permissions,
+      }
+    : null;
 }

@@ -18,12 +18,15 @@ export interface MintedKey {
 }
 
 /** A new key: 16 characters of id, 256 random bits in base62 and a checksum that scanners can verify offline. */
-export function mintApiKey(secrets: Secrets): MintedKey {
-  const keyId = Array.from({ length: 16 }, () => keyIdAlphabet.charAt(randomInt(36))).join('');
+export function mintApiKey(secrets: Secrets, keyId = newKeyId()): MintedKey {
   const secret = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43);
   const token = `ak.${keyId}.${secret}`;
   const checksum = toBase62(BigInt(crc32(token)), 6);
   return { token: token + checksum, keyId, secretHash: hashSecret(secrets, secret + checksum) };
+}
+
+function newKeyId(): string {
+  return Array.from({ length: 16 }, () => keyIdAlphabet.charAt(randomInt(36))).join('');
 }
 
 /** The key's parts when its form and checksum are right, else null: no look-up is worth making. */

@@ -21,6 +21,9 @@ const masterKey = z
 const limits = {
   MAX_ACTIVE_RESPONSES_PER_SPACE: z.coerce.number().int().positive().default(50),
   MAX_STREAMS_PER_RESPONSE: z.coerce.number().int().positive().default(20),
+  MAX_STREAMS_PER_PRINCIPAL: z.coerce.number().int().positive().default(20),
+  MAX_STREAMS_PER_TENANT: z.coerce.number().int().positive().default(200),
+  MAX_STREAMS: z.coerce.number().int().positive().default(10_000),
   RESPONSE_RETENTION_SECONDS: z.coerce.number().int().positive().default(86_400),
 };
 
@@ -42,6 +45,10 @@ const shared = {
 const gateway = z.object({
   ...shared,
   PORT: port.default(8080),
+  /** Addresses, ranges or their names (`loopback`, `uniquelocal`) whose X-Forwarded-For tells the client's address. */
+  TRUSTED_PROXIES: list,
+  /** Failed attempts a minute from one address with one key id. */
+  MAX_FAILED_ATTEMPTS: z.coerce.number().int().positive().default(10),
   /** Longest wait for open streams when the process is asked to stop. */
   DRAIN_SECONDS: z.coerce.number().int().nonnegative().default(25),
 });

@@ -50,6 +50,7 @@ export type DomainErrorCode =
   | 'remote_url_not_allowed'
   | 'rate_limited'
   | 'too_many_active_responses'
+  | 'too_many_failed_attempts'
   | 'budget_exceeded'
   | 'internal_error'
   | 'overloaded'

@@ -48,11 +48,14 @@ function keepMessage(
   return id;
 }
 
-/** An item of a response of the same space that the caller may read. Any other id is unknown. */
+/**
+ * An item of a response of the same space that the caller may read. Any other id is unknown. The lock keeps it from
+ * being purged before it is in the context.
+ */
 async function referenced(ctx: Context, response: Response, id: string): Promise<string> {
   const [row] = await ctx.em.execute<{ principal_id: string }[]>(
     `select r.principal_id from items i join responses r on r.tenant_id = i.tenant_id and r.id = i.response_id
-       where i.id = ? and r.space_id = ?`,
+       where i.id = ? and r.space_id = ? for key share of i`,
     [id, response.spaceId],
   );
   const readable = row?.principal_id === ctx.caller.principalId || ctx.caller.granted.has('responses.read');

@@ -31,6 +31,9 @@ export interface ComposedEnd {
 const mark = /\[(\d{1,4})\]/g;
 const longestMark = 6;
 
+/** Of one message; further marks stay text. */
+const mostCitations = 1_000;
+
 /** Turns a model's text into stream events of messages, from the exact character at which readers stand. */
 export class MessageComposer {
   readonly #options: ComposerOptions;
@@ -167,7 +170,7 @@ export class MessageComposer {
     for (let match = mark.exec(open.text); match !== null; match = mark.exec(open.text)) {
       this.#scanFrom = mark.lastIndex;
       const file = this.#options.citations.get(Number(match[1]));
-      if (file !== undefined) {
+      if (file !== undefined && open.annotations.length < mostCitations) {
         const annotation = {
           type: 'file_citation' as const,
           file_id: file.fileId,

@@ -5,6 +5,7 @@ import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { buildApp } from '#api/app.ts';
 import { StreamHub } from '#api/sse/stream-hub.ts';
+import { StreamPlaces } from '#api/sse/stream-places.ts';
 import { mintApiKey } from '#domain/access/api-key.ts';
 import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
@@ -22,12 +23,13 @@ beforeAll(async () => {
   world = await openWorld();
   database = new Database({ url: world.url, statementTimeoutMs: 5_000 });
   const logger = createLogger('test', 'silent');
+  const config = parseGatewayConfig({
+    DATABASE_URL: world.url,
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    MASTER_KEY: randomBytes(32).toString('base64'),
+  });
   app = await buildApp({
-    config: parseGatewayConfig({
-      DATABASE_URL: world.url,
-      TEMPORAL_ADDRESS: '127.0.0.1:1',
-      MASTER_KEY: randomBytes(32).toString('base64'),
-    }),
+    config,
     logger,
     database,
     unitOfWork: world.unitOfWork,
@@ -41,6 +43,7 @@ beforeAll(async () => {
     hub: new StreamHub(database, logger),
     telemetry,
     openStreams: new Set(),
+    streamPlaces: new StreamPlaces(config),
     draining: { value: false },
   });
 }, 60_000);

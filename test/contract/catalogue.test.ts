@@ -183,6 +183,7 @@ describe('the doors between tenants', () => {
     );
     expect(rows.map(({ name }) => name)).toEqual([
       'append_stream',
+      'note_key_use',
       'read_access',
       'read_lane',
       'read_response',

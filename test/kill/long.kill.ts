@@ -21,8 +21,7 @@ it('no response is lost or stuck over 140 seeded kills of every kind', async () 
   expect(run.lost).toEqual([]);
   expect(run.stuck).toEqual([]);
   expect(run.workerKills.betweenDeltas).toBeGreaterThanOrEqual(0.7 * run.workerKills.total);
-  // Recovery begins when another worker is at the work. On two shared cores single samples wait for a processor, so that the
-  // promise is held to at the 95th percentile; when a reader hears of it depends on the model's speed as well.
-  expect(percentile(run.recovery.begun, 0.95)).toBeLessThanOrEqual(5_000);
+  // Recovery begins when another worker is at the work; when a reader hears of it depends on the model's speed as well.
+  expect(Math.max(...run.recovery.begun)).toBeLessThanOrEqual(5_000);
   expect(percentile(run.recovery.nextEvent, 0.5)).toBeLessThanOrEqual(5_000);
 }, 3_000_000);

@@ -40,18 +40,25 @@ export interface TestGateway {
 }
 
 /** The configuration of a gateway that no Temporal server answers. */
-export function gatewayConfig(databaseUrl: string) {
+export function gatewayConfig(databaseUrl: string, env: Record<string, string> = {}) {
   return parseGatewayConfig({
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     MASTER_KEY: masterKey,
     MAX_ACTIVE_RESPONSES_PER_SPACE: '100000',
+    MAX_FAILED_ATTEMPTS: '100000',
+    MAX_STREAMS_PER_PRINCIPAL: '100000',
+    MAX_STREAMS_PER_TENANT: '100000',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+    ...env,
   });
 }
 
-export async function openGateway(database: { url: string }): Promise<TestGateway> {
-  const gateway = assemble(gatewayConfig(database.url));
+export async function openGateway(
+  database: { url: string },
+  env: Record<string, string> = {},
+): Promise<TestGateway> {
+  const gateway = assemble(gatewayConfig(database.url, env));
   await gateway.database.assertBehindTheWall();
   await gateway.hub.start();
   const dispatched: Dispatch[] = [];

@@ -8,12 +8,12 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { database, modelTurn, toolCall } from '../shared/activity-options.ts';
+import { closing, modelTurn, toolCall } from '../shared/activity-options.ts';
 import { progressQuery, type GenerateResponseInput, type ResponseProgress } from './messages.ts';
 
 const { runTurn } = proxyActivities<Activities>(modelTurn);
 const { runCall } = proxyActivities<Activities>(toolCall);
-const { closeResponse } = proxyActivities<Activities>(database);
+const { closeResponse } = proxyActivities<Activities>(closing);
 
 const parallelCalls = 8;
 

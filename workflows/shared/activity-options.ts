@@ -19,8 +19,9 @@ export const toolCall = {
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 100 },
 } satisfies ActivityOptions;
 
-/** Short transactions of ours that must happen. */
-export const database = {
+/** A short transaction that ends a response, and must happen. */
+export const closing = {
+  heartbeatTimeout: '2.5s',
   startToCloseTimeout: '10s',
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s' },
 } satisfies ActivityOptions;

@@ -151,6 +151,15 @@ create function app.sum_usage(p_tenant uuid, p_response text) returns jsonb lang
   from usage_ledger where tenant_id = p_tenant and response_id = p_response and settled
 $$;
 
+-- Written at most once a minute per key, whatever the number of gateways.
+create function app.note_key_use(p_tenant uuid, p_key uuid) returns void language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  update api_keys set last_used_at = now()
+    where tenant_id = p_tenant and id = p_key
+      and (last_used_at is null or last_used_at <= now() - interval '1 minute');
+end $$;
+
 do $$
 declare
   f record;

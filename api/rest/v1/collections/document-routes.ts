@@ -1,6 +1,7 @@
 import '#api/plugins/route-config.ts';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import { contentBodyLimit } from '#api/body-limits.ts';
 import * as contract from '#api/contract/collections.ts';
 import { deleted, errorResponses } from '#api/contract/common.ts';
 import { presentDocument } from '#api/present/collections.ts';
@@ -20,6 +21,7 @@ export async function documentRoutes(instance: FastifyInstance): Promise<void> {
   app.post(
     '/spaces/:space_id/collections/:collection_id/documents',
     {
+      bodyLimit: contentBodyLimit,
       config: { permission: 'documents.write', audit: ['collection.documents_added'] },
       schema: {
         tags,

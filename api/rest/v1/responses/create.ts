@@ -37,6 +37,9 @@ export async function handleCreate(
     headerKey: headers['idempotency-key'],
     scope: `POST /v1/spaces/${spaceId}/responses`,
   });
+  if (body.stream) {
+    deps.streamPlaces.refuseMore(request.identity);
+  }
   const cursor = headers['last-event-id'];
   const known = cursor === undefined ? null : await resume(deps, request, input, cursor);
   const created = known ?? (await accept(deps, request, input));

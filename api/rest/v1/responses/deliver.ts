@@ -54,6 +54,7 @@ export async function deliverStream(
       retryAfter: 5,
     });
   }
+  deps.streamPlaces.refuseMore(request.identity);
   attach(deps, request, reply, { ...attachment, expiresInMs: current.expiresInMs });
 }
 
@@ -66,6 +67,7 @@ export function attach(
 ): void {
   const { responseId, after, expiresInMs } = attachment;
   reply.header('Location', locationOf(request, attachment));
+  let leave = () => {};
   streamResponse(request, reply, deps.hub, {
     responseId,
     after,
@@ -75,8 +77,14 @@ export function attach(
       await read(deps, request, attachment);
     },
     open: deps.openStreams,
-    onOpen: () => deps.telemetry.streamOpened(),
-    onClose: () => deps.telemetry.streamClosed(),
+    onOpen: () => {
+      leave = deps.streamPlaces.enter(request.identity);
+      deps.telemetry.streamOpened();
+    },
+    onClose: () => {
+      leave();
+      deps.telemetry.streamClosed();
+    },
   });
 }
 

@@ -1,6 +1,7 @@
 import '#api/plugins/route-config.ts';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import { contentBodyLimit } from '#api/body-limits.ts';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/responses.ts';
@@ -25,6 +26,7 @@ export function responseRoutes(deps: GatewayDependencies) {
     app.post(
       '/spaces/:space_id/responses',
       {
+        bodyLimit: contentBodyLimit,
         config: {
           permission: 'responses.create',
           streams: true,

@@ -1,0 +1,54 @@
+import type { Identity } from '#domain/access/caller.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+
+export interface StreamLimits {
+  MAX_STREAMS_PER_PRINCIPAL: number;
+  MAX_STREAMS_PER_TENANT: number;
+  MAX_STREAMS: number;
+}
+
+/** Counts the open streams of this process, so that nobody takes all of them. */
+export class StreamPlaces {
+  readonly #limits: StreamLimits;
+  readonly #taken = new Map<string, number>();
+
+  constructor(limits: StreamLimits) {
+    this.#limits = limits;
+  }
+
+  /** Asked before anything is accepted: a response whose stream was promised is not refused afterwards. @throws `rate_limited` */
+  refuseMore(identity: Identity): void {
+    const { principal, tenant, all } = rooms(identity);
+    const isFull =
+      this.#count(principal) >= this.#limits.MAX_STREAMS_PER_PRINCIPAL ||
+      this.#count(tenant) >= this.#limits.MAX_STREAMS_PER_TENANT ||
+      this.#count(all) >= this.#limits.MAX_STREAMS;
+    if (isFull) {
+      throw new DomainError('rate_limited', 'Too many streams are open.', { retryAfter: 5 });
+    }
+  }
+
+  /** @returns gives the place back; once */
+  enter(identity: Identity): () => void {
+    const taken = Object.values(rooms(identity));
+    taken.forEach((room) => this.#taken.set(room, this.#count(room) + 1));
+    return () => taken.splice(0).forEach((room) => this.#leave(room));
+  }
+
+  #count(room: string): number {
+    return this.#taken.get(room) ?? 0;
+  }
+
+  #leave(room: string): void {
+    const left = this.#count(room) - 1;
+    if (left > 0) {
+      this.#taken.set(room, left);
+    } else {
+      this.#taken.delete(room);
+    }
+  }
+}
+
+function rooms({ tenantId, principalId }: Identity): { principal: string; tenant: string; all: string } {
+  return { principal: `${tenantId}/${principalId}`, tenant: tenantId, all: '' };
+}

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { Lane } from '#activities/responses/stream-writer.ts';
+import { streamTurn } from '#activities/responses/stream-turn.ts';
+import type { ModelGateway } from '#domain/models/model-gateway.ts';
+import type { StreamEvent } from '#domain/responses/stream-events.ts';
+import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+
+/** A lane whose events are in as soon as they are pushed. */
+function openLane(nextN: number): { lane: Lane; events: StreamEvent[] } {
+  const events: StreamEvent[] = [];
+  const key = { tenantId: 't', responseId: 'r', epoch: 1 };
+  const lane: Lane = new Lane(key, nextN, {
+    wake: () => {
+      events.push(...lane.pending);
+      lane.nextN += lane.pending.length;
+      lane.pending = [];
+      lane.settleIfIdle();
+    },
+    onFailure: () => undefined,
+  });
+  return { lane, events };
+}
+
+const words = Array.from({ length: 120_000 }, (_, i) => `w${i} `);
+
+/** Says 120,000 words, each as a delta of its own. */
+const talkative: ModelGateway = {
+  async *stream() {
+    for (const text of words) {
+      yield { type: 'text', text };
+    }
+    yield { type: 'finish', reason: 'stop', usage: null };
+  },
+};
+
+const turn = {
+  settings: { tools: [], tool_choice: 'none', parallel_tool_calls: true, format: { type: 'text' } },
+  messages: [],
+  composer: {
+    open: null,
+    restart: false,
+    nextOutputIndex: 0,
+    buffered: false,
+    citations: new Map(),
+    messageId: (i: number) => `msg_${i}`,
+  },
+} as unknown as ClaimedTurn;
+
+it('a response that says more than its stream may hold in single deltas still says every character', async () => {
+  const { lane, events } = openLane(0);
+  await streamTurn(talkative, turn, lane, new AbortController().signal);
+  const deltas = events.flatMap((event) =>
+    event.type === 'response.output_text.delta' ? [event.delta] : [],
+  );
+  expect(deltas.join('')).toBe(words.join(''));
+  expect(deltas.slice(0, 39_000)).toEqual(words.slice(0, 39_000));
+  expect(lane.nextN).toBeLessThan(41_000);
+});

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { mintApiKey } from '#domain/access/api-key.ts';
+import type { Client } from 'pg';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { connect } from '../support/tables.ts';
+import { addMember, createWorld, secrets, type World } from '../support/world.ts';
+
+let database: TestDatabase;
+let world: World;
+let admin: Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  world = await createWorld(database.unitOfWork);
+  admin = await connect(database.adminUrl);
+});
+afterAll(async () => {
+  await admin?.end();
+  await database?.drop();
+});
+
+async function open(env: Record<string, string> = {}): Promise<TestGateway> {
+  const gateway = await openGateway(database, env);
+  onTestFinished(() => gateway.close());
+  return gateway;
+}
+
+const responses = () => `/v1/spaces/${world.spaceId}/responses`;
+const list = (gateway: TestGateway, apiKey: string, address = '192.0.2.1') =>
+  gateway.app.inject({
+    method: 'GET',
+    url: `/api${responses()}`,
+    headers: { 'x-api-key': apiKey },
+    remoteAddress: address,
+  });
+
+/** A key of the same id with another secret, and its right checksum. */
+function forge(apiKey: string): string {
+  return mintApiKey(secrets, apiKey.split('.')[1]).token;
+}
+
+describe('failed attempts', () => {
+  it('are refused beyond the limit, from that address with that key id only, whatever comes next', async () => {
+    const gateway = await open({ MAX_FAILED_ATTEMPTS: '3' });
+    const { apiKey } = await addMember(database.unitOfWork, world);
+    const { apiKey: other } = await addMember(database.unitOfWork, world);
+    const wrong = forge(apiKey);
+    for (let i = 0; i < 3; i += 1) {
+      expect((await list(gateway, wrong)).statusCode).toBe(401);
+    }
+    const refused = await list(gateway, wrong);
+    expect(refused.statusCode).toBe(429);
+    expect(refused.json().error).toMatchObject({
+      type: 'rate_limit_error',
+      code: 'too_many_failed_attempts',
+    });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
+    // A right guess is not told from a wrong one.
+    expect((await list(gateway, apiKey)).statusCode).toBe(429);
+    expect((await list(gateway, apiKey, '192.0.2.2')).statusCode).toBe(200);
+    expect((await list(gateway, other)).statusCode).toBe(200);
+  });
+
+  it('on one prefix count on the other', async () => {
+    const gateway = await open({ MAX_FAILED_ATTEMPTS: '1' });
+    const { apiKey } = await addMember(database.unitOfWork, world);
+    expect((await list(gateway, forge(apiKey))).statusCode).toBe(401);
+    const proxied = await gateway.app.inject({
+      method: 'GET',
+      url: `/api-proxy${responses()}`,
+      headers: { 'x-api-key': apiKey },
+      remoteAddress: '192.0.2.1',
+    });
+    expect(proxied.statusCode).toBe(429);
+  });
+
+  it('are counted by the address that a trusted proxy tells, and by no other', async () => {
+    const { apiKey } = await addMember(database.unitOfWork, world);
+    const from = (gateway: TestGateway, client: string) =>
+      gateway.app.inject({
+        method: 'GET',
+        url: `/api${responses()}`,
+        headers: { 'x-api-key': forge(apiKey), 'x-forwarded-for': client },
+        remoteAddress: '10.0.0.9',
+      });
+    const trusting = await open({ MAX_FAILED_ATTEMPTS: '1', TRUSTED_PROXIES: 'uniquelocal' });
+    expect((await from(trusting, '192.0.2.1')).statusCode).toBe(401);
+    expect((await from(trusting, '192.0.2.2')).statusCode).toBe(401);
+    expect((await from(trusting, '192.0.2.1')).statusCode).toBe(429);
+    const wary = await open({ MAX_FAILED_ATTEMPTS: '1' });
+    expect((await from(wary, '192.0.2.1')).statusCode).toBe(401);
+    expect((await from(wary, '192.0.2.2')).statusCode).toBe(429);
+  });
+});
+
+describe('the last use of a key', () => {
+  it('is written once a minute, by whichever gateway sees it', async () => {
+    const { apiKey, keyId } = await addMember(database.unitOfWork, world);
+    const lastUsed = async (): Promise<Date | null> =>
+      (await admin.query('select last_used_at from api_keys where key_id = $1', [keyId])).rows[0]
+        .last_used_at;
+    expect(await lastUsed()).toBeNull();
+    await list(await open(), apiKey);
+    await expect.poll(lastUsed).not.toBeNull();
+    const first = await lastUsed();
+    const second = await open();
+    await list(second, apiKey);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await lastUsed()).toEqual(first);
+    await admin.query(`update api_keys set last_used_at = now() - interval '61 seconds' where key_id = $1`, [
+      keyId,
+    ]);
+    await list(await open(), apiKey);
+    await expect.poll(async () => Number(await lastUsed())).toBeGreaterThan(Number(first) - 1);
+  });
+});
+
+describe('request bodies', () => {
+  const padded = (bytes: number, fields: object) => {
+    const bare = JSON.stringify({ ...fields, description: '' });
+    return JSON.stringify({ ...fields, description: 'x'.repeat(bytes - bare.length) });
+  };
+
+  it('of more than 1 MiB are refused where no content is expected', async () => {
+    const gateway = await open();
+    const path = `/v1/spaces/${world.spaceId}/collections`;
+    const send = (bytes: number) =>
+      gateway.send({ method: 'POST', path, apiKey: world.apiKey, body: padded(bytes, { name: 'c' }) });
+    expect((await send(1_048_577)).body.error).toMatchObject({ code: 'payload_too_large' });
+    // That many characters are too long for a description, which only a body that was read can show.
+    expect((await send(1_048_576)).body.error).toMatchObject({
+      code: 'invalid_request',
+      param: 'description',
+    });
+  });
+
+  it('of up to 4 MiB create a response', async () => {
+    const gateway = await open();
+    const send = (bytes: number) => {
+      const messages = Array.from({ length: 4 }, () => ({ role: 'user', content: 'a'.repeat(1_000_000) }));
+      const bare = JSON.stringify({ input: { messages }, model: 'nobody' });
+      const body = bare + ' '.repeat(bytes - bare.length);
+      return gateway.send({ method: 'POST', path: responses(), apiKey: world.apiKey, body });
+    };
+    expect((await send(4_194_304)).body.error).toMatchObject({ code: 'model_not_found' });
+    expect((await send(4_194_305)).body.error).toMatchObject({ code: 'payload_too_large' });
+  });
+});
+
+describe('open streams', () => {
+  it.each([
+    ['a principal', { MAX_STREAMS_PER_PRINCIPAL: '2' }],
+    ['a tenant', { MAX_STREAMS_PER_TENANT: '2' }],
+    ['a process', { MAX_STREAMS: '2' }],
+  ])('of %s are limited; a place becomes free when its stream ends', async (whose, env) => {
+    const gateway = await open(env);
+    const { apiKey } = await addMember(database.unitOfWork, world);
+    const { apiKey: colleague } = await addMember(database.unitOfWork, world);
+    const base = await gateway.app.listen({ host: '127.0.0.1', port: 0 });
+    onTestFinished(() => gateway.app.server.closeAllConnections());
+    const ask = async (key: string) => {
+      const stop = new AbortController();
+      const answer = await fetch(`${base}/api${responses()}`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ input: { text: 'A?' }, stream: true }),
+        signal: stop.signal,
+      });
+      const refusal = answer.status === 200 ? null : ((await answer.json()) as { error: object }).error;
+      return { status: answer.status, refusal, leave: () => stop.abort() };
+    };
+    const count = async () => Number((await admin.query('select count(*) from responses')).rows[0].count);
+    const [first, second] = [await ask(apiKey), await ask(apiKey)];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    const before = await count();
+    const third = await ask(apiKey);
+    expect(third.status).toBe(429);
+    expect(third.refusal).toMatchObject({ code: 'rate_limited' });
+    expect(await count()).toBe(before);
+    expect((await ask(colleague)).status).toBe(whose === 'a principal' ? 200 : 429);
+    first.leave();
+    await expect.poll(async () => (await ask(apiKey)).status).toBe(200);
+  });
+});
