@@ -22,7 +22,9 @@ export async function measureIdleStreams(
     entry: 'bench/peers/idle-server.ts',
     flags: ['--expose-gc', '--import', './bench/support/collect-on-signal.ts'],
   });
-  const base = `${lab.gatewayUrl}/api/v1/spaces/${lab.world.spaceId}/responses`;
+  // One that has done nothing else: what earlier parts left on its heap would hide what streams take.
+  const gateway = await lab.addGateway();
+  const base = `${gateway.url}/api/v1/spaces/${lab.world.spaceId}/responses`;
   const headers = { 'x-api-key': lab.world.apiKey, 'content-type': 'application/json' };
   const count = Math.ceil(scale.idleStreams / readersPerResponse);
   const ids = await Promise.all(
@@ -34,7 +36,7 @@ export async function measureIdleStreams(
   );
   await sleep(2_000);
   const urls = Array.from({ length: scale.idleStreams }, (_, i) => `${base}/${ids[i % count]}?stream=true`);
-  const ours = await weigh(lab.gateway, urls, headers);
+  const ours = await weigh(gateway, urls, headers);
   const plain = await weigh(
     bare,
     urls.map(() => bare.said.url),

@@ -6,7 +6,12 @@ export const bareQueue = 'bare';
 /** Runs one bare workflow to its end. @returns its id */
 export async function runBare(client: Client, rounds: number): Promise<string> {
   const workflowId = `bare/${randomUUID()}`;
-  await client.workflow.execute('bareLoop', { workflowId, taskQueue: bareQueue, args: [rounds] });
+  await client.workflow.execute('bareLoop', {
+    workflowId,
+    taskQueue: bareQueue,
+    workflowTaskTimeout: '2s',
+    args: [rounds],
+  });
   return workflowId;
 }
 

@@ -20,6 +20,8 @@ export interface Lab {
   temporal: { pid: number; address: string; client: Client };
   gateway: BenchProcess;
   gatewayUrl: string;
+  /** One more gateway, which has done nothing yet. */
+  addGateway(): Promise<BenchProcess & { url: string }>;
   worker: BenchProcess;
   modelUrl: string;
   world: World;
@@ -30,8 +32,12 @@ export interface Lab {
   stop(): Promise<void>;
 }
 
-/** Raised, so that 64 callers with one key are what is measured and not their refusal; never off. */
-const raisedLimits = { MAX_ACTIVE_RESPONSES_PER_SPACE: '2000' };
+/** Raised, so that many callers and readers with one key are what is measured and not their refusal; never off. */
+const raisedLimits = {
+  MAX_ACTIVE_RESPONSES_PER_SPACE: '2000',
+  MAX_STREAMS_PER_PRINCIPAL: '5000',
+  MAX_STREAMS_PER_TENANT: '5000',
+};
 
 export const models = {
   tools: (rounds: number): string => `instant-${rounds}`,
@@ -100,7 +106,7 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
   await Promise.all([database.database.close(), database.orm.close(true)]);
   const connection = await Connection.connect({ address: temporal.address });
   undo.push(() => connection.close());
-  const [gatewayPort, workerPort] = [await findFreePort(), await findFreePort()];
+  const workerPort = await findFreePort();
   const shared = {
     ...raisedLimits,
     DATABASE_URL: database.url,
@@ -121,22 +127,28 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     flags: profiling,
   });
   undo.push(() => worker.stop());
-  const gateway = await launch({
-    name: 'gateway',
-    folder,
-    entry: 'api/main.ts',
-    port: gatewayPort,
-    env: { ...shared, PORT: String(gatewayPort), DRAIN_SECONDS: '1' },
-    flags: ['--expose-gc', '--import', './bench/support/collect-on-signal.ts', ...profiling],
-  });
-  undo.push(() => gateway.stop());
+  const addGateway: Lab['addGateway'] = async () => {
+    const port = await findFreePort();
+    const gateway = await launch({
+      name: `gateway-${port}`,
+      folder,
+      entry: 'api/main.ts',
+      port,
+      env: { ...shared, PORT: String(port), DRAIN_SECONDS: '1' },
+      flags: ['--expose-gc', '--import', './bench/support/collect-on-signal.ts', ...profiling],
+    });
+    undo.push(() => gateway.stop());
+    return { ...gateway, url: `http://127.0.0.1:${port}` };
+  };
+  const gateway = await addGateway();
   let bareWorker: Promise<BenchProcess> | undefined;
   const lab: Lab = {
     folder,
     postgres: { pid: postgres.pid, adminUrl: new URL(database.adminUrl).href },
     temporal: { pid: temporal.pid, address: temporal.address, client: new Client({ connection }) },
     gateway,
-    gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
+    gatewayUrl: gateway.url,
+    addGateway,
     worker,
     modelUrl: model.said.url,
     world,
