@@ -32,13 +32,13 @@ export const full: Scale = {
 /** Every part once, in about a minute: says that the bench works, not how fast anything is. */
 export const quick: Scale = {
   toolRounds: [0, 1],
-  callers: [1, 8],
+  callers: [4],
   rounds: 1,
   windowMs: 500,
-  warmUp: 40,
-  firstTokenPairs: 10,
-  tokens: 50,
-  streams: [1, 10],
+  warmUp: 8,
+  firstTokenPairs: 5,
+  tokens: 25,
+  streams: [1, 5],
   getSeconds: 1,
-  idleStreams: 300,
+  idleStreams: 200,
 };
