@@ -29,6 +29,9 @@ interface Pair {
   drift: number;
 }
 
+/** A line whose first two rounds take longer makes no third. */
+const longMs = 60_000;
+
 /** A round in which the machine itself changed more is left out, unless there is no other. */
 const mostDrift = 0.15;
 
@@ -56,7 +59,9 @@ export async function measureThroughput(
     await warmUp([ours, bare], scale.warmUp);
     for (const callers of scale.callers) {
       const all: Pair[] = [];
+      const startedAt = performance.now();
       for (let round = 0; round < scale.rounds; round += 1) {
+        if (round >= 2 && performance.now() - startedAt > longMs) break;
         const before = await askOften(lab.modelUrl);
         // Who goes first changes, so that a drift of the machine does not favour one of them.
         const first = await drive(round % 2 === 0 ? ours : bare, callers, scale.windowMs);
@@ -133,39 +138,48 @@ async function warmUp(sides: Side[], operations: number): Promise<void> {
 
 /**
  * Keeps so many callers busy. What counts begins when as many operations as there are callers have ended and holds
- * whole generations of callers, because callers who wait for one server move in waves.
+ * whole generations of callers, because callers who wait for one server move in waves. Every operation that counts
+ * or follows is waited for, so that nothing of it is left to the next round.
  */
 async function drive(side: Side, callers: number, windowMs: number): Promise<Measured> {
   const before = Math.max(callers, 4);
+  const startedAt = performance.now();
+  let started = 0;
   let ended = 0;
+  let last = Infinity;
   let lastWorkflow = '';
-  const marks: { at: number; cpu: CpuByPart; ended: number }[] = [];
+  const marks: { at: number; cpu: CpuByPart }[] = [];
   const latenciesMs: number[] = [];
-  const mark = () => void marks.push({ at: performance.now(), cpu: cpuOf(side.pids), ended });
+  const mark = () => void marks.push({ at: performance.now(), cpu: cpuOf(side.pids) });
+  /** No more are begun than fill the generation that is on its way. */
+  const finishGeneration = () => {
+    last = before + callers * Math.max(1, Math.ceil((started - before) / callers));
+  };
   const call = async () => {
-    while (marks.length < 2) {
-      const startedAt = performance.now();
+    while (started < last) {
+      started += 1;
+      const begunAt = performance.now();
       lastWorkflow = await side.run();
       ended += 1;
-      const [begin, end] = marks;
-      if (begin === undefined) {
-        if (ended === before) mark();
-      } else if (end === undefined) {
-        latenciesMs.push(performance.now() - startedAt);
-        const isWhole = (ended - begin.ended) % callers === 0;
-        if (isWhole && performance.now() - begin.at >= windowMs) mark();
-      }
+      const now = performance.now();
+      const [begin] = marks;
+      if (begin !== undefined) latenciesMs.push(now - begunAt);
+      if (ended === before) {
+        mark();
+        if (now - startedAt >= windowMs) finishGeneration();
+      } else if (begin !== undefined && last === Infinity && now - begin.at >= windowMs) finishGeneration();
+      if (ended === last) mark();
     }
   };
   await Promise.all(Array.from({ length: callers }, call));
-  // What an operation leaves to do (its workflow's last task, its rows) is not the next one's.
-  await sleep(100);
   const [begin, end] = marks;
   if (begin === undefined || end === undefined) throw new Error('Nothing was measured.');
-  const operations = end.ended - begin.ended;
+  const operations = ended - before;
   const cpuByPart = Object.fromEntries(
     Object.entries(end.cpu).map(([part, ms]) => [part, (ms - begin.cpu[part]!) / operations]),
   );
+  // What an operation leaves to do (its workflow's last task, its rows) is not the next one's.
+  await sleep(100);
   return {
     perSecond: (operations * 1_000) / (end.at - begin.at),
     cpuMs: sum(Object.values(cpuByPart)),

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -75,8 +75,11 @@ interface Site {
 }
 
 async function assemble(options: LabOptions, { folder, undo, stop }: Site): Promise<Lab> {
-  const log = (server: string) => (line: string) =>
-    appendFileSync(join(folder, `${server}.log`), `${line}\n`);
+  const log = (server: string) => {
+    // By a handle: a server's last words may come when the folder is gone.
+    const file = openSync(join(folder, `${server}.log`), 'a');
+    return (line: string) => void writeSync(file, `${line}\n`);
+  };
   const { env } = process;
   const postgres = await startPostgres({
     dataDir: join(folder, 'postgres'),

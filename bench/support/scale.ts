@@ -20,7 +20,7 @@ export const full: Scale = {
   toolRounds: [0, 1, 5],
   callers: [1, 16, 64],
   rounds: 3,
-  windowMs: 3_000,
+  windowMs: 2_500,
   warmUp: 64,
   firstTokenPairs: 100,
   tokens: 200,

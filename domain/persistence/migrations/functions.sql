@@ -117,10 +117,12 @@ begin
       'expires_at', to_char(r.expires_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
     into head from responses r
     where r.tenant_id = p_tenant and r.id = p_response and r.space_id = p_space;
-  select jsonb_build_object('principal_id', i.principal_id, 'expired', i.expires_at <= now(), 'deleted', i.deleted_at is not null)
-    into ids from response_ids i
-    where i.tenant_id = p_tenant and i.id = p_response and i.space_id = p_space;
-  if head is not null then
+  if head is null then
+    -- Only now does it matter why.
+    select jsonb_build_object('principal_id', i.principal_id, 'expired', i.expires_at <= now(), 'deleted', i.deleted_at is not null)
+      into ids from response_ids i
+      where i.tenant_id = p_tenant and i.id = p_response and i.space_id = p_space;
+  else
     select coalesce(jsonb_agg(jsonb_build_object('output_index', i.output_index, 'wire', i.wire)), '[]') into items from items i
       where i.tenant_id = p_tenant and i.response_id = p_response
         and i.output_index is not null and i.superseded_by is null;
