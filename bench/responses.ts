@@ -5,6 +5,7 @@ import { measureGet } from './sections/get-response.ts';
 import { measureIdleStreams } from './sections/idle-streams.ts';
 import { measureThroughput } from './sections/throughput.ts';
 import { measureTokenDelay } from './sections/token-delay.ts';
+import { busy } from './support/caller.ts';
 import { openLab, type Lab } from './support/lab.ts';
 import { judge, toTable, type Line, type Verdict } from './support/report.ts';
 import { full, quick, type Scale } from './support/scale.ts';
@@ -57,4 +58,8 @@ console.log(
   `\n${verdicts.length - missed} of ${verdicts.length} goals met, in ${Math.round((performance.now() - startedAt) / 1_000)} s` +
     (values.quick ? '; --quick is too short to judge by' : ''),
 );
+if (busy.count > 0)
+  console.log(
+    `${busy.count} requests were answered 503 and repeated: the machine was too busy to measure by`,
+  );
 if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(verdicts, null, 2));

@@ -27,13 +27,13 @@ export async function measureIdleStreams(
   const base = `${gateway.url}/api/v1/spaces/${lab.world.spaceId}/responses`;
   const headers = { 'x-api-key': lab.world.apiKey, 'content-type': 'application/json' };
   const count = Math.ceil(scale.idleStreams / readersPerResponse);
-  const ids = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const body = { model: models.silent, input: { text: 'Wait.' }, tools: [] };
-      const answer = await fetch(base, { method: 'POST', headers, body: JSON.stringify(body) });
-      return ((await answer.json()) as { data: { id: string } }).data.id;
-    }),
-  );
+  const ids: string[] = [];
+  while (ids.length < count) {
+    const body = { model: models.silent, input: { text: 'Wait.' }, tools: [] };
+    const answer = await fetch(base, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (answer.status === 202) ids.push(((await answer.json()) as { data: { id: string } }).data.id);
+    else if (answer.status !== 503) throw new Error(`${base} answered ${answer.status}`);
+  }
   await sleep(2_000);
   const urls = Array.from({ length: scale.idleStreams }, (_, i) => `${base}/${ids[i % count]}?stream=true`);
   const ours = await weigh(gateway, urls, headers);
@@ -42,7 +42,7 @@ export async function measureIdleStreams(
     urls.map(() => bare.said.url),
     {},
   );
-  await Promise.all(ids.map((id) => fetch(`${base}/${id}/cancel`, { method: 'POST', headers })));
+  for (const id of ids) await fetch(`${base}/${id}/cancel`, { method: 'POST', headers });
   say(
     `${scale.idleStreams} idle streams: ${format(ours.kbPerStream)} kB each and ${format(ours.cpuPerSecond)} ms CPU/s in all, to ${format(plain.kbPerStream)} kB and ${format(plain.cpuPerSecond)} ms`,
   );

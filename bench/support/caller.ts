@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from './stamps.ts';
 import type { Lab } from './lab.ts';
 
@@ -22,6 +23,12 @@ export interface StreamTarget {
   /** Every piece of the body as it comes, with its time. */
   onPiece?: (piece: string, at: number) => void;
 }
+
+/** The gateway says that one may come again. */
+class Busy extends Error {}
+
+/** How often a gateway said so in this run. */
+export const busy = { count: 0 };
 
 /** Posts and reads the stream to its end. @throws unless the answer is 200 and complete */
 export function postStream(target: StreamTarget): Promise<Streamed> {
@@ -47,6 +54,7 @@ export function postStream(target: StreamTarget): Promise<Streamed> {
         });
         answer.once('error', reject);
         answer.once('end', () => {
+          if (answer.statusCode === 503) return reject(new Busy());
           if (answer.statusCode !== 200 || !text.endsWith(done))
             return reject(new Error(`${url} answered ${answer.statusCode}: ${text.slice(-300)}`));
           resolve({ responseId: String(answer.headers['x-response-id'] ?? ''), text, firstTextUs });
@@ -61,23 +69,41 @@ export function postStream(target: StreamTarget): Promise<Streamed> {
 
 export const callers = new Agent({ keepAlive: true, maxSockets: Infinity });
 
-/** One response of ours as a client makes it: created with a key, read as a stream. @throws unless it completed */
-export async function respond(
-  lab: Lab,
-  options: { model: string; tools?: boolean; onPiece?: StreamTarget['onPiece'] },
-): Promise<Streamed> {
+export interface Asked {
+  model: string;
+  tools?: boolean;
+  onPiece?: StreamTarget['onPiece'];
+}
+
+/**
+ * One response of ours as a client makes it: created with a key, read as a stream, and asked for again after a moment
+ * where the gateway is too busy to accept it. @throws unless it completed
+ */
+export async function respond(lab: Lab, asked: Asked): Promise<Streamed> {
+  for (;;) {
+    try {
+      return await respondOnce(lab, asked);
+    } catch (error) {
+      if (!(error instanceof Busy)) throw error;
+      busy.count += 1;
+      await sleep(200);
+    }
+  }
+}
+
+async function respondOnce(lab: Lab, asked: Asked): Promise<Streamed> {
   const streamed = await postStream({
     url: `${lab.gatewayUrl}/api/v1/spaces/${lab.world.spaceId}/responses`,
     headers: { 'x-api-key': lab.world.apiKey },
     agent: callers,
     mark: 'event: response.output_text.delta',
     body: {
-      model: options.model,
+      model: asked.model,
       input: { text: 'Why are there tides?' },
       stream: true,
-      ...(options.tools === true ? {} : { tools: [] }),
+      ...(asked.tools === true ? {} : { tools: [] }),
     },
-    ...(options.onPiece ? { onPiece: options.onPiece } : {}),
+    ...(asked.onPiece ? { onPiece: asked.onPiece } : {}),
   });
   if (!streamed.text.includes('event: response.completed'))
     throw new Error(`A response did not complete: ${streamed.text.slice(-300)}`);
