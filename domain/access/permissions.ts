@@ -112,8 +112,12 @@ export const reachAbroad: ReadonlySet<Permission> = new Set([
 
 const readable = new Set<string>(permissions.filter((permission) => permission.endsWith('.read')));
 
-/** What holding `permission` brings along, itself included. Computed at read time, never stored. */
-export function implied(permission: Permission): Permission[] {
+/** What holding `permission` brings along, itself included. Computed when the process starts, never stored. */
+export function implied(permission: Permission): readonly Permission[] {
+  return allImplied.get(permission) ?? [permission];
+}
+
+function findImplied(permission: Permission): Permission[] {
   switch (permission) {
     case 'responses.create':
       return [permission, 'knowledge.search', 'tools.execute'];
@@ -128,3 +132,6 @@ export function implied(permission: Permission): Permission[] {
     }
   }
 }
+
+/** Every request asks for every permission of its caller's roles. */
+const allImplied = new Map(permissions.map((permission) => [permission, findImplied(permission)]));

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 
 /**
  * The deployment's keys, each derived from the master key for one purpose, so that a value made for one
@@ -6,7 +6,8 @@ import { createHmac, hkdfSync } from 'node:crypto';
  */
 export class Secrets {
   readonly #master: Buffer;
-  readonly #derived = new Map<string, Buffer>();
+  /** As key objects: from bytes, every use would make one. */
+  readonly #derived = new Map<string, KeyObject>();
 
   /** @param masterKey 32 random bytes in base64. */
   constructor(masterKey: string) {
@@ -17,7 +18,8 @@ export class Secrets {
   mac(purpose: 'api-key' | 'cursor' | 'response-item' | 'tool-call', text: string): Buffer {
     let key = this.#derived.get(purpose);
     if (key === undefined) {
-      key = Buffer.from(hkdfSync('sha256', this.#master, Buffer.alloc(0), `platform/${purpose}`, 32));
+      const bytes = hkdfSync('sha256', this.#master, Buffer.alloc(0), `platform/${purpose}`, 32);
+      key = createSecretKey(Buffer.from(bytes));
       this.#derived.set(purpose, key);
     }
     return createHmac('sha256', key).update(text).digest();

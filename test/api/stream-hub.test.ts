@@ -10,6 +10,7 @@ const runs = [0, 1, 4, 9].map((firstN, i, all) => ({ firstN, n: (all[i + 1] ?? 1
 
 describe('the hub', () => {
   const tenantId = newId();
+  const expiresAt = new Date(Date.now() + 86_400_000);
   let database: TestDatabase;
   let hub: StreamHub;
 
@@ -18,12 +19,17 @@ describe('the hub', () => {
     const admin = new Client({ connectionString: database.adminUrl });
     await admin.connect();
     await admin.query(`insert into tenants (tenant_id, slug, name) values ($1, 'hub', 'Hub')`, [tenantId]);
+    await admin.query(
+      `insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at)
+       values ($1, 'resp_a', $1, $1, now(), $2)`,
+      [tenantId, expiresAt],
+    );
     for (const { firstN, n } of runs) {
       const lines = Array.from({ length: n }, (_, i) => `{"type":"t","sequence_number":${firstN + i}}`);
       await admin.query(
         `insert into stream_runs (tenant_id, response_id, first_n, n, events, expires_at)
-         values ($1, 'resp_a', $2, $3, $4, now() + interval '1 day')`,
-        [tenantId, firstN, n, lines.join('\n')],
+         values ($1, 'resp_a', $2, $3, $4, $5)`,
+        [tenantId, firstN, n, lines.join('\n'), expiresAt],
       );
     }
     await admin.end();

@@ -12,7 +12,7 @@ export interface Service {
   networks: string[];
   depends_on?: Record<string, { condition: string }>;
   deploy?: { replicas: number };
-  healthcheck?: { test: string[] };
+  healthcheck?: { test: string[]; timeout?: string; retries?: number };
   restart: string;
   stop_grace_period?: string;
 }

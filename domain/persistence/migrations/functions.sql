@@ -50,20 +50,25 @@ end $$;
 -- meanwhile is seen either open or committed, never neither.
 
 -- The runs after a cursor for many attached readers at once. A row is a run; n may lie before p_after
--- inside the first run, which the reader drops.
+-- inside the first run, which the reader drops. Every run of a response expires with it, so that its expiry
+-- names the one partition to look into.
 create function app.read_streams(p_tenant uuid[], p_response text[], p_after integer[], p_limit integer)
 returns table (place integer, first_n integer, n integer, events text) language plpgsql stable as $$
 declare
   i integer;
+  v_expires timestamptz;
 begin
   for i in 1 .. cardinality(p_tenant) loop
     perform set_config('app.tenant_id', p_tenant[i]::text, true);
+    select d.expires_at into v_expires from response_ids d
+      where d.tenant_id = p_tenant[i] and d.id = p_response[i];
     return query
       select i, s.first_n, s.n, s.events from stream_runs s
-      where s.tenant_id = p_tenant[i] and s.response_id = p_response[i]
+      where s.tenant_id = p_tenant[i] and s.response_id = p_response[i] and s.expires_at = v_expires
         and s.first_n + s.n - 1 > p_after[i]
         and s.first_n >= coalesce((select max(b.first_n) from stream_runs b
-              where b.tenant_id = p_tenant[i] and b.response_id = p_response[i] and b.first_n <= p_after[i] + 1), 0)
+              where b.tenant_id = p_tenant[i] and b.response_id = p_response[i] and b.expires_at = v_expires
+                and b.first_n <= p_after[i] + 1), 0)
       order by s.first_n limit p_limit;
   end loop;
 end $$;
@@ -112,10 +117,12 @@ begin
       'expires_at', to_char(r.expires_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
     into head from responses r
     where r.tenant_id = p_tenant and r.id = p_response and r.space_id = p_space;
-  select jsonb_build_object('principal_id', i.principal_id, 'expired', i.expires_at <= now(), 'deleted', i.deleted_at is not null)
-    into ids from response_ids i
-    where i.tenant_id = p_tenant and i.id = p_response and i.space_id = p_space;
-  if head is not null then
+  if head is null then
+    -- Only now does it matter why.
+    select jsonb_build_object('principal_id', i.principal_id, 'expired', i.expires_at <= now(), 'deleted', i.deleted_at is not null)
+      into ids from response_ids i
+      where i.tenant_id = p_tenant and i.id = p_response and i.space_id = p_space;
+  else
     select coalesce(jsonb_agg(jsonb_build_object('output_index', i.output_index, 'wire', i.wire)), '[]') into items from items i
       where i.tenant_id = p_tenant and i.response_id = p_response
         and i.output_index is not null and i.superseded_by is null;

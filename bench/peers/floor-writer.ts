@@ -1,0 +1,35 @@
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'pg';
+import { stampedToken } from '../support/stamps.ts';
+
+/** One commit with NOTIFY for each token: the least that a durable stream can cost its writer. */
+const pool = new Pool({ connectionString: process.env['DATABASE_URL']!, max: 6 });
+await pool.query('create table if not exists floor (stream int, n int, token text, primary key (stream, n))');
+let streams = 0;
+
+async function write(stream: number, tokens: number): Promise<void> {
+  await sleep(Math.random() * 20);
+  const commits: Promise<unknown>[] = [];
+  for (let n = 0; n < tokens; n += 1) {
+    await sleep(20);
+    commits.push(
+      pool.query({
+        name: 'append',
+        text: `with appended as (insert into floor values ($1, $2, $3) returning stream, n)
+          select pg_notify('floor', stream || ':' || n) from appended`,
+        values: [stream, n, stampedToken()],
+      }),
+    );
+  }
+  await Promise.all(commits);
+}
+
+console.log(JSON.stringify({ ready: true }));
+createInterface({ input: process.stdin })
+  .on('line', (line) => {
+    const { count, tokens } = JSON.parse(line) as { count: number; tokens: number };
+    const writes = Array.from({ length: count }, () => write((streams += 1), tokens));
+    void Promise.all(writes).then(() => console.log(JSON.stringify({ done: true })));
+  })
+  .on('close', () => process.exit());

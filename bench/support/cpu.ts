@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Of the kernel's clock ticks, which are 100 a second wherever Linux runs on the usual processors. */
+const msPerTick = 10;
+
+interface ProcessRow {
+  pid: number;
+  parent: number;
+  ticks: number;
+}
+
+export type CpuByPart = Record<string, number>;
+
+/** Milliseconds of processor time that each of these processes has used, with everything below it, the dead included. */
+export function cpuOf(parts: Record<string, number>): CpuByPart {
+  const rows = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => readRow(pid));
+  const of = (root: number) => {
+    const found = new Set([root]);
+    for (let before = -1; before !== found.size;) {
+      before = found.size;
+      for (const { pid, parent } of rows) if (found.has(parent)) found.add(pid);
+    }
+    return rows.filter(({ pid }) => found.has(pid)).reduce((ticks, row) => ticks + row.ticks, 0) * msPerTick;
+  };
+  return Object.fromEntries(
+    Object.entries(parts).map(([name, pid]) => [name, pid === process.pid ? ownCpu() : of(pid)]),
+  );
+}
+
+/** Without the processes below: here they are what is measured. */
+function ownCpu(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** A process that ends meanwhile is counted by its parent, which inherits its time. */
+function readRow(pid: string): ProcessRow[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name may hold blanks and brackets; everything behind the last bracket is numbers.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [parent, ...times] = [1, 11, 12, 13, 14].map((index) => Number(fields[index]));
+    return [{ pid: Number(pid), parent: parent!, ticks: times.reduce((a, b) => a + b, 0) }];
+  } catch {
+    return [];
+  }
+}
+
+/** Kilobytes of a process's own memory, shared pages divided among those who share them. */
+export function memoryOf(pid: number): number {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1]);
+}

@@ -1,0 +1,188 @@
+import { mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { createTestDatabase } from '#test/support/database.ts';
+import { masterKey } from '#test/support/stack.ts';
+import { prepareTemplate } from '#test/support/test-servers.ts';
+import { createWorld, scriptedModel, type World } from '#test/support/world.ts';
+import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
+import { findFreePort } from '../../bin/launcher/ports.ts';
+import { startPostgres } from '../../bin/launcher/postgres.ts';
+import { startTemporal } from '../../bin/launcher/temporal.ts';
+import { launch, launchPeer, type BenchProcess, type LaunchInput, type Peer } from './processes.ts';
+
+/** Everything that one run measures: one PostgreSQL, one Temporal server, our processes, and a model. */
+export interface Lab {
+  folder: string;
+  postgres: { pid: number; adminUrl: string };
+  temporal: { pid: number; address: string; client: Client };
+  gateway: BenchProcess;
+  gatewayUrl: string;
+  /** One more gateway, which has done nothing yet. */
+  addGateway(): Promise<BenchProcess & { url: string }>;
+  worker: BenchProcess;
+  modelUrl: string;
+  world: World;
+  /** A process beside ours; it ends with the run. */
+  addPeer<T>(input: Omit<LaunchInput, 'folder'>): Promise<Peer<T>>;
+  /** Runs the bare workflows; started once. */
+  bareWorker(): Promise<BenchProcess>;
+  stop(): Promise<void>;
+}
+
+/** Raised, so that many callers and readers with one key are what is measured and not their refusal; never off. */
+const raisedLimits = {
+  MAX_ACTIVE_RESPONSES_PER_SPACE: '2000',
+  MAX_STREAMS_PER_PRINCIPAL: '5000',
+  MAX_STREAMS_PER_TENANT: '5000',
+};
+
+export const models = {
+  tools: (rounds: number): string => `instant-${rounds}`,
+  paced: (tokens: number): string => `paced-${tokens}-20`,
+  silent: 'silent',
+};
+
+export interface LabOptions {
+  toolRounds: readonly number[];
+  pacedTokens: number;
+  /** Where our processes leave a profile of their processor time, if anywhere. */
+  profiles?: string;
+}
+
+export async function openLab(options: LabOptions): Promise<Lab> {
+  const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'));
+  const undo: (() => Promise<unknown> | void)[] = [
+    () => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),
+  ];
+  const stop = async () => {
+    for (const step of undo.splice(0).toReversed()) await step();
+  };
+  try {
+    return await assemble(options, { folder, undo, stop });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface Site {
+  folder: string;
+  undo: (() => Promise<unknown> | void)[];
+  stop: () => Promise<void>;
+}
+
+async function assemble(options: LabOptions, { folder, undo, stop }: Site): Promise<Lab> {
+  const log = (server: string) => {
+    // By a handle: a server's last words may come when the folder is gone.
+    const file = openSync(join(folder, `${server}.log`), 'a');
+    return (line: string) => void writeSync(file, `${line}\n`);
+  };
+  const { env } = process;
+  const postgres = await startPostgres({
+    dataDir: join(folder, 'postgres'),
+    settings: { max_connections: '300', shared_preload_libraries: 'pg_stat_statements' },
+    log: log('postgres'),
+  });
+  undo.push(() => postgres.stop());
+  const { path: binary } = await findTemporal({ cacheDir: temporalCache(env), env });
+  const temporal = await startTemporal({
+    binary,
+    dbFile: join(folder, 'temporal.db'),
+    log: log('temporal'),
+  });
+  undo.push(() => temporal.stop());
+  const addPeer: Lab['addPeer'] = async (input) => {
+    const peer = await launchPeer<never>({ ...input, folder });
+    undo.push(() => peer.stop());
+    return peer;
+  };
+  const model = await addPeer<{ url: string }>({ name: 'model', entry: 'bench/peers/model.ts' });
+  const database = await createTestDatabase(await prepareTemplate(postgres.adminUrl));
+  const names = [...options.toolRounds.map(models.tools), models.paced(options.pacedTokens), models.silent];
+  const world = await createWorld(
+    database.unitOfWork,
+    names.map((name) => scriptedModel({ url: `${model.said.url}/v1` }, name)),
+  );
+  await Promise.all([database.database.close(), database.orm.close(true)]);
+  const connection = await Connection.connect({ address: temporal.address });
+  undo.push(() => connection.close());
+  const workerPort = await findFreePort();
+  const shared = {
+    ...raisedLimits,
+    DATABASE_URL: database.url,
+    DATABASE_PURGE_URL: database.purgeUrl,
+    TEMPORAL_ADDRESS: temporal.address,
+    MASTER_KEY: masterKey,
+    EXIT_WITH_PARENT: '1',
+    EGRESS_ALLOW: new URL(model.said.url).origin,
+  };
+  const profiling =
+    options.profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profiles}`];
+  const worker = await launch({
+    name: 'worker',
+    folder,
+    entry: 'temporal/worker.ts',
+    port: workerPort,
+    env: { ...shared, WORKER_PORT: String(workerPort) },
+    flags: profiling,
+  });
+  undo.push(() => worker.stop());
+  const addGateway: Lab['addGateway'] = async () => {
+    const port = await findFreePort();
+    const gateway = await launch({
+      name: `gateway-${port}`,
+      folder,
+      entry: 'api/main.ts',
+      port,
+      env: { ...shared, PORT: String(port), DRAIN_SECONDS: '1' },
+      flags: ['--expose-gc', '--import', './bench/support/collect-on-signal.ts', ...profiling],
+    });
+    undo.push(() => gateway.stop());
+    return { ...gateway, url: `http://127.0.0.1:${port}` };
+  };
+  const gateway = await addGateway();
+  let bareWorker: Promise<BenchProcess> | undefined;
+  const lab: Lab = {
+    folder,
+    postgres: { pid: postgres.pid, adminUrl: new URL(database.adminUrl).href },
+    temporal: { pid: temporal.pid, address: temporal.address, client: new Client({ connection }) },
+    gateway,
+    gatewayUrl: gateway.url,
+    addGateway,
+    worker,
+    modelUrl: model.said.url,
+    world,
+    addPeer,
+    bareWorker: () =>
+      (bareWorker ??= addPeer({
+        name: 'bare-worker',
+        entry: 'bench/peers/bare-worker.ts',
+        env: { TEMPORAL_ADDRESS: temporal.address },
+      })),
+    stop,
+  };
+  await uploadKnowledge(lab);
+  return lab;
+}
+
+/** Something to find, so that a search does its work. */
+async function uploadKnowledge({ gatewayUrl, world }: Lab): Promise<void> {
+  const base = `${gatewayUrl}/api/v1/spaces/${world.spaceId}/collections`;
+  const headers = { 'X-API-Key': world.apiKey, 'Content-Type': 'application/json' };
+  const call = async (url: string, body?: object) => {
+    const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const answer = await fetch(url, { headers, ...sent });
+    if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
+    return ((await answer.json()) as { data: { id: string; status: string } }).data;
+  };
+  const documents = `${base}/${(await call(base, { name: 'Almanac' })).id}/documents`;
+  const content = '# Tides\n\nThe moon pulls at the sea, and the tides follow it around the earth.\n';
+  const { id } = await call(documents, { filename: 'tides.md', media_type: 'text/markdown', content });
+  for (let waitedMs = 0; (await call(`${documents}/${id}`)).status !== 'ready'; waitedMs += 100) {
+    if (waitedMs > 30_000) throw new Error('The document was not ready in time.');
+    await sleep(100);
+  }
+}

@@ -1,0 +1,51 @@
+import { median } from './stats.ts';
+
+export interface Line {
+  /** What was compared. */
+  name: string;
+  /** One ratio per round, ours to the peer's. */
+  ratios: number[];
+  goal: number;
+  /** Whether a ratio above the goal meets it, or one below. */
+  better: 'higher' | 'lower';
+  /** Ours and the peer's in their own unit, for people. */
+  ours: string;
+  peer: string;
+}
+
+export interface Verdict extends Line {
+  ratio: number;
+  met: boolean;
+}
+
+export function judge(line: Line): Verdict {
+  const ratio = median(line.ratios);
+  return { ...line, ratio, met: line.better === 'higher' ? ratio >= line.goal : ratio <= line.goal };
+}
+
+/** A table for a terminal: the median of the rounds' ratios with its span, the goal, and whether it is met. */
+export function toTable(lines: readonly Verdict[]): string {
+  const rows = lines.map(({ name, ratio, ratios, goal, better, met, ours, peer }) => [
+    name,
+    ours,
+    peer,
+    `${format(ratio)}×`,
+    `${format(Math.min(...ratios))}–${format(Math.max(...ratios))}`,
+    `${better === 'higher' ? '≥' : '≤'} ${format(goal)}×`,
+    met ? 'met' : 'MISSED',
+  ]);
+  const table = [['what', 'ours', 'peer', 'ratio', 'min–max', 'goal', ''], ...rows];
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
+  return table
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+export function format(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}

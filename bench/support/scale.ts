@@ -1,0 +1,44 @@
+/** How much a run measures. */
+export interface Scale {
+  toolRounds: readonly number[];
+  callers: readonly number[];
+  /** Pairs of measurements per line. */
+  rounds: number;
+  /** The least that one measurement lasts. */
+  windowMs: number;
+  /** Operations of each kind before anything is measured. */
+  warmUp: number;
+  firstTokenPairs: number;
+  /** Tokens that each stream has, 20 ms apart. */
+  tokens: number;
+  streams: readonly number[];
+  getSeconds: number;
+  idleStreams: number;
+}
+
+export const full: Scale = {
+  toolRounds: [0, 1, 5],
+  callers: [1, 16, 64],
+  rounds: 3,
+  windowMs: 2_500,
+  warmUp: 64,
+  firstTokenPairs: 100,
+  tokens: 200,
+  streams: [1, 50],
+  getSeconds: 5,
+  idleStreams: 2_000,
+};
+
+/** Every part once, in about a minute: says that the bench works, not how fast anything is. */
+export const quick: Scale = {
+  toolRounds: [0, 1],
+  callers: [4],
+  rounds: 1,
+  windowMs: 500,
+  warmUp: 8,
+  firstTokenPairs: 5,
+  tokens: 25,
+  streams: [1, 5],
+  getSeconds: 1,
+  idleStreams: 200,
+};

@@ -1,0 +1,163 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { environmentOf, sourceOf, type Service } from '../support/compose.ts';
+
+const checkout = fileURLToPath(new URL('../../', import.meta.url));
+const standIns = fileURLToPath(new URL('./stand-ins', import.meta.url));
+
+/** What is different on the host: where the servers are, and nothing else. */
+export interface HostPlaces {
+  folder: string;
+  postgresPort: number;
+  temporalPort: number;
+  /** Folders of the programs that the images bring. */
+  programs: readonly string[];
+  /** The values of `.env`. */
+  env: Record<string, string>;
+}
+
+export interface Running {
+  name: string;
+  /** The last lines that the service wrote. */
+  tail(): string;
+  pid: number;
+  /** Where it listens in place of the port that the file gives it. */
+  port: number;
+  /** Exit code of the service's own health check. */
+  health(): Promise<number>;
+  kill(): Promise<void>;
+  /** As `docker compose stop` does; the exit code, and whether it came within the grace period. */
+  stop(): Promise<{ code: number | null; inTime: boolean }>;
+}
+
+/** The services of the compose file by their own commands, environments and health checks, as processes here. */
+export class HostServices {
+  readonly #services: Record<string, Service>;
+  readonly #places: HostPlaces;
+  readonly #running = new Set<Running>();
+
+  constructor(services: Record<string, Service>, places: HostPlaces) {
+    this.#services = services;
+    this.#places = places;
+  }
+
+  /** Runs a service that ends by itself. @returns its exit code */
+  async runOnce(name: string): Promise<number> {
+    const service = this.#service(name);
+    const child = this.#spawn(name, this.#commandOf(service), this.#environment(service));
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code ?? 1;
+  }
+
+  /** One replica of a service that keeps running. `command` is what its image runs where the file names none. */
+  launch(
+    name: string,
+    options: { port: number; command?: string[]; extra?: Record<string, string> },
+  ): Running {
+    const service = this.#service(name);
+    const { port, extra = {} } = options;
+    const env = { ...this.#environment(service, port), ...extra };
+    const child = this.#spawn(name, options.command ?? this.#commandOf(service), env);
+    const exited = once(child, 'exit') as Promise<[number | null]>;
+    const running: Running = {
+      name,
+      tail: () => readFileSync(this.#logOf(name), 'utf8').slice(-2_000),
+      port,
+      pid: child.pid!,
+      health: () => this.#health(service, env, port),
+      kill: async () => {
+        this.#running.delete(running);
+        child.kill('SIGKILL');
+        await exited;
+      },
+      stop: async () => {
+        this.#running.delete(running);
+        child.kill('SIGTERM');
+        const graceMs = Number.parseInt(service.stop_grace_period ?? '10s', 10) * 1_000;
+        const inTime = await Promise.race([exited.then(() => true), sleep(graceMs, false, { ref: false })]);
+        if (!inTime) child.kill('SIGKILL');
+        const [code] = await exited;
+        return { code, inTime };
+      },
+    };
+    this.#running.add(running);
+    return running;
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#running].map((each) => each.kill()));
+  }
+
+  #service(name: string): Service {
+    const service = this.#services[name];
+    if (!service) throw new Error(`docker-compose.yml has no service ${name}`);
+    return service;
+  }
+
+  #commandOf(service: Service): string[] {
+    const words = [...(service.entrypoint ?? []), ...(service.command ?? [])];
+    return words.map((word) => this.#path(service, word));
+  }
+
+  #path(service: Service, word: string): string {
+    if (!word.startsWith('/deploy/')) return word;
+    const source = sourceOf(service, word);
+    if (source === undefined) throw new Error(`${word} is mounted from nowhere`);
+    return join(checkout, source);
+  }
+
+  #environment(service: Service, port?: number): Record<string, string> {
+    const { postgresPort, temporalPort, env, programs } = this.#places;
+    const here: Record<string, string> = {
+      postgres: '127.0.0.1',
+      '5432': String(postgresPort),
+      'temporal:7233': `127.0.0.1:${temporalPort}`,
+      '0.0.0.0': '127.0.0.1',
+      ...(port === undefined ? {} : { '8080': String(port), '8081': String(port) }),
+    };
+    const given = Object.entries(environmentOf(service, env)).map(([name, value]) => [
+      name,
+      here[value] ?? this.#path(service, value.replace('@postgres:5432/', `@127.0.0.1:${postgresPort}/`)),
+    ]);
+    const path = [...programs, process.env['PATH'], standIns].join(delimiter);
+    return { PATH: path, HOME: process.env['HOME'] ?? '/', ...Object.fromEntries(given) };
+  }
+
+  #health(service: Service, env: Record<string, string>, port: number): Promise<number> {
+    const [kind, program = '', ...args] = service.healthcheck?.test ?? [];
+    if (kind !== 'CMD') throw new Error('a health check of another kind');
+    const timeout = Number.parseInt(service.healthcheck?.timeout ?? '30s', 10) * 1_000;
+    const here = args.map((arg) =>
+      arg.replace(/127\.0\.0\.1:\d+\//, `127.0.0.1:${port}/`).replace(/^7233$/, String(port)),
+    );
+    return new Promise((resolve) => {
+      execFile(program, here, { env, timeout }, (error) =>
+        resolve(error === null ? 0 : Number(error.code) || 1),
+      );
+    });
+  }
+
+  #logOf(name: string): string {
+    return join(this.#places.folder, `${name}.log`);
+  }
+
+  #spawn(name: string, [program = '', ...args]: string[], env: Record<string, string>) {
+    const log = openSync(this.#logOf(name), 'a');
+    const child = spawn(program, args, { cwd: checkout, env, stdio: ['ignore', log, log] });
+    const abandon = () => void child.kill('SIGKILL');
+    process.once('exit', abandon);
+    child.once('exit', () => process.off('exit', abandon));
+    return child;
+  }
+}
+
+/** Waits as the engine does before it starts what depends on the service. */
+export async function untilHealthy(running: Running, withinMs = 60_000): Promise<void> {
+  for (const deadline = performance.now() + withinMs; performance.now() < deadline; await sleep(200))
+    if ((await running.health()) === 0) return;
+  throw new Error(`${running.name} was not healthy in time:\n${running.tail()}`);
+}

@@ -1,0 +1,216 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { randomBytes, randomInt } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { Client as PostgresClient } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createOrm } from '#domain/persistence/orm.ts';
+import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
+import { silentProgress } from '../../bin/launcher/output.ts';
+import { findFreePort, requireFreePorts } from '../../bin/launcher/ports.ts';
+import { startPostgres, type RunningPostgres } from '../../bin/launcher/postgres.ts';
+import { readCompose } from '../support/compose.ts';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
+import { ResponsesClient, textOf } from '../support/responses-client.ts';
+import { followResponse } from '../support/sse-recorder.ts';
+import { splitFrames } from '../support/sse-frames.ts';
+import { masterKey } from '../support/stack.ts';
+import { createWorld, scriptedModel, type World } from '../support/world.ts';
+import { HostServices, untilHealthy, type Running } from './host-services.ts';
+import { findTemporalServer } from './temporal-server.ts';
+
+/** What runs in production, on this machine: the compose file's own commands, Temporal on PostgreSQL. */
+const { services } = readCompose().file;
+const text = Array.from(
+  { length: 14 },
+  (_, i) => `Sentence ${i * i} is begun by one half of the pair and ended by the other.`,
+).join(' ');
+const secret = () => randomBytes(24).toString('hex');
+const folder = mkdtempSync(join(tmpdir(), 'platform-production-'));
+
+let postgres: RunningPostgres;
+let models: ModelServer;
+let host: HostServices;
+let temporal: Running;
+let gateways: Running[] = [];
+let workers: Running[] = [];
+let world: World;
+const env: Record<string, string> = {
+  MASTER_KEY: masterKey,
+  POSTGRES_PASSWORD: '',
+  TEMPORAL_DB_PASSWORD: secret(),
+  APP_RT_PASSWORD: secret(),
+  APP_PURGE_PASSWORD: secret(),
+};
+
+const start = async (name: 'api' | 'worker') => host.launch(name, { port: await findFreePort() });
+
+/** The server keeps the ports of its parts as 16-bit numbers with a sign. */
+async function findLowPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    try {
+      await requireFreePorts([{ port, owner: 'a part of Temporal', variable: 'PORT' }]);
+      return port;
+    } catch {
+      // Taken: another one.
+    }
+  }
+}
+
+/** The settings that the file gives to its PostgreSQL. */
+function postgresSettings(): Record<string, string> {
+  const words = services['postgres']?.command ?? [];
+  return Object.fromEntries(
+    words.filter((word) => word.includes('=')).map((word) => word.split('=') as [string, string]),
+  );
+}
+
+/** As `deploy/postgres` does when the image makes its volume. */
+async function createTemporalRole(adminUrl: string): Promise<void> {
+  const script = readFileSync(
+    new URL('../../deploy/postgres/create-temporal-role.sh', import.meta.url),
+    'utf8',
+  );
+  const statement = /^create role .*;$/m.exec(script)?.[0] ?? '';
+  const client = new PostgresClient({ connectionString: adminUrl });
+  await client.connect();
+  await client.query(statement.replace(":'password'", client.escapeLiteral(env['TEMPORAL_DB_PASSWORD']!)));
+  await client.end();
+}
+
+beforeAll(async () => {
+  const version = services['temporal']!.image.split(':')[1]!;
+  const [programs, { path: cli }] = [
+    await findTemporalServer(version, {
+      ...silentProgress,
+      note: (line) => void process.stderr.write(`${line}\n`),
+    }),
+    await findTemporal({ cacheDir: temporalCache(process.env), env: process.env }),
+  ];
+  models = await startModelServer([{ name: 'slow', text, tokenDelayMs: 20 }]);
+  env['EGRESS_ALLOW'] = new URL(models.url).origin;
+  postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings: postgresSettings() });
+  env['POSTGRES_PASSWORD'] = new URL(postgres.adminUrl).password;
+  await createTemporalRole(postgres.adminUrl);
+  const temporalPort = await findFreePort();
+  host = new HostServices(services, {
+    folder,
+    env,
+    postgresPort: postgres.port,
+    temporalPort,
+    programs: [programs.folder, dirname(cli)],
+  });
+  // Each of them is started again by a new deployment, so each must bear it.
+  for (let times = 0; times < 2; times += 1) expect(await host.runOnce('temporal-schema')).toBe(0);
+  const inner = ['FRONTEND_HTTP', 'FRONTEND_MEMBERSHIP'];
+  for (const service of ['MATCHING', 'HISTORY', 'WORKER'])
+    inner.push(`${service}_GRPC`, `${service}_MEMBERSHIP`);
+  const extra: Record<string, string> = { FRONTEND_GRPC_PORT: String(temporalPort) };
+  for (const name of inner) extra[`${name}_PORT`] = String(await findLowPort());
+  temporal = host.launch('temporal', {
+    port: temporalPort,
+    command: [programs.server, 'start'],
+    extra,
+  });
+  await untilHealthy(temporal);
+  for (let times = 0; times < 2; times += 1) {
+    expect(await host.runOnce('temporal-namespace')).toBe(0);
+    expect(await host.runOnce('migrate')).toBe(0);
+  }
+  const replicas = (name: string) => Array.from({ length: services[name]!.deploy!.replicas });
+  gateways = await Promise.all(replicas('api').map(() => start('api')));
+  workers = await Promise.all(replicas('worker').map(() => start('worker')));
+  await Promise.all([...gateways, ...workers].map((each) => untilHealthy(each)));
+  const orm = createOrm({
+    url: `postgres://app_rt:${env['APP_RT_PASSWORD']}@127.0.0.1:${postgres.port}/platform`,
+    statementTimeoutMs: 10_000,
+  });
+  world = await createWorld(new UnitOfWork(orm), [scriptedModel(models, 'slow')]);
+  await orm.close(true);
+}, 900_000);
+
+afterAll(async () => {
+  await host?.stopAll();
+  await models?.stop();
+  await postgres?.stop();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+});
+
+/** Follows through whichever gateway is up, as clients behind the front do. */
+function follow(first: number) {
+  return followResponse({
+    timeoutMs: 60_000,
+    request: (_cursor, attempt) => {
+      const client = new ResponsesClient(world, () => ({
+        url: `http://127.0.0.1:${gateways[(first + attempt) % gateways.length]!.port}`,
+      }));
+      return {
+        url: client.url(),
+        method: 'POST',
+        headers: { ...client.headers, 'idempotency-key': `pair-${first}` },
+        body: { input: { text: `Question ${first}` }, tools: [], stream: true },
+      };
+    },
+  });
+}
+
+test('two gateways and two workers are up, and every health check says so', async () => {
+  expect([gateways.length, workers.length]).toEqual([2, 2]);
+  const healthy = await Promise.all([temporal, ...gateways, ...workers].map((each) => each.health()));
+  expect(healthy).toEqual([0, 0, 0, 0, 0]);
+});
+
+test('Temporal keeps its histories in PostgreSQL, with the shards and the settings of the file', async () => {
+  const client = new PostgresClient({
+    connectionString: postgres.adminUrl.replace(/platform$/, 'temporal'),
+  });
+  await client.connect();
+  const { rows } = await client.query('select count(*)::int as shards from shards');
+  await client.end();
+  expect(rows).toEqual([{ shards: 4 }]);
+});
+
+test('every response completes while one gateway and one worker of the pairs are killed', async () => {
+  const following = Array.from({ length: 8 }, (_, i) => follow(i));
+  while (models.requests.filter(({ streamed }) => streamed.length > 100).length < 8) await sleep(20);
+  const [gateway, worker] = [gateways[0]!, workers[0]!];
+  await Promise.all([gateway.kill(), worker.kill()]);
+  expect([await gateway.health(), await worker.health()]).toEqual([1, 1]);
+  expect([await gateways[1]!.health(), await workers[1]!.health()]).toEqual([0, 0]);
+  const recordings = await Promise.all(following);
+  expect(recordings.map(({ done }) => done)).toEqual(recordings.map(() => true));
+  const broken = recordings.filter(({ segments }) => segments.length > 1);
+  expect(broken.length).toBeGreaterThan(0);
+  for (const { segments } of recordings) {
+    const frames = segments.flatMap((segment) => splitFrames(segment.bytes).frames);
+    const deltas = frames.filter(({ event }) => event === 'response.output_text.delta');
+    expect(deltas.map(({ json }) => json!['delta']).join('')).toBe(text);
+  }
+  // Work of the killed worker was begun again by the other one.
+  expect(models.requests.filter(({ attempt }) => attempt > 1).length).toBeGreaterThan(0);
+  // As `restart: unless-stopped` does.
+  [gateways[0], workers[0]] = [await start('api'), await start('worker')];
+  await Promise.all([untilHealthy(gateways[0]), untilHealthy(workers[0])]);
+});
+
+test('a response is one workflow in the namespace that the file prepares', async () => {
+  const client = new ResponsesClient(world, () => ({ url: `http://127.0.0.1:${gateways[1]!.port}` }));
+  const { data } = await client.create({ input: { text: 'Is anybody there?' }, tools: [] });
+  const record = await client.ended(data.id, 60_000);
+  expect(textOf(record)).toBe(text);
+  const connection = await Connection.connect({ address: `127.0.0.1:${temporal.port}` });
+  const handle = new Client({ connection }).workflow.getHandle(`response/${world.tenantId}/${data.id}`);
+  await handle.result();
+  expect((await handle.describe()).status.name).toBe('COMPLETED');
+  await connection.close();
+});
+
+test('each stops within its grace period when it is asked to', async () => {
+  const stopped = await Promise.all([...gateways, ...workers].map((each) => each.stop()));
+  expect(stopped).toEqual(stopped.map(() => ({ code: 0, inTime: true })));
+  expect(await temporal.stop()).toMatchObject({ inTime: true });
+});
