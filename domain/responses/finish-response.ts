@@ -54,6 +54,12 @@ export async function finishResponse(
   return true;
 }
 
+/** Where the events of a response stand follows from its expiry, so they move with it. */
+async function shortenLife(em: EntityManager, { id, expiresAt }: Response): Promise<void> {
+  await em.execute('update response_ids set expires_at = ? where id = ?', [expiresAt, id]);
+  await em.execute('update stream_runs set expires_at = ? where response_id = ?', [expiresAt, id]);
+}
+
 /** The terminal event and the audit event alone: for a turn that has closed its own items. */
 export async function endResponse(
   em: EntityManager,
@@ -76,10 +82,7 @@ export async function endResponse(
   }
   const record = await currentRecord(em, response);
   if (response.isUnstored) {
-    await em.execute('update response_ids set expires_at = ? where id = ?', [
-      response.expiresAt,
-      response.id,
-    ]);
+    await shortenLife(em, response);
   }
   await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
   await recordEvent(em, await actorOf(em, response, ending), {
