@@ -1,11 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { inject } from 'vitest';
 import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
@@ -16,8 +12,9 @@ import { createTestDatabase } from '../support/database.ts';
 import { startStack, type Stack, type StackProcess } from '../support/stack.ts';
 import { prepareTemplate } from '../support/test-servers.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
-import { createWorld, scriptedModel, type World } from '../support/world.ts';
+import { createWorld, type World } from '../support/world.ts';
 import { startKillable, type KillableServer } from './killable-server.ts';
+import { startModels } from './models.ts';
 import { knowledge, silent, type Part } from './scripts.ts';
 import { repeatableTools, toolDelayMs, toolSlug } from './tool-parts.ts';
 
@@ -71,21 +68,17 @@ export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deploy
     undo.length = 0;
   };
   try {
-    const spoken = [...parts, silent];
     const callsTools = parts.some(({ script }) => script.calls !== undefined);
     const [postgres, temporal, models, tools] = await Promise.all([
       startOwnPostgres(folder.path),
       startFileTemporal(folder.path),
-      startModels(folder.path, spoken),
+      startModels(folder.path, [...parts, silent]),
       callsTools ? startToolServer({ log: join(folder.path, 'tools') }) : null,
     ]);
     undo.push(() => Promise.all([postgres.stop(), temporal.stop(), models.stop(), tools?.stop()]));
     const server = await prepareTemplate(postgres.current.adminUrl);
     const database = await createTestDatabase(server);
-    const world = await createWorld(
-      database.unitOfWork,
-      spoken.map(({ script, continuation }) => scriptedModel(models, script.name, continuation)),
-    );
+    const world = await createWorld(database.unitOfWork, models.rows);
     // From here on its server may be killed under it.
     await Promise.all([database.database.close(), database.orm.close(true)]);
     const stack = await startStack({
@@ -93,7 +86,7 @@ export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deploy
       ...size,
       temporalAddress: temporal.current.address,
       env: {
-        EGRESS_ALLOW: [new URL(models.url).origin, ...(tools === null ? [] : [tools.origin])].join(','),
+        EGRESS_ALLOW: [...models.origins, ...(tools === null ? [] : [tools.origin])].join(','),
         MAX_ACTIVE_RESPONSES_PER_SPACE: '100',
         MAX_STREAMS_PER_PRINCIPAL: '200',
       },
@@ -128,31 +121,6 @@ async function startOwnPostgres(folder: string): Promise<KillableServer<RunningP
     (log) => startPostgres({ dataDir, port, settings: { max_connections: '200' }, log }),
     logTo('kill-postgres'),
   );
-}
-
-/** The scripted model as a process of its own, which no kill touches. */
-async function startModels(
-  folder: string,
-  spoken: readonly Part[],
-): Promise<{ url: string; stop: () => Promise<void> }> {
-  const scripts = join(folder, 'scripts.json');
-  writeFileSync(scripts, JSON.stringify(spoken.map((part) => part.script)));
-  const entry = fileURLToPath(new URL('../support/model-server.ts', import.meta.url));
-  const child = spawn(process.execPath, [entry, '--scripts', scripts], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  const abandon = () => void child.kill('SIGKILL');
-  process.once('exit', abandon);
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  return {
-    url: (JSON.parse(line) as { url: string }).url,
-    stop: async () => {
-      process.off('exit', abandon);
-      child.kill('SIGKILL');
-      await exited;
-    },
-  };
 }
 
 type Call = <T>(method: string, path: string, body?: object) => Promise<T>;

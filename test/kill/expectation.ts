@@ -29,9 +29,11 @@ function withoutId(item: Json): Json {
 }
 
 /** The output without ids: per round the text before the call and the call, then the answer. */
-function expectedOutput({ script }: Part, continued: boolean, actual: readonly Json[]): Json[] {
+function expectedOutput({ script, wire }: Part, continued: boolean, actual: readonly Json[]): Json[] {
   const { toolRounds = 0, commentary, calls } = script;
-  const search = { type: 'file_search_call', status: 'completed', queries: [knowledge.query], results: null };
+  // That fake numbers its questions.
+  const query = wire === undefined ? knowledge.query : `${knowledge.query} 0`;
+  const search = { type: 'file_search_call', status: 'completed', queries: [query], results: null };
   const rounds: Json[][] = [];
   for (let round = 0; round < (calls?.length ?? toolRounds); round += 1) {
     // Citations are of results that are there already.

@@ -13,6 +13,8 @@ export const knowledge = {
 export interface Part {
   script: Script & { manner: Manner };
   continuation: NewModel['continuation'];
+  /** The vendor's own interface instead of Chat Completions. */
+  wire?: 'openai';
 }
 
 const subjects = [
@@ -94,6 +96,18 @@ export const parts: readonly Part[] = [
       manner: 'refuses_trailing_assistant',
       toolRounds: 1,
       text: prose('refuses', 18),
+    },
+  },
+  // Goes on at the vendor while nobody listens, and is read again by the vendor's id.
+  {
+    continuation: 'reattach',
+    wire: 'openai',
+    script: {
+      ...common,
+      name: 'resumes',
+      manner: 'honours_prefix',
+      toolRounds: 1,
+      text: prose('resumes', 18).replaceAll('[1]', ''),
     },
   },
 ];
