@@ -3,6 +3,9 @@ import { ModelFailure } from '#domain/models/model-gateway.ts';
 
 type Fetch = typeof globalThis.fetch;
 
+/** Characters at the beginning of an answer in which the run's id must stand. */
+const mostBegun = 16_384;
+
 /** A call that runs on OpenAI's side, whoever listens. */
 export interface BackgroundRun {
   fetch: Fetch;
@@ -55,9 +58,11 @@ function watched(answer: Response, found: (id: string) => void): Response {
       begun += seen ? '' : decoder.decode(chunk, { stream: true });
       const match = seen ? null : /"response":\{"id":"([A-Za-z0-9_-]{1,200})"/.exec(begun);
       if (match?.[1] !== undefined) {
+        found(match[1]);
+      }
+      if (match !== null || begun.length > mostBegun) {
         seen = true;
         begun = '';
-        found(match[1]);
       }
       controller.enqueue(chunk);
     },
