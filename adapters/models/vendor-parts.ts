@@ -109,7 +109,8 @@ function toFinish(part: Extract<LanguageModelV4StreamPart, { type: 'finish' }>):
   };
 }
 
-const mostTokens = 1_000_000_000;
+/** As large as a model's context may be. */
+const mostTokens = 10_000_000;
 
 /** A server may say anything of its usage; what cannot be paid for is as good as unsaid. */
 function isCount(tokens: number): boolean {
