@@ -215,8 +215,8 @@ async function attempt(
         restart: plan.restart ?? false,
         ...(plan.reread === undefined ? {} : { reread: plan.reread }),
         nextOutputIndex: Math.max(turn.firstOutputIndex, ...last.map((index) => index + 1)),
-        buffered:
-          response.request.stream_granularity === 'item' || response.request.format.type === 'json_schema',
+        // A model that is held to JSON cannot go on in the middle of it.
+        buffered: response.request.stream_granularity === 'item' || response.request.format.type !== 'text',
         citations: prompt.citations,
         messageId: (outputIndex) => itemId(secrets, 'msg', response.id, outputIndex),
       },
