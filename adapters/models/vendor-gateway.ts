@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
-import { withIdleLimit } from './idle-limit.ts';
+import { idleMsOf, withIdleLimit } from './idle-limit.ts';
 import { toModelFailure } from './model-failures.ts';
 import { PartReader } from './vendor-parts.ts';
 import { toCallOptions, type Prompting } from './vendor-prompt.ts';
@@ -53,7 +53,7 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
         });
         const reader = new PartReader({ summarises: dialect.summarises, resumed: request.resume !== null });
         let announced: string | null = null;
-        for await (const part of withIdleLimit(stream)) {
+        for await (const part of withIdleLimit(stream, idleMsOf(request.model))) {
           const run = runId?.() ?? null;
           if (run !== announced && run !== null) {
             announced = run;
