@@ -1,5 +1,14 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider';
+import {
+  ModelFailure,
+  type ModelGateway,
+  type ModelPart,
+  type ModelRequest,
+} from '#domain/models/model-gateway.ts';
 import { idleMsOf, withIdleLimit } from './idle-limit.ts';
 import { toModelFailure } from './model-failures.ts';
 import { PartReader } from './vendor-parts.ts';
@@ -40,6 +49,9 @@ export interface Dialect {
   };
 }
 
+/** Characters of one call, thoughts and arguments included: a server that ignores its limit must not fill our memory. */
+const mostCharacters = 16_000_000;
+
 /** A provider kind by its package's lower interface: one call, no retry, no loop. */
 export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGateway {
   return {
@@ -53,11 +65,16 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
         });
         const reader = new PartReader({ summarises: dialect.summarises, resumed: request.resume !== null });
         let announced: string | null = null;
+        let characters = 0;
         for await (const part of withIdleLimit(stream, idleMsOf(request.model))) {
           const run = runId?.() ?? null;
           if (run !== announced && run !== null) {
             announced = run;
             yield { type: 'run', id: run };
+          }
+          characters += lengthOf(part);
+          if (characters > mostCharacters) {
+            throw new ModelFailure('model_error', { retryable: false });
           }
           yield* reader.read(part);
         }
@@ -67,6 +84,17 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
       }
     },
   };
+}
+
+function lengthOf(part: LanguageModelV4StreamPart): number {
+  switch (part.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'tool-input-delta':
+      return part.delta.length;
+    default:
+      return 0;
+  }
 }
 
 export function connectionOf(
