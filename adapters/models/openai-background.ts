@@ -10,7 +10,10 @@ const mostBegun = 16_384;
 export interface BackgroundRun {
   fetch: Fetch;
   /** The vendor's id of it, as soon as the vendor has said it. */
+  named: Promise<string>;
   id(): string | null;
+  /** Whether the vendor still has the run that was to be read again. */
+  found(): boolean;
 }
 
 /**
@@ -20,14 +23,20 @@ export interface BackgroundRun {
  */
 export function backgroundRun(fetch: Fetch, resume: string | null): BackgroundRun {
   let id = resume;
+  let isFound = false;
+  const { promise: named, resolve } = Promise.withResolvers<string>();
+  if (resume !== null) {
+    resolve(resume);
+  }
   const start: Fetch = async (input, init) => {
     const body = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as Record<string, unknown>;
     const answer = await fetch(input, {
       ...init,
       body: JSON.stringify({ ...body, background: true, store: true }),
     });
-    return watched(answer, (found) => {
-      id = found;
+    return watched(answer, (said) => {
+      id = said;
+      resolve(said);
     });
   };
   const again: Fetch = async (input, init) => {
@@ -40,9 +49,10 @@ export function backgroundRun(fetch: Fetch, resume: string | null): BackgroundRu
       await answer.body?.cancel();
       throw new ModelFailure('run_lost', { retryable: true, retryAfterMs: 1, status: answer.status });
     }
+    isFound = answer.ok;
     return answer;
   };
-  return { fetch: resume === null ? start : again, id: () => id };
+  return { fetch: resume === null ? start : again, named, id: () => id, found: () => isFound };
 }
 
 /** The answer itself, with an eye on the id in its first event. */
