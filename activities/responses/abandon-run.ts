@@ -7,19 +7,22 @@ const patienceMs = 3_000;
 
 /**
  * Ends the vendor's own run of a response that nobody waits for any more, so that it costs no further. It stays
- * for a later attempt while the response goes on. Nothing depends on it: a failure is not told.
+ * for a later attempt while the response goes on, unless this attempt found it `lost`: then it is replaced, though the
+ * vendor may still work on it. Nothing depends on it: a failure is not told.
  */
 export async function abandonRun(
   deps: { unitOfWork: UnitOfWork; models: ModelGateway },
   turn: ClaimedTurn,
-  { runId, cancelled }: { runId: string; cancelled: boolean },
+  { runId, cancelled, lost }: { runId: string; cancelled: boolean; lost: boolean },
 ): Promise<void> {
   try {
     const ended =
       cancelled ||
       (await deps.unitOfWork.inTenant(turn.tenantId, async (em) => {
         const head = await lockHead(em, turn.responseId);
-        return head === null || head.response.isTerminal;
+        return (
+          head === null || head.response.isTerminal || (lost && head.response.writerEpoch === turn.epoch)
+        );
       }));
     if (ended) {
       await deps.models.abandon?.(turn.model, runId, AbortSignal.timeout(patienceMs));

@@ -97,7 +97,7 @@ async function stream(
   stop: AbortController,
 ): Promise<TurnOutcome> {
   const lane = deps.writer.open(turn, turn.nextN, (reason) => stop.abort(reason));
-  let runId: string | null = null;
+  let runId = turn.resume;
   try {
     return await streamTurn(deps.models, turn, {
       lane,
@@ -110,7 +110,9 @@ async function stream(
   } catch (error) {
     if (runId !== null) {
       // Other reasons say that this attempt was given up, perhaps because another one reads the run by now.
-      await abandonRun(deps, turn, { runId, cancelled: isCancelled(['CANCELLED']) });
+      const cancelled = isCancelled(['CANCELLED']);
+      const lost = error instanceof ModelFailure && error.code === 'run_lost';
+      await abandonRun(deps, turn, { runId, cancelled, lost });
     }
     throw error;
   } finally {

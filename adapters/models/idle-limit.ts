@@ -1,13 +1,16 @@
-import { ModelFailure } from '#domain/models/model-gateway.ts';
+import { ModelFailure, type ModelSpec } from '#domain/models/model-gateway.ts';
 
-const idleMs = 60_000;
+/** A model that reasons may say nothing for minutes, unless its vendor tells of its thoughts. */
+export function idleMsOf({ supportsReasoning }: Pick<ModelSpec, 'supportsReasoning'>): number {
+  return supportsReasoning ? 300_000 : 60_000;
+}
 
-/** Ends a stream that has been silent for a minute. There is no limit on its whole length but the deadline. */
-export async function* withIdleLimit<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
+/** Ends a stream that has been silent for so long. There is no limit on its whole time but the deadline. */
+export async function* withIdleLimit<T>(stream: ReadableStream<T>, idleMs: number): AsyncGenerator<T> {
   const reader = stream.getReader();
   try {
     for (;;) {
-      const next = await beforeIdle(reader.read());
+      const next = await beforeIdle(reader.read(), idleMs);
       if (next.done) {
         return;
       }
@@ -18,7 +21,7 @@ export async function* withIdleLimit<T>(stream: ReadableStream<T>): AsyncGenerat
   }
 }
 
-async function beforeIdle<T>(read: Promise<T>): Promise<T> {
+async function beforeIdle<T>(read: Promise<T>, idleMs: number): Promise<T> {
   const { promise: idle, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new ModelFailure('model_timeout', { retryable: true })), idleMs);
   try {

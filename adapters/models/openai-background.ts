@@ -3,11 +3,17 @@ import { ModelFailure } from '#domain/models/model-gateway.ts';
 
 type Fetch = typeof globalThis.fetch;
 
+/** Characters at the beginning of an answer in which the run's id must stand. */
+const mostBegun = 16_384;
+
 /** A call that runs on OpenAI's side, whoever listens. */
 export interface BackgroundRun {
   fetch: Fetch;
   /** The vendor's id of it, as soon as the vendor has said it. */
+  named: Promise<string>;
   id(): string | null;
+  /** Whether the vendor still has the run that was to be read again. */
+  found(): boolean;
 }
 
 /**
@@ -17,14 +23,20 @@ export interface BackgroundRun {
  */
 export function backgroundRun(fetch: Fetch, resume: string | null): BackgroundRun {
   let id = resume;
+  let isFound = false;
+  const { promise: named, resolve } = Promise.withResolvers<string>();
+  if (resume !== null) {
+    resolve(resume);
+  }
   const start: Fetch = async (input, init) => {
     const body = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as Record<string, unknown>;
     const answer = await fetch(input, {
       ...init,
       body: JSON.stringify({ ...body, background: true, store: true }),
     });
-    return watched(answer, (found) => {
-      id = found;
+    return watched(answer, (said) => {
+      id = said;
+      resolve(said);
     });
   };
   const again: Fetch = async (input, init) => {
@@ -37,9 +49,10 @@ export function backgroundRun(fetch: Fetch, resume: string | null): BackgroundRu
       await answer.body?.cancel();
       throw new ModelFailure('run_lost', { retryable: true, retryAfterMs: 1, status: answer.status });
     }
+    isFound = answer.ok;
     return answer;
   };
-  return { fetch: resume === null ? start : again, id: () => id };
+  return { fetch: resume === null ? start : again, named, id: () => id, found: () => isFound };
 }
 
 /** The answer itself, with an eye on the id in its first event. */
@@ -55,9 +68,11 @@ function watched(answer: Response, found: (id: string) => void): Response {
       begun += seen ? '' : decoder.decode(chunk, { stream: true });
       const match = seen ? null : /"response":\{"id":"([A-Za-z0-9_-]{1,200})"/.exec(begun);
       if (match?.[1] !== undefined) {
+        found(match[1]);
+      }
+      if (match !== null || begun.length > mostBegun) {
         seen = true;
         begun = '';
-        found(match[1]);
       }
       controller.enqueue(chunk);
     },

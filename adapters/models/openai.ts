@@ -18,7 +18,7 @@ export function openAi(options: VendorOptions): ModelGateway {
         const provider = createOpenAI({ ...connection, fetch: run?.fetch ?? connection.fetch });
         return {
           model: provider.responses(model.providerModel),
-          ...(run === null ? {} : { runId: () => run.id() }),
+          ...(run === null ? {} : { run }),
         };
       },
       options: (request) => ({

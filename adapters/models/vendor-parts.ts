@@ -96,19 +96,25 @@ function merge(known: OpaqueState = {}, more: SharedV4ProviderMetadata = {}): Op
 
 function toFinish(part: Extract<LanguageModelV4StreamPart, { type: 'finish' }>): ModelPart {
   const { inputTokens, outputTokens } = part.usage;
+  const usage = {
+    inputTokens: inputTokens.total ?? NaN,
+    cachedInputTokens: inputTokens.cacheRead ?? 0,
+    outputTokens: outputTokens.total ?? NaN,
+    reasoningTokens: outputTokens.reasoning ?? 0,
+  };
   return {
     type: 'finish',
     reason: finishReason(part.finishReason.unified),
-    usage:
-      inputTokens.total === undefined || outputTokens.total === undefined
-        ? null
-        : {
-            inputTokens: inputTokens.total,
-            cachedInputTokens: inputTokens.cacheRead ?? 0,
-            outputTokens: outputTokens.total,
-            reasoningTokens: outputTokens.reasoning ?? 0,
-          },
+    usage: Object.values(usage).every(isCount) ? usage : null,
   };
+}
+
+/** As large as a model's context may be. */
+const mostTokens = 10_000_000;
+
+/** A server may say anything of its usage; what cannot be paid for is as good as unsaid. */
+function isCount(tokens: number): boolean {
+  return Number.isInteger(tokens) && tokens >= 0 && tokens <= mostTokens;
 }
 
 /** @throws an unfinished stream is the vendor's failure, not an answer */

@@ -9,7 +9,10 @@ export interface PublicPrice {
   model: string;
   /** Where its provider is reached, if the file says so. */
   api: string | null;
-  /** null: the file's figures are no prices per token, or finer than a millionth of a dollar per million tokens. */
+  /**
+   * null: the file's figures are no prices per token, finer than a millionth of a dollar per million tokens, or
+   * a million dollars and more.
+   */
   price: Price | null;
 }
 
@@ -57,10 +60,15 @@ function ofLiteLlm([name, entry]: [string, Json]): PublicPrice {
   };
 }
 
+/** As much as a person may set: less than a million dollars per million tokens. */
+const mostMicroUsd = 10n ** 12n;
+
 /** `digits`: how far the file's unit stands above a micro-dollar per million tokens, in powers of ten. */
 function toMicroUsd([input, cached, output]: unknown[], digits: number): Price | null {
   const amounts = [input, cached ?? input, output].map((figure) => scale(figure, digits));
-  const [inputMicro, cachedMicro, outputMicro] = amounts;
+  const [inputMicro, cachedMicro, outputMicro] = amounts.map((amount) =>
+    amount !== null && amount < mostMicroUsd ? amount : null,
+  );
   return inputMicro == null || cachedMicro == null || outputMicro == null
     ? null
     : {

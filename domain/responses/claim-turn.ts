@@ -145,10 +145,10 @@ async function attempt(
     lost.endedAt = now;
   }
   const model = await em.findOneOrFail(Model, { id: response.modelId });
-  const plan = planContinuation(response.request, model, { folded, earlier });
+  const plan = planContinuation(response.request, model, { folded, earlier, events });
+  const resume = plan === 'give_up' ? null : (plan.resume ?? null);
   // A run that is read again is paid for once, by the attempt that ends it.
-  const carriedOn = plan === 'give_up' ? undefined : plan.resume;
-  await settleOrphans(em, response, events, carriedOn);
+  await settleOrphans(em, response, events, resume);
   await em.flush();
   const prefixLength = folded.open?.text.length ?? 0;
   const recent = earlier.slice(-poisonLimit);
@@ -184,6 +184,8 @@ async function attempt(
     firstN: response.nextN,
     prefixLength,
     continuation: plan.name,
+    // Known before its first event: whatever ends this attempt, the run is paid for once.
+    ...(resume === null ? {} : { runId: resume }),
     startedAt: now,
   });
   reserveUsage(em, response, { iteration: turn.iteration, attempt: number, price, inputTokens });
@@ -210,10 +212,11 @@ async function attempt(
       closed: folded.closed,
       composer: {
         open: folded.open,
-        restart: plan.name === 'restart',
+        restart: plan.restart ?? false,
+        ...(plan.reread === undefined ? {} : { reread: plan.reread }),
         nextOutputIndex: Math.max(turn.firstOutputIndex, ...last.map((index) => index + 1)),
-        buffered:
-          response.request.stream_granularity === 'item' || response.request.format.type === 'json_schema',
+        // A model that is held to JSON cannot go on in the middle of it.
+        buffered: response.request.stream_granularity === 'item' || response.request.format.type !== 'text',
         citations: prompt.citations,
         messageId: (outputIndex) => itemId(secrets, 'msg', response.id, outputIndex),
       },
@@ -229,7 +232,7 @@ async function attempt(
         inputModalities: model.inputModalities,
       },
       messages,
-      resume: plan.resume ?? null,
+      resume,
       settings: response.request,
       maxOutputTokens: budget,
     },

@@ -16,18 +16,32 @@ export async function copyContext(em: EntityManager, parentId: string, childId: 
   return copied.length;
 }
 
+/**
+ * Bytes of all that a model is told. Files count few tokens for their size, and one item may be referred to often, so
+ * tokens alone would let a short request name more than a process can hold; vendors take no more either.
+ */
+const largestContextBytes = 32 * 1024 * 1024;
+
+/** What an item says; the result of some stands in their wire form already. */
+const told = `i.wire || case when i.type in ('mcp_call', 'function_call_output') then ''
+    else coalesce(i.exchange ->> 'result', '') end`;
+const given = `response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
+    where c.response_id = ?`;
+
 /** Whether a response's context is longer than its model takes, by estimate. */
 export async function exceeds(
   em: EntityManager,
   responseId: string,
   contextWindow: number,
 ): Promise<boolean> {
-  const rows = await em.execute<{ text: string }[]>(
-    // The result of some items stands in their wire form already.
-    `select i.wire || case when i.type in ('mcp_call', 'function_call_output') then ''
-         else coalesce(i.exchange ->> 'result', '') end as text from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
-       where c.response_id = ?`,
+  const [size] = await em.execute<{ bytes: number }[]>(
+    `select coalesce(sum(octet_length(i.wire) + coalesce(octet_length(i.exchange ->> 'result'), 0)), 0)::float8 as bytes
+       from ${given}`,
     [responseId],
   );
+  if ((size?.bytes ?? 0) > largestContextBytes) {
+    return true;
+  }
+  const rows = await em.execute<{ text: string }[]>(`select ${told} as text from ${given}`, [responseId]);
   return rows.reduce((sum, row) => sum + estimateStored(row.text), 0) > contextWindow;
 }

@@ -1,7 +1,7 @@
 import type { PromptMessage } from '#domain/models/model-gateway.ts';
 import type { Model } from '#domain/models/model.entity.ts';
 import { shownPrefix } from './continuation.ts';
-import type { FoldedTurn } from './open-item.ts';
+import { textSince, type FoldedTurn } from './open-item.ts';
 import type { ResponseRequest } from './response-request.ts';
 import type { TurnAttempt } from './turn-attempt.entity.ts';
 
@@ -10,8 +10,12 @@ export interface ContinuationPlan {
   name: 'fresh' | 'replay' | 'reattach' | 'prefill' | 'instruct' | 'restart';
   /** What is put behind the conversation. */
   messages: PromptMessage[];
+  /** Begin a new message instead of the open one. */
+  restart?: boolean;
   /** The vendor's own run that is read again. */
   resume?: string;
+  /** Characters of the open message that this very run has said. */
+  reread?: number;
 }
 
 const goOn =
@@ -22,11 +26,11 @@ const goOn =
 export function planContinuation(
   request: ResponseRequest,
   model: Pick<Model, 'continuation'>,
-  past: { folded: FoldedTurn; earlier: readonly TurnAttempt[] },
+  past: { folded: FoldedTurn; earlier: readonly TurnAttempt[]; events: readonly string[] },
 ): ContinuationPlan | 'give_up' {
   const resume = model.continuation === 'reattach' ? lastRun(past.earlier) : null;
   if (resume !== null) {
-    return { name: 'reattach', messages: [], resume };
+    return readAgain(resume, past);
   }
   const prefix = shownPrefix(past.folded.open?.text ?? '');
   if (prefix === '') {
@@ -36,7 +40,7 @@ export function planContinuation(
     return 'give_up';
   }
   if (request.on_generation_loss === 'restart') {
-    return { name: 'restart', messages: [] };
+    return { name: 'restart', messages: [], restart: true };
   }
   const trailing: PromptMessage = { role: 'assistant', text: prefix, calls: [] };
   const instruct: ContinuationPlan = { name: 'instruct', messages: [trailing, { role: 'user', text: goOn }] };
@@ -51,8 +55,19 @@ export function planContinuation(
     case 'reattach':
       return instruct;
     case 'none':
-      return { name: 'restart', messages: [] };
+      return { name: 'restart', messages: [], restart: true };
   }
+}
+
+/** A run says again what it was asked for: a whole answer, what comes behind a prefix, or another message. */
+function readAgain(
+  resume: string,
+  { earlier, events }: { earlier: readonly TurnAttempt[]; events: readonly string[] },
+): ContinuationPlan {
+  const begun = earlier.find(({ runId }) => runId === resume);
+  const reread = begun === undefined ? 0 : textSince(events, begun.firstN).length;
+  const restart = begun?.continuation === 'restart' && reread === 0;
+  return { name: 'reattach', messages: [], resume, reread, restart };
 }
 
 /** The run that the vendor still works on or has finished, unless it was found lost. */

@@ -16,6 +16,8 @@ export interface ComposerOptions {
   open: OpenMessage | null;
   /** Give the open message up and begin a new one, whatever the model says. */
   restart: boolean;
+  /** Characters at the open message's end that the model is going to say again, exactly. */
+  reread?: number;
   nextOutputIndex: number;
   /** Hold a whole message back until it is complete. */
   buffered: boolean;
@@ -43,6 +45,7 @@ export class MessageComposer {
   #rest = '';
   #held: StreamEvent[] = [];
   #scanFrom = 0;
+  #skip = 0;
   #restartPending: boolean;
   #end: ComposedEnd | null = null;
   /** Messages that were given up on the way. */
@@ -54,7 +57,10 @@ export class MessageComposer {
     this.#nextOutputIndex = options.nextOutputIndex;
     this.#restartPending = options.restart && options.open !== null;
     const prefix = options.restart ? '' : (options.open?.text ?? '');
-    this.#matcher = prefix === '' ? null : new ContinuationMatcher(prefix);
+    // What such a run was asked to go on from; it is told from what the run said by its length alone.
+    const before = prefix.slice(0, Math.max(0, prefix.length - (options.reread ?? 0)));
+    this.#skip = before === '' ? 0 : prefix.length - before.length;
+    this.#matcher = prefix === '' ? null : new ContinuationMatcher(before === '' ? prefix : before);
     if (options.open !== null) {
       const cited = options.open.annotations.at(-1)?.end_index ?? 0;
       this.#scanFrom = Math.max(cited, options.open.text.length - longestMark);
@@ -119,7 +125,12 @@ export class MessageComposer {
     }
   }
 
-  #emit(text: string): StreamEvent[] {
+  #emit(said: string): StreamEvent[] {
+    const text = said.slice(this.#skip);
+    this.#skip -= said.length - text.length;
+    if (text === '') {
+      return [];
+    }
     const events = [...this.#ready(), ...this.#append(text)];
     if (!this.#options.buffered) {
       return events;

@@ -92,20 +92,25 @@ export async function settleUsage(
 }
 
 /**
- * Settles every attempt that a crash or an abort left open, each by what it had published itself; one whose run
- * (`carriedOn`) is read again costs nothing of its own.
+ * Settles every attempt that a crash or an abort left open, each by what it had published; one whose run
+ * (`carriedOn`) is read again costs nothing of its own, and the last one of a run counts for all that the run said.
  */
 export async function settleOrphans(
   em: EntityManager,
   response: Response,
   turnEvents: readonly string[],
-  carriedOn?: string,
+  carriedOn: string | null = null,
 ): Promise<void> {
   const orphans = await em.find(UsageEntry, { responseId: response.id, settled: false });
   for (const { iteration, attempt } of orphans) {
-    const row = await em.findOneOrFail(TurnAttempt, { responseId: response.id, iteration, attempt });
-    const free = carriedOn !== undefined && row.runId === carriedOn;
-    const text = free ? '' : textSince(turnEvents, row.firstN);
+    const place = { responseId: response.id, iteration };
+    const { runId, firstN } = await em.findOneOrFail(TurnAttempt, { ...place, attempt });
+    const free = carriedOn !== null && runId === carriedOn;
+    const [begun] =
+      runId == null
+        ? []
+        : await em.find(TurnAttempt, { ...place, runId }, { orderBy: { attempt: 'asc' }, limit: 1 });
+    const text = free ? '' : textSince(turnEvents, begun?.firstN ?? firstN);
     const usage = free ? noTokens : null;
     await settleUsage(em, response, { iteration, attempt, usage, text, aborted: true });
   }

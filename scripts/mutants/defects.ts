@@ -181,7 +181,7 @@ export const defects: readonly Defect[] = [
   {
     name: 'repeated prefix not taken off',
     file: 'domain/responses/message-composer.ts',
-    replace: [["prefix === '' ? null : new ContinuationMatcher(prefix)", 'null']],
+    replace: [["prefix === '' ? null : new ContinuationMatcher(before === '' ? prefix : before)", 'null']],
     test: 'test/domain/responses/stream-invariants.test.ts',
     caughtBy: 'keeps O1 to O10',
   },

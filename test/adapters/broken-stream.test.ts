@@ -6,6 +6,11 @@ import { modelRequest } from '../support/model-request.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 
 const text = 'The tide turns twice a day, as the harbour master knows. ';
+const strangeUsage = [
+  { prompt_tokens: 1.5, completion_tokens: 2 },
+  { prompt_tokens: 3, completion_tokens: -7 },
+  { prompt_tokens: 3, completion_tokens: 1e30 },
+];
 let server: ModelServer;
 
 beforeAll(async () => {
@@ -13,6 +18,7 @@ beforeAll(async () => {
     { name: 'drops', text, fail: [{ dropAfterChars: 20 }] },
     { name: 'errs', text, fail: [{ errorAfterChars: 20 }] },
     { name: 'refuses', text, fail: [{ status: 400 }] },
+    ...strangeUsage.map((usage, i) => ({ name: `counts-${i}`, text, usage })),
   ]);
 });
 afterAll(() => server?.stop());
@@ -37,4 +43,14 @@ describe('a stream that breaks', () => {
     await expect(read()).rejects.toMatchObject({ name: 'ModelFailure', code: 'model_error', retryable });
     expect(parts.some((part) => part.type === 'text')).toBe(retryable);
   });
+});
+
+it.each(strangeUsage.map((_, i) => i))('a usage that is no count is left to an estimate (%i)', async (i) => {
+  const fetch = createGuardedFetch([new URL(server.url).origin]);
+  const models = openAiCompatible({ fetch, credential: () => undefined });
+  const parts: ModelPart[] = [];
+  for await (const part of models.stream(requestOf(`counts-${i}`), new AbortController().signal)) {
+    parts.push(part);
+  }
+  expect(parts.at(-1)).toEqual({ type: 'finish', reason: 'stop', usage: null });
 });

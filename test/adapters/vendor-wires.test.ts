@@ -187,6 +187,41 @@ describe.each(fakeKinds)('$kind', (of) => {
   });
 });
 
+describe('what a call used', () => {
+  it.each([
+    ['openai', 10, 5],
+    // Thoughts are among the output, and not told apart.
+    ['anthropic', 10, 0],
+    // Thoughts are counted beside the output.
+    ['google', 15, 5],
+    ['openai_compatible', 10, 5],
+  ] as const)(
+    '%s: %i tokens of output, its thoughts included',
+    async (kind, outputTokens, reasoningTokens) => {
+      const ask = await open(fakeKind(kind), { toolRounds: 0 });
+      expect((await ask({})).at(-1)).toMatchObject({
+        type: 'finish',
+        usage: { inputTokens: 100, cachedInputTokens: 40, outputTokens, reasoningTokens },
+      });
+    },
+  );
+});
+
+describe("the vendor's key", () => {
+  it.each([
+    ['openai', 'authorization', 'Bearer a-key'],
+    ['anthropic', 'x-api-key', 'a-key'],
+    ['google', 'x-goog-api-key', 'a-key'],
+    ['openai_compatible', 'authorization', 'Bearer a-key'],
+  ] as const)('of %s goes where that vendor looks for it, and nowhere else', async (kind, header, value) => {
+    const ask = await open(fakeKind(kind), { toolRounds: 0 });
+    await ask({});
+    const [{ headers, path, body }] = fake.requests as [(typeof fake.requests)[number]];
+    expect(headers[header]).toBe(value);
+    expect(JSON.stringify([{ ...headers, [header]: '' }, path, body])).not.toContain('a-key');
+  });
+});
+
 describe('reasoning', () => {
   it.each(['openai', 'anthropic', 'google'] as const)('%s summarises it when asked to', async (kind) => {
     const ask = await open(fakeKind(kind), { toolRounds: 0 });

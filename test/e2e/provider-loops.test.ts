@@ -34,11 +34,18 @@ beforeAll(async () => {
     fail: [{ onAttempt: 1, onRound: 0, cutAfterChars: 200 }],
   });
   fakes.set('cut', cut);
+  const failing = await startWireFake(fakeKind('openai').vendor(), {
+    text,
+    reasoning: thought,
+    fail: [{ onAttempt: 1, onRound: 0, endsFailed: true }],
+  });
+  fakes.set('failing', failing);
   database = await createTestDatabase();
   world = await createWorld(database.unitOfWork, [
     ...fakeKinds.map((of) => fakeModel(of, fakes.get(of.kind)!.origin)),
     fakeModel(fakeKind('openai'), background.origin, { alias: 'background', continuation: 'reattach' }),
     fakeModel(fakeKind('openai'), cut.origin, { alias: 'cut', continuation: 'reattach' }),
+    fakeModel(fakeKind('openai'), failing.origin, { alias: 'failing', continuation: 'reattach' }),
   ]);
   const origins = [...fakes.values()].map(({ origin }) => origin);
   stack = await startStack({ database, env: { EGRESS_ALLOW: origins.join(',') } });
@@ -129,6 +136,23 @@ describe('a connection that the vendor cuts in mid-text', () => {
     expect(fakes.get('cut')!.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
     expect(data.usage).toMatchObject({ input_tokens: 100, output_tokens: 10 });
     expect(data.platform.attempts).toBe(2);
+  });
+});
+
+describe('a background run that brings no answer', () => {
+  it('is ended at the vendor before another one replaces it', async () => {
+    const { data } = await client.create(
+      { input: { text: 'Why?' }, model: 'failing', tools: [] },
+      { Prefer: 'wait=30' },
+    );
+    expect(textOf(data)).toBe(text);
+    const asked = fakes.get('failing')!.requests.map(({ method, path }) => `${method} ${path}`);
+    expect(asked).toEqual([
+      'POST /v1/responses',
+      expect.stringMatching(/^GET .*\?stream=true$/),
+      expect.stringMatching(/^POST .*\/cancel$/),
+      'POST /v1/responses',
+    ]);
   });
 });
 

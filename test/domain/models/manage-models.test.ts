@@ -194,6 +194,13 @@ describe('importing prices', () => {
     });
   });
 
+  it.each([1e6, 1e13, 1e300])('takes no price of %d dollars, which no row could hold', async (output) => {
+    const document = { anthropic: { models: { 'claude-sonnet-4-5': { cost: { input: 1, output } } } } };
+    const { imported, skipped } = await act((ctx) => importPrices(ctx, { document }));
+    expect(imported).toEqual([]);
+    expect(skipped.find(({ alias }) => alias === 'claude')?.reason).toBe('no_exact_price');
+  });
+
   it.each([[null], [{}], [[1]], [{ a: 1 }]])('refuses %j, which is no price file', async (document) => {
     await expect(act((ctx) => importPrices(ctx, { document }))).rejects.toMatchObject({
       detail: { param: 'document' },

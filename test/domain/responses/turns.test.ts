@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
 import { Fenced } from '#domain/responses/commit-turn.ts';
+import type { CreateResponseInput } from '#domain/responses/create-input.ts';
 import { yieldTurn } from '#domain/responses/fail-turn.ts';
 import { openEngine, search, type Engine } from '../../support/engine.ts';
 
@@ -135,6 +136,21 @@ describe('a crashed attempt', () => {
     expect((await engine.record(id)).output).toMatchObject([
       { type: 'message', status: 'completed', content: [{ text: 'The moon pulls the sea.' }] },
     ]);
+  });
+
+  it.each<Partial<CreateResponseInput>>([
+    { format: { type: 'json_object' } },
+    { format: { type: 'json_schema', name: 'tide', schema: { type: 'object' } } },
+    { streamGranularity: 'item' },
+  ])('of %j has shown nothing: the next one begins anew', async (input) => {
+    const id = await engine.create(input);
+    await (await engine.attempt(id)).say('{"hour": 1');
+    const second = await engine.attempt(id);
+    expect(second.turn.messages.at(-1)).toEqual({ role: 'user', text: 'Why are there tides?' });
+    await second.say('{"hour": ');
+    await second.say('12}');
+    await second.commit();
+    expect((await engine.record(id)).output).toMatchObject([{ content: [{ text: '{"hour": 12}' }] }]);
   });
 
   it('ten times in a row without a new character ends the response as lost', async () => {

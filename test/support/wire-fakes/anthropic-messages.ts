@@ -225,7 +225,8 @@ function writer(
           role: 'assistant',
           model,
           content: [],
-          usage: { input_tokens: 100, output_tokens: 1 },
+          // What was cached is not among the rest.
+          usage: { input_tokens: 60, cache_read_input_tokens: 40, output_tokens: 1 },
         },
       }),
     reasoning: (text) => {

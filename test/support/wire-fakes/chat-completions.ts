@@ -107,6 +107,7 @@ function writer(model: string, emit: (event: string | null, data: unknown) => vo
           prompt_tokens: input,
           completion_tokens: output,
           total_tokens: input + output,
+          prompt_tokens_details: { cached_tokens: 40 },
           completion_tokens_details: { reasoning_tokens: reasoning },
         },
       });

@@ -195,6 +195,7 @@ function writer(
         candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
         usageMetadata: {
           promptTokenCount: input,
+          cachedContentTokenCount: 40,
           candidatesTokenCount: output,
           thoughtsTokenCount: reasoning,
           totalTokenCount: input + output + reasoning,

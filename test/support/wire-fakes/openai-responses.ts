@@ -137,6 +137,9 @@ export function openAiResponses(): Vendor {
           ? `Invalid value: '${path}'. ${text}`
           : `Unknown parameter: '${[path, keys[0]].filter(Boolean).join('.')}'.`,
       );
+      if (asked.background === true && asked.store !== true) {
+        throw new Refusal('Background mode requires `store` to be true.');
+      }
       checkItems(asked, encrypted);
       return understand(asked);
     },
@@ -387,7 +390,7 @@ function writer(
           status: 'completed',
           usage: {
             input_tokens: input,
-            input_tokens_details: { cached_tokens: 0 },
+            input_tokens_details: { cached_tokens: 40 },
             output_tokens: output,
             output_tokens_details: { reasoning_tokens: reasoning },
             total_tokens: input + output,

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { idleMsOf, withIdleLimit } from '#adapters/models/idle-limit.ts';
+
+const silentBehind = (word: string) =>
+  new ReadableStream<string>({ start: (controller) => controller.enqueue(word) });
+
+it('a stream that falls silent ends as a timeout that may be tried again', async () => {
+  const heard: string[] = [];
+  const read = async () => {
+    for await (const word of withIdleLimit(silentBehind('Tides'), 20)) {
+      heard.push(word);
+    }
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'model_timeout', retryable: true });
+  expect(heard).toEqual(['Tides']);
+});
+
+it('a model that reasons has minutes to think without a word', () => {
+  expect(idleMsOf({ supportsReasoning: true })).toBe(300_000);
+  expect(idleMsOf({ supportsReasoning: false })).toBe(60_000);
+});

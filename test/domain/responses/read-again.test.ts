@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cancelResponse } from '#domain/responses/cancel-response.ts';
+import { keepRun } from '#domain/responses/keep-run.ts';
+import { openEngine, type Attempt, type Engine } from '../../support/engine.ts';
+
+let engine: Engine;
+
+beforeAll(async () => {
+  engine = await openEngine({ providerKind: 'openai', continuation: 'reattach' });
+});
+afterAll(() => engine.stop());
+
+const begin = ({ turn }: Attempt, run: string) =>
+  engine.database.unitOfWork.inTenant(turn.tenantId, (em) => keepRun(em, turn, run));
+
+describe('a run that is read again', () => {
+  it('says a whole answer again, and readers get what is new of it', async () => {
+    const id = await engine.create();
+    const first = await engine.attempt(id);
+    await begin(first, 'resp_whole');
+    await first.say('Tides ');
+    const second = await engine.attempt(id);
+    expect(second.turn.resume).toBe('resp_whole');
+    await second.say('Tides come twice a day.');
+    await second.commit();
+    expect((await engine.record(id)).output).toMatchObject([
+      { content: [{ text: 'Tides come twice a day.' }] },
+    ]);
+  });
+
+  it('and only continues an answer repeats nothing, however little it had said', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).say('The moon pulls the sea towards it, ');
+    const second = await engine.attempt(id);
+    expect(second.turn.resume).toBeNull();
+    await begin(second, 'resp_rest');
+    await second.say('and the ');
+    const third = await engine.attempt(id);
+    expect(third.turn.resume).toBe('resp_rest');
+    await third.say('and the ');
+    await third.say('Earth turns.');
+    await third.commit();
+    expect((await engine.record(id)).output).toMatchObject([
+      { content: [{ text: 'The moon pulls the sea towards it, and the Earth turns.' }] },
+    ]);
+  });
+
+  it('and was begun for another message does not go on with the one that was cut off', async () => {
+    const id = await engine.create({ onGenerationLoss: 'restart' });
+    await (await engine.attempt(id)).say('Half of it');
+    await begin(await engine.attempt(id), 'resp_new');
+    const third = await engine.attempt(id);
+    expect(third.turn.resume).toBe('resp_new');
+    await third.say('Whole.');
+    const fourth = await engine.attempt(id);
+    await fourth.say('Whole. Truly.');
+    await fourth.commit();
+    expect((await engine.record(id)).output).toMatchObject([{ content: [{ text: 'Whole. Truly.' }] }]);
+  });
+
+  it('is paid for once, also when an attempt died before its first event', async () => {
+    const id = await engine.create();
+    await begin(await engine.attempt(id), 'resp_once');
+    await engine.attempt(id);
+    const last = await engine.attempt(id);
+    await last.commit();
+    expect((await engine.record(id)).usage).toMatchObject({ input_tokens: 100, output_tokens: 20 });
+  });
+
+  it('and is never heard to its end costs one prompt and all that it said', async () => {
+    const usageOfCancelled = async (again: boolean) => {
+      const id = await engine.create();
+      const first = await engine.attempt(id);
+      await begin(first, `resp_cancelled_${again}`);
+      await first.say('The moon pulls the sea towards it, and the Earth turns. ');
+      if (again) {
+        await engine.attempt(id);
+      }
+      await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
+      return (await engine.record(id)).usage;
+    };
+    expect(await usageOfCancelled(true)).toEqual(await usageOfCancelled(false));
+  });
+});
