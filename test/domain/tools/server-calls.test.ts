@@ -135,6 +135,13 @@ describe('a call at a tool server that was only planned', () => {
   });
 });
 
+it('a call that the caller forbade is not made, whatever the model asks', async () => {
+  const { id, result } = await withCalls([asked('mcp__crm__once')], { toolChoice: 'none' });
+  expect(result).toEqual({ next: 'tools', calls: [] });
+  const { turn } = await engine.attempt(id, 1);
+  expect(turn.messages.at(-1)).toMatchObject({ role: 'tool', result: 'This tool was not offered.' });
+});
+
 describe('a call of the caller’s own function', () => {
   it('ends the response behind the server calls of its turn, and its output goes on from there', async () => {
     const calls = [asked('mcp__crm__once'), asked('ask_user', { q: 'Which?' })];
