@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { restartResponse } from '#domain/responses/restart-response.ts';
+import { closeResponse } from '#domain/responses/close-response.ts';
 import { claimCall, type CallClaim } from '#domain/responses/claim-call.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
 import { createResponse } from '#domain/responses/create-response.ts';
@@ -244,6 +246,24 @@ describe('a call that needs consent', () => {
         follow({ previousResponseId: id, input: [answer(requestId, approve)] }),
       ).rejects.toMatchObject({ code: 'invalid_state' });
     }
+  });
+
+  it('is made by one restart of a response that failed before it, and by none of one that began it', async () => {
+    const { id, requestId } = await waiting();
+    const first = await follow({ previousResponseId: id, input: [answer(requestId, true)], tools: [] });
+    const limits = { maxActivePerSpace: 1_000, retentionSeconds: 60 };
+    const restart = (responseId: string) =>
+      engine.act((ctx) => restartResponse(ctx, { responseId }, { newId: newResponseId(), limits }));
+    const fail = (responseId: string) =>
+      inTenant<unknown>((em) => closeResponse(em, responseId, { kind: 'failed', code: 'internal_error' }));
+    await engine.claim(first);
+    await fail(first);
+    const { id: second } = await restart(first);
+    await expect(restart(first)).rejects.toMatchObject({ code: 'invalid_state' });
+    await engine.claim(second);
+    expect((await claim(second)).kind).toBe('claimed');
+    await fail(second);
+    await expect(restart(second)).rejects.toMatchObject({ code: 'invalid_state' });
   });
 
   it('is not made when it is refused, and the model is told why', async () => {
