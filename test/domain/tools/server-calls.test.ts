@@ -108,6 +108,14 @@ describe('a call at a tool server that was only planned', () => {
     await crm.enable(['once', 'again', 'ask']);
   });
 
+  it('is withheld when its tool came to need consent since it was offered', async () => {
+    const { id } = await withCalls([asked('mcp__crm__once')]);
+    await crm.enable(['once', 'again', 'ask'], [{ name: 'once', requireApproval: true }]);
+    expect(await claim(id)).toEqual({ kind: 'withheld' });
+    await crm.enable(['once', 'again', 'ask'], [{ name: 'once', requireApproval: false }]);
+    expect((await claim(id)).kind).toBe('claimed');
+  });
+
   it('is denied by name without tools.execute, and unknown when it had been started', async () => {
     const sent = await withCalls([asked('mcp__crm__again')]);
     await claim(sent.id);
