@@ -1,5 +1,6 @@
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
+import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
 import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
 import { reconcileResponses, type ReconcileDependencies } from '#domain/maintenance/reconcile-responses.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
@@ -18,7 +19,8 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
       for (const start of starts) {
         await deps.dispatcher.dispatch(start);
       }
-      return { restarted: starts.length, failed: responses.failed + documents.failed };
+      const calls = await reconcileCalls(deps);
+      return { restarted: starts.length, failed: responses.failed + documents.failed + calls.failed };
     },
     purgeExpired: () => purgeExpired(deps.database, deps.purge),
     maintainPartitions: async () => {

@@ -100,7 +100,8 @@ function settleFailure(failure: ToolServerFailure, target: ServerTarget): CallOu
 }
 
 export function withheld(): CallOutcome {
-  const text = 'This tool was switched off or has changed since it was approved; it was not called.';
+  const text =
+    'This tool was switched off, has changed or came to need approval since it was offered; it was not called.';
   return failed(text, executionError('tool_withheld', text));
 }
 

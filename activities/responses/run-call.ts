@@ -7,6 +7,7 @@ import { claimCall, type CallClaim, type CallKey, type ClaimedCall } from '#doma
 import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
 import type { OfferedSearch } from '#domain/responses/response-request.ts';
 import { keepAlive } from '../keep-alive.ts';
+import { commitSurely } from './commit-surely.ts';
 import { callServer, unknownOutcome, withheld, type ServerCallDependencies } from './call-server.ts';
 
 export interface CallDependencies extends ServerCallDependencies {
@@ -24,7 +25,7 @@ export async function runCall(deps: CallDependencies, key: CallKey): Promise<{ o
       return { outcome: 'settled' };
     }
     const outcome = await settle(deps, claim);
-    await unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome));
+    await commitSurely(() => unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome)));
     reach('call.after_commit');
     const isServers = claim.kind === 'claimed' && claim.call.target.kind === 'mcp';
     deps.metrics.toolCall({ tool: isServers ? 'mcp' : 'knowledge_search', outcome: outcome.outcome });

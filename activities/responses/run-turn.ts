@@ -4,7 +4,6 @@ import { reach } from '#domain/kernel/failpoint.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
 import { ModelFailure, type ModelGateway } from '#domain/models/model-gateway.ts';
-import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { claimTurn } from '#domain/responses/claim-turn.ts';
 import { commitTurn, committedResult, Fenced, type TurnOutcome } from '#domain/responses/commit-turn.ts';
@@ -15,10 +14,9 @@ import type { TurnResult } from '#domain/responses/turn-result.ts';
 import { retryLater } from '../failures.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { abandonRun } from './abandon-run.ts';
+import { commitSurely } from './commit-surely.ts';
 import { streamTurn } from './stream-turn.ts';
 import type { StreamWriter } from './stream-writer.ts';
-
-const commitPatienceMs = 30_000;
 
 export interface TurnDependencies {
   unitOfWork: UnitOfWork;
@@ -52,7 +50,7 @@ async function attempt(
   const startedAt = performance.now();
   try {
     const outcome = await stream(deps, turn, stop);
-    const result = await commitSurely(deps, turn, outcome);
+    const result = await commit(deps, turn, outcome);
     reach('turn.after_commit');
     deps.metrics.modelTurn({ outcome: 'committed', seconds: (performance.now() - startedAt) / 1_000 });
     reach('activity.before_completion');
@@ -62,33 +60,23 @@ async function attempt(
   }
 }
 
-/**
- * A generation that is complete is not thrown away because the database was away at its commit: the commit is
- * repeated while this attempt holds the lane. One whose answer was lost is found by its result.
- */
-async function commitSurely(
-  deps: TurnDependencies,
-  turn: ClaimedTurn,
-  outcome: TurnOutcome,
-): Promise<TurnResult> {
+/** While this attempt holds the lane. A commit whose answer was lost is found by its result. */
+function commit(deps: TurnDependencies, turn: ClaimedTurn, outcome: TurnOutcome): Promise<TurnResult> {
   const { unitOfWork, secrets } = deps;
-  const giveUpAt = performance.now() + commitPatienceMs;
-  for (let doubtful = false; ; doubtful = true) {
+  return commitSurely(async (doubtful) => {
     try {
       return await unitOfWork.inTenant(turn.tenantId, (em) => commitTurn(em, secrets, turn, outcome));
     } catch (error) {
-      if (doubtful && error instanceof Fenced) {
-        const stored = await unitOfWork.inTenant(turn.tenantId, (em) => committedResult(em, turn));
-        if (stored !== null) {
-          return stored;
-        }
-      }
-      if (!isDatabaseUnavailable(error) || performance.now() > giveUpAt) {
+      const stored =
+        doubtful && error instanceof Fenced
+          ? await unitOfWork.inTenant(turn.tenantId, (em) => committedResult(em, turn))
+          : null;
+      if (stored === null) {
         throw error;
       }
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      return stored;
     }
-  }
+  });
 }
 
 async function stream(

@@ -22,7 +22,7 @@ import { watchedFetch, type Wire } from './watched-fetch.ts';
 
 export interface ToolClientOptions {
   fetch: typeof globalThis.fetch;
-  /** `NAME@origin` entries; see `serverCredential`. */
+  /** `NAME@origin` and `NAME@origin#space_id` entries; see `serverCredential`. */
   credentials: readonly string[];
   env: Record<string, string | undefined>;
 }

@@ -2,7 +2,8 @@ import { ToolServerFailure, type ToolServerSpec } from '#domain/tools/tool-serve
 
 /**
  * The header that carries a server's credential. The value is a variable of the environment that the operator
- * bound to one origin (`NAME@origin`): whoever may connect servers cannot send it anywhere else.
+ * bound to one origin: whoever may connect servers cannot send it anywhere else. `NAME@origin#space_id` lets one
+ * space use it, `NAME@origin` every space of every tenant.
  * @throws ToolServerFailure `credential_missing`
  */
 export function serverCredential(
@@ -13,11 +14,16 @@ export function serverCredential(
   if (ref === null) {
     return {};
   }
-  const bound = options.credentials.some((entry) => {
+  const usable = options.credentials.some((entry) => {
     const [name = '', ...origin] = entry.split('@');
-    return name === ref && URL.parse(origin.join('@'))?.origin === new URL(server.url).origin;
+    const bound = URL.parse(origin.join('@'));
+    return (
+      name === ref &&
+      bound?.origin === new URL(server.url).origin &&
+      (bound.hash === '' || bound.hash === `#${server.spaceId}`)
+    );
   });
-  const value = bound ? options.env[ref] : undefined;
+  const value = usable ? options.env[ref] : undefined;
   if (value === undefined || value === '') {
     throw new ToolServerFailure('credential_missing', { sent: false });
   }

@@ -20,16 +20,11 @@ export interface WatchOptions {
   bytes: number;
 }
 
-/** Failures before a connection stood: not a byte of the request has left. */
-const neverSent = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
+/**
+ * What failed before a connection stood: not a byte of the request has left. Codes do not tell, since a connection
+ * in use may also end with ETIMEDOUT or EHOSTUNREACH.
+ */
+const beforeConnection = new Set(['connect', 'getaddrinfo']);
 
 /** A fetch that adds our headers, counts what comes back after inflating, and knows whether the call has left. */
 export function watchedFetch(options: WatchOptions): { fetch: FetchLike; wire: Wire } {
@@ -84,7 +79,11 @@ function callsTool(body: unknown): boolean {
 }
 
 function isNeverSent(error: Error): boolean {
-  return error instanceof EgressRefused || ('code' in error && neverSent.has(String(error.code)));
+  return (
+    error instanceof EgressRefused ||
+    ('code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT') ||
+    ('syscall' in error && beforeConnection.has(String(error.syscall)))
+  );
 }
 
 function hasCause(error: unknown, holds: (error: Error) => boolean): boolean {

@@ -74,7 +74,10 @@ const worker = z.object({
    * but the three vendors' own is followed by `@` and the address that its key may go to.
    */
   MODEL_CREDENTIALS: credentials.prefault('OPENAI_API_KEY,ANTHROPIC_API_KEY,GOOGLE_GENERATIVE_AI_API_KEY'),
-  /** `NAME@origin`: variables that a tool server of exactly that origin may name as its credential. */
+  /**
+   * `NAME@origin#space_id`: variables that a tool server of exactly that origin may name as its credential in that
+   * space, or without `#space_id` in every space of every tenant.
+   */
   TOOL_CREDENTIALS: list,
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
 });

@@ -2,6 +2,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { nilUuid } from '#domain/kernel/ids.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { settleLostCalls } from '#domain/responses/lost-calls.ts';
+import { Response } from '#domain/responses/response.entity.ts';
 import { RowFailures } from './row-failures.ts';
 
 const batch = 200;
@@ -45,6 +47,11 @@ export async function purgeExpired(
 }
 
 async function purgeResponse(em: EntityManager, responseId: string): Promise<void> {
+  const response = await em.findOne(Response, { id: responseId });
+  if (response !== null) {
+    // The ledger goes, but not the news of a call that may have taken effect.
+    await settleLostCalls(em, response);
+  }
   const released = await em.execute<{ item_id: string }[]>(
     'delete from response_context where response_id = ? returning item_id',
     [responseId],

@@ -1,10 +1,9 @@
-/** The database is away or too busy: the caller may come again. */
+/** The database is away, too busy, or gave this transaction up for another one: the caller may come again. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
-    const connection = /^(08|53|57P0)|^(57014|55P03|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(
-      code,
-    );
+    const connection =
+      /^(08|53|57P0)|^(40001|40P01|57014|55P03|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code);
     if (
       connection ||
       /connection (terminated|timeout)|timeout exceeded when trying to connect/i.test(cause.message)

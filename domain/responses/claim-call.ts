@@ -41,7 +41,7 @@ export type CallClaim =
   | { kind: 'settled' }
   /** The caller may no longer: the call ends denied, naming the permission. */
   | { kind: 'denied'; message: string }
-  /** The tool was switched off or has changed since it was offered. Nothing was called. */
+  /** Since it was offered the tool was switched off, has changed or came to need consent. Nothing was called. */
   | { kind: 'withheld' }
   /** It was started, its worker was lost, and nobody said that it may be made twice. */
   | { kind: 'unknown' }
@@ -75,6 +75,9 @@ export async function claimCall(em: EntityManager, key: CallKey): Promise<CallCl
   if (missing !== null) {
     // A right that went after the call was sent does not undo what the call did.
     return again && row.serverLabel != null ? { kind: 'unknown' } : { kind: 'denied', message: missing };
+  }
+  if (tool?.requireApproval === true && row.approvalRequestId == null && !again) {
+    return { kind: 'withheld' };
   }
   const target =
     tool === null

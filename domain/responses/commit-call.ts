@@ -1,14 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { rebuildActor } from '#domain/access/rebuild-actor.ts';
-import { recordEvent } from '#domain/events/record-event.ts';
 import { sha256 } from '#domain/kernel/canonical-json.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { databaseNow } from '#domain/persistence/database-now.ts';
 import { callItem, closing, type CallEnd } from './call-items.ts';
 import type { CallKey } from './claim-call.ts';
 import { failureReason } from './failure-reasons.ts';
 import { finishResponse } from './finish-response.ts';
 import { lockHead, publish } from './head.ts';
 import { keepItem } from './item-store.ts';
+import { recordUnknown } from './lost-calls.ts';
 import { ToolCall } from './tool-call.entity.ts';
 
 export interface CallOutcome {
@@ -30,22 +30,20 @@ export async function commitCall(em: EntityManager, key: CallKey, outcome: CallO
     iteration: key.iteration,
     callIndex: key.callIndex,
   });
-  if (head === null || row === null || row.status === 'done') {
+  if (row === null || row.status === 'done' || (head === null && outcome.outcome === 'unknown')) {
+    // An unknown outcome of a response that is out of reach is told by its purge.
     return;
   }
-  const { response, now } = head;
   row.status = 'done';
   row.outcome = outcome.outcome;
   row.resultDigest = sha256(outcome.result);
-  row.doneAt = now;
+  row.doneAt = head?.now ?? (await databaseNow(em));
+  if (head === null) {
+    return;
+  }
+  const { response, now } = head;
   if (outcome.outcome === 'unknown') {
-    await recordEvent(em, await rebuildActor(em, response), {
-      type: 'space.tool_outcome_unknown',
-      resource: { type: 'response', id: response.id },
-      outcome: 'failure',
-      metadata: { space_id: response.spaceId, tool: row.tool, call_id: row.callId },
-      dedupeKey: `response/${response.id}/${row.callId}/unknown`,
-    });
+    await recordUnknown(em, response, row);
   }
   if (response.isTerminal) {
     return;

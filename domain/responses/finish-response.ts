@@ -142,6 +142,7 @@ async function closeOpenItems(em: EntityManager, response: Response): Promise<Cl
     keepItem(em, response, {
       outputIndex: call.outputIndex,
       item,
+      providerState: call.providerState ?? null,
       exchange: {
         call_id: call.callId,
         name: call.tool,

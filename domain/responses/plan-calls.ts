@@ -52,7 +52,8 @@ export function planCalls(planning: Planning, turn: ClaimedTurn, requested: Requ
   const events: StreamEvent[] = [];
   requested.forEach((call, callIndex) => {
     const offer = turn.settings.tools.find((tool) => tool.name === call.name);
-    const allowed = turn.settings.allowed_tools?.includes(call.name) ?? true;
+    const { tool_choice: choice, allowed_tools: named } = turn.settings;
+    const allowed = choice !== 'none' && (named?.includes(call.name) ?? true);
     if (offer === undefined || !allowed) {
       events.push(...refuseCall(planning, call));
     } else if (offer.type === 'function') {

@@ -11,12 +11,14 @@ import { findOwn } from './response-access.ts';
 import { Response } from './response.entity.ts';
 import type { ResponseRecord } from './response-record.ts';
 import { modelError } from './settle-request.ts';
+import { ToolCall } from './tool-call.entity.ts';
 
 /**
  * Asks for a failed response once more, as a new response of the caller's: the same request on the same context,
  * with the limits that were settled then. What the failed one had put out is not taken over, and what the
  * caller may no longer use is refused when it is used.
  * @throws `missing_permission`, `response_not_found` and its like, `model_not_allowed`, `invalid_state` unless it failed
+ *   and has no approved call that was begun or restarted before
  */
 export async function restartResponse(
   ctx: Context,
@@ -34,6 +36,7 @@ export async function restartResponse(
     );
   }
   await requireModel(ctx, failed);
+  await takeConsent(ctx, failed, options.newId);
   await refuseWhenBusy(ctx, failed.spaceId, options.limits.maxActivePerSpace);
   await copyHead(ctx, failed.id, options);
   await em.execute(
@@ -71,6 +74,30 @@ async function copyHead(
      insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at) select * from head`,
     [newId, principalId, apiKeyId, limits.retentionSeconds, failedId],
   );
+}
+
+/** Consent is for one call: it moves with the restart, unless the call that it allowed was begun. */
+async function takeConsent({ em }: Context, failed: Response, newId: string): Promise<void> {
+  const wanted = failed.request.approved_calls.map((call) => call.approval_request_id);
+  if (wanted.length === 0) {
+    return;
+  }
+  const begun = await em.count(ToolCall, {
+    responseId: failed.id,
+    approvalRequestId: wanted,
+    status: { $ne: 'planned' },
+  });
+  const moved =
+    begun > 0
+      ? []
+      : await em.execute(
+          `update items set answered_by = ? where answered_by = ?
+             and id in (select jsonb_array_elements_text(?::jsonb)) returning id`,
+          [newId, failed.id, JSON.stringify(wanted)],
+        );
+  if (moved.length < wanted.length) {
+    throw new DomainError('invalid_state', 'A call that it was given consent for may not be made again.');
+  }
 }
 
 async function requireModel(ctx: Context, { modelId, modelAlias, spaceId }: Response): Promise<void> {

@@ -8,6 +8,7 @@ import type { ToolServerSpec } from './tool-server.ts';
 export interface ApprovedTool {
   /** Our own record alone: what a server claims about itself counts for nothing here. */
   repeatable: boolean;
+  requireApproval: boolean;
   target: { serverId: string; server: ToolServerSpec; tool: string; schemaHash: string };
 }
 
@@ -25,6 +26,7 @@ export async function approvedTool(
   return tool?.isApproved() === true && server.enables(name)
     ? {
         repeatable: tool.repeatable,
+        requireApproval: tool.requireApproval,
         target: { serverId: server.id, server: toSpec(server), tool: name, schemaHash: tool.schemaHash },
       }
     : null;

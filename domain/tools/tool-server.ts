@@ -13,6 +13,8 @@ export interface ToolServerGateway {
 }
 
 export interface ToolServerSpec {
+  /** Whose server it is: a credential may be bound to one space. */
+  spaceId: string;
   url: string;
   /** Name of the environment variable with the credential, which is bound to the server's origin. */
   credentialRef: string | null;

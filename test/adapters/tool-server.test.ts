@@ -9,7 +9,8 @@ import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 
 const eras = ['modern', 'legacy'] as const;
 const forever = new AbortController().signal;
-const toSpec = (url: string) => ({ url, credentialRef: null, credentialHeader: null });
+const spaceId = '0199a000-0000-7000-8000-000000000001';
+const toSpec = (url: string) => ({ spaceId, url, credentialRef: null, credentialHeader: null });
 const gatewayTo = (...origins: string[]): ToolServerGateway =>
   createToolServers({ fetch: createGuardedFetch(origins), credentials: [], env: {} });
 
@@ -122,7 +123,7 @@ describe('a server that misbehaves', () => {
     await expect(discover()).rejects.toMatchObject({ code: 'too_large' });
   });
 
-  it('is told a credential only when it is bound to its origin', async () => {
+  it('is told a credential only when it is bound to its origin, and to its space or to none', async () => {
     const seen: (string | undefined)[] = [];
     answer = (request, response) => {
       seen.push(request.headers.authorization ?? String(request.headers['x-token']));
@@ -131,16 +132,24 @@ describe('a server that misbehaves', () => {
     const { origin } = new URL(url);
     const gateway = createToolServers({
       fetch: createGuardedFetch([origin]),
-      credentials: [`GIVEN@${origin}`, 'OTHER@https://tools.example.com'],
-      env: { GIVEN: 'good', OTHER: 'bad', LOOSE: 'bad' },
+      credentials: [
+        `GIVEN@${origin}`,
+        `OWN@${origin}#${spaceId}`,
+        `FOREIGN@${origin}#${spaceId.replace(/1$/, '2')}`,
+        'OTHER@https://tools.example.com',
+      ],
+      env: { GIVEN: 'good', OWN: 'good', FOREIGN: 'bad', OTHER: 'bad', LOOSE: 'bad' },
     });
     const ask = (credentialRef: string, credentialHeader: string | null = null) =>
-      gateway.discover({ url, credentialRef, credentialHeader }, forever).catch((error: unknown) => error);
-    for (const name of ['OTHER', 'LOOSE']) {
+      gateway
+        .discover({ spaceId, url, credentialRef, credentialHeader }, forever)
+        .catch((error: unknown) => error);
+    for (const name of ['FOREIGN', 'OTHER', 'LOOSE']) {
       expect(await ask(name)).toMatchObject({ code: 'credential_missing' });
     }
     expect(seen).toEqual([]);
     await ask('GIVEN');
+    await ask('OWN');
     await ask('GIVEN', 'X-Token');
     expect(new Set(seen)).toEqual(new Set(['Bearer good', 'good']));
   });

@@ -255,6 +255,18 @@ language sql stable security definer set search_path = pg_catalog, public as $$
   order by r.created_at, r.id limit p_limit
 $$;
 
+-- Ended responses with a call that was started and never settled, although no attempt at it can still run: an
+-- attempt begins before the end and lasts ten minutes at most. Content out of reach is seen to by the purge.
+create function app.list_lost_calls(p_after_tenant uuid, p_after_id text, p_limit integer)
+returns table (tenant_id uuid, response_id text)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select r.tenant_id, r.id from public.responses r
+  where (r.tenant_id, r.id) in (select c.tenant_id, c.response_id from public.tool_calls c where c.status = 'started')
+    and r.finished_at < now() - interval '12 minutes' and r.expires_at > now() and r.deleted_at is null
+    and (r.tenant_id, r.id) > (p_after_tenant, p_after_id)
+  order by r.tenant_id, r.id limit p_limit
+$$;
+
 -- Documents that have waited too long for their extraction.
 create function app.list_unprocessed(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, document_id uuid)
@@ -270,7 +282,7 @@ declare
   f text;
 begin
   foreach f in array array['find_credential(text)', 'list_tenants(uuid,integer)', 'claim_outbox(integer)', 'outbox_age_seconds()', 'list_expired(uuid,text,integer)',
-    'list_tenants_with_stale_rows()', 'list_stale(timestamptz,text,integer)', 'list_unprocessed(uuid,uuid,integer)'] loop
+    'list_tenants_with_stale_rows()', 'list_stale(timestamptz,text,integer)', 'list_lost_calls(uuid,text,integer)', 'list_unprocessed(uuid,uuid,integer)'] loop
     execute format('alter function app.%s owner to app_system', f);
     execute format('revoke all on function app.%s from public', f);
     execute format('grant execute on function app.%s to app_rt, app_purge', f);

@@ -427,6 +427,7 @@ create table tool_calls (
   foreign key (tenant_id, response_id, iteration) references turns on delete cascade,
   check ((status = 'done') = (outcome is not null))
 );
+create index on tool_calls (tenant_id, response_id) where status = 'started';
 
 -- One row per attempt at a model turn, settled once; later corrections are rows of kind adjustment.
 create table usage_ledger (

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { permissions } from '#domain/access/permissions.ts';
 import type { ModelPart } from '#domain/models/model-gateway.ts';
 import { registerModel } from '#domain/models/register-model.ts';
+import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
 import { TurnRecorder } from '#domain/responses/turn-recorder.ts';
 import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
@@ -116,6 +117,22 @@ describe('what a provider wants back', () => {
     await attempt.commit({ ...recorded(said.slice(0, 2)), reason: 'length' });
     const next = await engine.create({ previousResponseId: id });
     expect(assistants((await engine.attempt(next)).turn.messages)).toEqual([]);
+  });
+
+  it('stays with a call that was cut off by the end of its response, and with what led to it', async () => {
+    const id = await engine.create();
+    const attempt = await engine.attempt(id);
+    await attempt.say('I look it up.');
+    await attempt.commit({ ...recorded(said), reason: 'tool_calls' });
+    await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
+    const { turn } = await engine.attempt(await engine.create({ previousResponseId: id }));
+    expect(assistants(turn.messages)).toMatchObject([
+      {
+        reasoning: [{ state: signed }, {}],
+        text: 'I look it up.',
+        calls: [{ ...search('tides'), state: { anthropic: { caller: [secret] } } }],
+      },
+    ]);
   });
 
   it('two rounds of calls stay two messages, each with its result behind it', async () => {

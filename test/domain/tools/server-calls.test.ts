@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { restartResponse } from '#domain/responses/restart-response.ts';
+import { closeResponse } from '#domain/responses/close-response.ts';
 import { claimCall, type CallClaim } from '#domain/responses/claim-call.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
 import { createResponse } from '#domain/responses/create-response.ts';
@@ -106,6 +108,14 @@ describe('a call at a tool server that was only planned', () => {
     await crm.enable(['once', 'again', 'ask']);
   });
 
+  it('is withheld when its tool came to need consent since it was offered', async () => {
+    const { id } = await withCalls([asked('mcp__crm__once')]);
+    await crm.enable(['once', 'again', 'ask'], [{ name: 'once', requireApproval: true }]);
+    expect(await claim(id)).toEqual({ kind: 'withheld' });
+    await crm.enable(['once', 'again', 'ask'], [{ name: 'once', requireApproval: false }]);
+    expect((await claim(id)).kind).toBe('claimed');
+  });
+
   it('is denied by name without tools.execute, and unknown when it had been started', async () => {
     const sent = await withCalls([asked('mcp__crm__again')]);
     await claim(sent.id);
@@ -133,6 +143,13 @@ describe('a call at a tool server that was only planned', () => {
     expect(await claim(sent.id)).toEqual({ kind: 'unknown' });
     await assign('owner');
   });
+});
+
+it('a call that the caller forbade is not made, whatever the model asks', async () => {
+  const { id, result } = await withCalls([asked('mcp__crm__once')], { toolChoice: 'none' });
+  expect(result).toEqual({ next: 'tools', calls: [] });
+  const { turn } = await engine.attempt(id, 1);
+  expect(turn.messages.at(-1)).toMatchObject({ role: 'tool', result: 'This tool was not offered.' });
 });
 
 describe('a call of the caller’s own function', () => {
@@ -237,6 +254,24 @@ describe('a call that needs consent', () => {
         follow({ previousResponseId: id, input: [answer(requestId, approve)] }),
       ).rejects.toMatchObject({ code: 'invalid_state' });
     }
+  });
+
+  it('is made by one restart of a response that failed before it, and by none of one that began it', async () => {
+    const { id, requestId } = await waiting();
+    const first = await follow({ previousResponseId: id, input: [answer(requestId, true)], tools: [] });
+    const limits = { maxActivePerSpace: 1_000, retentionSeconds: 60 };
+    const restart = (responseId: string) =>
+      engine.act((ctx) => restartResponse(ctx, { responseId }, { newId: newResponseId(), limits }));
+    const fail = (responseId: string) =>
+      inTenant<unknown>((em) => closeResponse(em, responseId, { kind: 'failed', code: 'internal_error' }));
+    await engine.claim(first);
+    await fail(first);
+    const { id: second } = await restart(first);
+    await expect(restart(first)).rejects.toMatchObject({ code: 'invalid_state' });
+    await engine.claim(second);
+    expect((await claim(second)).kind).toBe('claimed');
+    await fail(second);
+    await expect(restart(second)).rejects.toMatchObject({ code: 'invalid_state' });
   });
 
   it('is not made when it is refused, and the model is told why', async () => {

@@ -1,0 +1,35 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rebuildActor } from '#domain/access/rebuild-actor.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { databaseNow } from '#domain/persistence/database-now.ts';
+import type { Response } from './response.entity.ts';
+import { ToolCall } from './tool-call.entity.ts';
+
+/**
+ * Settles calls that were started and whose worker went without a word, once nobody works on them any more. What
+ * a server's tool did is unknown, and the log says so; a search did nothing.
+ */
+export async function settleLostCalls(em: EntityManager, response: Response): Promise<void> {
+  const lost = await em.find(ToolCall, { responseId: response.id, status: 'started' });
+  const doneAt = await databaseNow(em);
+  for (const call of lost) {
+    call.status = 'done';
+    call.doneAt = doneAt;
+    call.outcome = call.serverLabel == null ? 'failed' : 'unknown';
+    if (call.outcome === 'unknown') {
+      await recordUnknown(em, response, call);
+    }
+  }
+  await em.flush();
+}
+
+/** Tells operators that a call may have taken effect, once for each call. */
+export async function recordUnknown(em: EntityManager, response: Response, call: ToolCall): Promise<void> {
+  await recordEvent(em, await rebuildActor(em, response), {
+    type: 'space.tool_outcome_unknown',
+    resource: { type: 'response', id: response.id },
+    outcome: 'failure',
+    metadata: { space_id: response.spaceId, tool: call.tool, call_id: call.callId },
+    dedupeKey: `response/${response.id}/${call.callId}/unknown`,
+  });
+}

@@ -1,0 +1,50 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runCall } from '#activities/responses/run-call.ts';
+import type { ToolServerGateway } from '#domain/tools/tool-server.ts';
+import { connectServer, tool } from '../support/connected-server.ts';
+import { openEngine, type Engine } from '../support/engine.ts';
+
+let engine: Engine;
+
+beforeAll(async () => {
+  engine = await openEngine();
+  await connectServer(engine, { slug: 'crm', tools: [tool('pay')] });
+});
+afterAll(() => engine.stop());
+
+const metrics = { modelTurn: () => undefined, toolCall: () => undefined, workflowStart: () => undefined };
+
+/** Ends the runtime role's connections and refuses new ones for a while. */
+async function away(forMs: number): Promise<void> {
+  const { admin, database } = engine;
+  await admin.query(`alter database ${database.name} connection limit 0`);
+  await admin.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
+    [database.name],
+  );
+  setTimeout(() => void admin.query(`alter database ${database.name} connection limit -1`), forMs);
+}
+
+it('an effect is not called unknown because the database was away when its outcome came', async () => {
+  const id = await engine.create();
+  await (
+    await engine.attempt(id)
+  ).commit({ calls: [{ name: 'mcp__crm__pay', arguments: '{}' }], reason: 'tool_calls' });
+  let effects = 0;
+  const toolServers: ToolServerGateway = {
+    discover: () => Promise.resolve([]),
+    call: async () => {
+      effects += 1;
+      await away(1_000);
+      return { kind: 'succeeded', text: 'Paid.' };
+    },
+  };
+  const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
+  const deps = { unitOfWork: engine.database.unitOfWork, toolServers, metrics };
+  const outcome = await new MockActivityEnvironment().run(() => runCall(deps, key));
+  expect({ outcome, effects }).toEqual({ outcome: { outcome: 'succeeded' }, effects: 1 });
+  expect((await engine.record(id)).output).toMatchObject([
+    { type: 'mcp_call', status: 'completed', output: 'Paid.' },
+  ]);
+});
