@@ -16,7 +16,8 @@ import { modelError } from './settle-request.ts';
  * Asks for a failed response once more, as a new response of the caller's: the same request on the same context,
  * with the limits that were settled then. What the failed one had put out is not taken over, and what the
  * caller may no longer use is refused when it is used.
- * @throws `missing_permission`, `response_not_found` and its like, `model_not_allowed`, `invalid_state` unless it failed
+ * @throws `missing_permission`, `response_not_found` and its like, `model_not_allowed`, `invalid_state` unless it
+ *   failed, and for one that brought consent to a call
  */
 export async function restartResponse(
   ctx: Context,
@@ -32,6 +33,10 @@ export async function restartResponse(
       'invalid_state',
       'Only a failed response that had its whole input can be restarted.',
     );
+  }
+  // Consent is given once: the failed one may have made the call, and so may an earlier restart.
+  if (failed.request.approved_calls.length > 0) {
+    throw new DomainError('invalid_state', 'A response that brought an approval cannot be restarted.');
   }
   await requireModel(ctx, failed);
   await refuseWhenBusy(ctx, failed.spaceId, options.limits.maxActivePerSpace);
