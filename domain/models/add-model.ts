@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { recordEvent, type Actor } from '#domain/events/record-event.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { unlessDuplicate } from '#domain/persistence/unless-duplicate.ts';
 import type { Continuation, InputModality, ProviderKind } from './model-gateway.ts';
 import { ModelPrice } from './model-price.entity.ts';
 import { Model } from './model.entity.ts';
@@ -21,11 +22,11 @@ export interface NewModel {
   price: Price;
 }
 
-/** A model with its first price. Later prices are new rows; none is ever changed. */
+/** A model with its first price. Later prices are new rows; none is ever changed. @throws `already_exists` */
 export async function addModel(em: EntityManager, actor: Actor, input: NewModel): Promise<Model> {
   const { price, ...rest } = input;
   const model = em.create(Model, { tenantId: actor.tenantId, id: newId(), ...rest });
-  await em.flush();
+  await em.flush().catch(unlessDuplicate('alias', 'A model with this alias exists.'));
   em.create(ModelPrice, { tenantId: actor.tenantId, id: newId(), modelId: model.id, ...price });
   await recordEvent(em, actor, {
     type: 'system.model_added',

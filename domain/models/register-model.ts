@@ -1,10 +1,9 @@
 import { authorize } from '#domain/access/policy.ts';
 import type { Context } from '#domain/access/context.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
 import { addModel } from './add-model.ts';
 import { checkModel } from './check-model.ts';
 import type { Continuation, InputModality, ProviderKind } from './model-gateway.ts';
-import { Model } from './model.entity.ts';
+import type { Model } from './model.entity.ts';
 import { toPrice, type PriceUsd } from './pricing.ts';
 import { providerDefaults } from './provider-defaults.ts';
 
@@ -38,8 +37,5 @@ export async function registerModel(ctx: Context, input: RegisterModel): Promise
     ...(chosen as typeof given),
   };
   checkModel(settings);
-  if ((await ctx.em.count(Model, { alias: settings.alias })) > 0) {
-    throw new DomainError('already_exists', 'A model with this alias exists.', { param: 'alias' });
-  }
   return addModel(ctx.em, ctx.caller, { ...settings, price: toPrice(price) });
 }

@@ -4,7 +4,7 @@ import { firstMissing } from '#domain/access/require-no-more.ts';
 import { builtInRoles } from '#domain/access/roles.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { unlessDuplicate } from '#domain/persistence/unless-duplicate.ts';
 import { findPrincipal } from '#domain/principals/find-principal.ts';
 import type { MemberRole } from './member-roles.ts';
 import { SpaceMember } from './space-member.entity.ts';
@@ -25,12 +25,9 @@ export async function addMember(
   if (missing !== null) {
     throw refusal(caller, [missing], missing);
   }
-  if ((await em.count(SpaceMember, { spaceId, principalId })) > 0) {
-    throw new DomainError('already_exists', 'This principal is a member already.', { param: 'principal_id' });
-  }
   const { tenantId } = caller;
   const member = em.create(SpaceMember, { tenantId, spaceId, principalId, roleKey: input.roleKey });
-  await em.flush();
+  await em.flush().catch(unlessDuplicate('principal_id', 'This principal is a member already.'));
   await recordEvent(em, caller, {
     type: 'space.member_added',
     resource: { type: 'space', id: spaceId },

@@ -1,8 +1,7 @@
-import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
 import { recordEvent, type Actor } from '#domain/events/record-event.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { unlessDuplicate } from '#domain/persistence/unless-duplicate.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { Tenant } from './tenant.entity.ts';
 
@@ -26,18 +25,10 @@ export async function createTenant(
     origin,
   };
   em.create(Tenant, { id: input.id, slug: input.slug, name: input.name });
-  await em.flush().catch(refuseTakenSlug);
+  await em.flush().catch(unlessDuplicate('slug', 'A tenant with this slug exists.'));
   em.create(Principal, { tenantId: input.id, ...input.owner });
   await em.flush();
   em.create(RoleAssignment, { tenantId: input.id, principalId: input.owner.id, roleKey: 'owner' });
   await recordEvent(em, actor, { type: 'system.tenant_created', resource: { type: 'tenant', id: input.id } });
   return actor;
-}
-
-/** Slugs are unique across tenants, so only the database can tell. */
-function refuseTakenSlug(error: unknown): never {
-  if (error instanceof UniqueConstraintViolationException) {
-    throw new DomainError('already_exists', 'A tenant with this slug exists.', { param: 'slug' });
-  }
-  throw error;
 }

@@ -6,6 +6,7 @@ import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotenc
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { DomainError, invalid } from '#domain/kernel/errors.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { unlessDuplicate } from '#domain/persistence/unless-duplicate.ts';
 import { findServer, type ServerWithTools } from './find-server.ts';
 import { McpServer } from './mcp-server.entity.ts';
 import { oweDiscovery } from './owe-discovery.ts';
@@ -45,11 +46,6 @@ export async function registerServer(
   if (!slugPattern.test(input.slug)) {
     throw invalid('slug', 'slug must be 1 to 24 lower-case letters, digits and inner hyphens.');
   }
-  if ((await ctx.em.count(McpServer, { spaceId, slug: input.slug })) > 0) {
-    throw new DomainError('already_exists', 'This space has a tool server with this slug.', {
-      param: 'slug',
-    });
-  }
   const server = ctx.em.create(McpServer, {
     tenantId: ctx.caller.tenantId,
     id,
@@ -63,7 +59,10 @@ export async function registerServer(
     enabledTools: [],
     createdBy: ctx.caller.principalId,
   });
-  await ctx.em.persist(server).flush();
+  await ctx.em
+    .persist(server)
+    .flush()
+    .catch(unlessDuplicate('slug', 'This space has a tool server with this slug.'));
   await oweDiscovery(ctx, server);
   await recordEvent(ctx.em, ctx.caller, {
     type: 'space.mcp_server_added',
