@@ -61,12 +61,14 @@ const accepted = async () =>
   (await engine.admin.query(`select count(*)::int as n from responses`)).rows[0].n as number;
 const waiting = () => gateway.gateway.openStreams.size;
 
-describe('a caller that waits for the end', () => {
-  it('and goes before its request is accepted takes no place', async () => {
+describe.each([false, true])('a caller with stream: %s', (stream) => {
+  it('that goes before its request is accepted takes no place', async () => {
+    await expect.poll(waiting).toBe(0);
+    const key = `gone-${stream}`;
     const before = await accepted();
-    const release = await holdBack('gone');
+    const release = await holdBack(key);
     const caller = new AbortController();
-    const answer = ask({ key: 'gone', signal: caller.signal });
+    const answer = ask({ key, stream, signal: caller.signal });
     await held().toBe(1);
     caller.abort();
     await expect(answer).rejects.toThrow();
@@ -78,7 +80,9 @@ describe('a caller that waits for the end', () => {
     onTestFinished(() => stop.abort());
     expect((await ask({ stream: true, signal: stop.signal })).status).toBe(200);
   });
+});
 
+describe('a caller that waits for the end', () => {
   it('is told how it stands when the process is asked to stop before that', async () => {
     await expect.poll(waiting).toBe(0);
     const release = await holdBack('stopped');
