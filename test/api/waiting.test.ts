@@ -83,6 +83,20 @@ describe.each([false, true])('a caller with stream: %s', (stream) => {
 });
 
 describe('a caller that waits for the end', () => {
+  it('takes its place before another who asks at the same time', async () => {
+    const { apiKey } = await addMember(engine.database.unitOfWork, engine.world);
+    const caller = new AbortController();
+    const refused: number[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      ask({ apiKey, signal: caller.signal }).then(
+        ({ status }) => refused.push(status),
+        () => undefined,
+      );
+    }
+    await expect.poll(() => refused).toEqual([429, 429, 429, 429]);
+    caller.abort();
+  });
+
   it('is told how it stands when the process is asked to stop before that', async () => {
     await expect.poll(waiting).toBe(0);
     const release = await holdBack('stopped');
