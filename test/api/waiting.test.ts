@@ -86,6 +86,7 @@ describe('a caller that waits for the end', () => {
   it('takes its place before another who asks at the same time', async () => {
     const { apiKey } = await addMember(engine.database.unitOfWork, engine.world);
     const caller = new AbortController();
+    onTestFinished(() => caller.abort());
     const refused: number[] = [];
     for (let i = 0; i < 5; i += 1) {
       ask({ apiKey, signal: caller.signal }).then(
@@ -94,7 +95,6 @@ describe('a caller that waits for the end', () => {
       );
     }
     await expect.poll(() => refused).toEqual([429, 429, 429, 429]);
-    caller.abort();
   });
 
   it('is told how it stands when the process is asked to stop before that', async () => {
