@@ -70,7 +70,7 @@ export const apiKeyRecord = z.strictObject({
 });
 export const apiKeyEnvelope = data(apiKeyRecord);
 export const apiKeyPage = page(apiKeyRecord);
-/** The only answer that ever holds a key. */
+/** Beside the first key of a new tenant, the only answer that ever holds one. */
 export const mintedApiKey = data(z.strictObject({ id: uuid, key_id: z.string(), api_key: z.string() }));
 
 const price = z.strictObject({ input: usd, cached_input: usd, output: usd });

@@ -149,6 +149,10 @@ export function streamResponse(
   write(`retry: 2000${aside}`);
   attachment = hub.attach(follower);
   raw.on('close', finish);
+  if (raw.destroyed) {
+    // The reader went while its request was being accepted, which is not told again.
+    finish();
+  }
 }
 
 function asStored(line: string, type: string): { type: string; line: string } {

@@ -99,9 +99,12 @@ export class StreamHub {
 
   /** Resolves at the response's end, or when the caller stops waiting: time over, gone, or a drain. */
   async untilEnd(
-    wait: Pick<Follower, 'tenantId' | 'responseId' | 'after'>,
+    wait: Pick<Follower, 'tenantId' | 'responseId' | 'after' | 'recheck'>,
     stop: AbortSignal,
   ): Promise<void> {
+    if (stop.aborted) {
+      return;
+    }
     const { promise, resolve } = Promise.withResolvers<void>();
     stop.addEventListener('abort', () => resolve(), { once: true });
     const attachment = this.attach({
@@ -112,7 +115,6 @@ export class StreamHub {
           resolve();
         }
       },
-      recheck: () => undefined,
     });
     await promise;
     attachment.detach();

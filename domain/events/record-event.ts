@@ -40,7 +40,7 @@ export async function recordEvent(em: EntityManager, actor: Actor, event: AuditE
   const bounded = Object.fromEntries(
     Object.entries(metadata).map(([key, value]) => [
       key,
-      typeof value === 'string' ? value.slice(0, 1_000) : value,
+      typeof value === 'string' ? value.slice(0, 1_000).toWellFormed() : value,
     ]),
   );
   await em.execute(

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { failpoints } from './failpoint.ts';
 
@@ -22,6 +23,19 @@ const credentials = list.refine(
     ),
   'must be NAME@https://address, separated by commas',
 );
+
+const proxies = list.refine(
+  (entries) => entries.every(isProxy),
+  'must be addresses, ranges, loopback, linklocal or uniquelocal, separated by commas',
+);
+
+function isProxy(entry: string): boolean {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+  const family = isIP(address);
+  return family === 0
+    ? ['loopback', 'linklocal', 'uniquelocal'].includes(entry)
+    : Number(bits ?? 1) >= 1 && Number(bits ?? 1) <= (family === 4 ? 32 : 128);
+}
 
 const masterKey = z
   .string()
@@ -56,7 +70,7 @@ const gateway = z.object({
   ...shared,
   PORT: port.default(8080),
   /** Addresses, ranges or their names (`loopback`, `uniquelocal`) whose X-Forwarded-For tells the client's address. */
-  TRUSTED_PROXIES: list,
+  TRUSTED_PROXIES: proxies,
   /** Failed attempts a minute from one address with one key id. */
   MAX_FAILED_ATTEMPTS: z.coerce.number().int().positive().default(10),
   /** Longest wait for open streams when the process is asked to stop. */

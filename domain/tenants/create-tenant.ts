@@ -1,8 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
 import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
 import { refuseTaken } from '#domain/persistence/refuse-taken.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
+import { platformSlug } from './platform-tenant.ts';
 import { Tenant } from './tenant.entity.ts';
 
 export interface NewTenant {
@@ -12,7 +14,7 @@ export interface NewTenant {
   owner: { id: string; type: Principal['type']; name: string };
 }
 
-/** A tenant with its first owner. Runs in the new tenant's own context. @throws `already_exists` for a taken slug */
+/** A tenant with its first owner. Runs in the new tenant's own context. @throws `already_exists` for a slug that is taken or reserved */
 export async function createTenant(
   em: EntityManager,
   input: NewTenant,
@@ -24,6 +26,10 @@ export async function createTenant(
     principalType: input.owner.type,
     origin,
   };
+  if (input.slug === platformSlug) {
+    // Whoever had it first would leave the platform without its own tenant.
+    throw new DomainError('already_exists', 'This slug is reserved.', { param: 'slug' });
+  }
   em.create(Tenant, { id: input.id, slug: input.slug, name: input.name });
   await em.flush().catch(refuseTaken('A tenant with this slug exists.', 'slug'));
   em.create(Principal, { tenantId: input.id, ...input.owner });

@@ -5,7 +5,7 @@ import { recordEvent, type Actor } from '#domain/events/record-event.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
-import { platformTenantId } from './platform-tenant.ts';
+import { platformSlug, platformTenantId } from './platform-tenant.ts';
 import { Tenant } from './tenant.entity.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function setUpPlatform(
   const actor: Actor = { tenantId, principalId: operator.id, principalType: operator.type, origin };
   const known = await em.findOne(Tenant, { id: tenantId }, { filters: false });
   if (known === null) {
-    em.create(Tenant, { id: tenantId, slug: 'platform', name: 'Platform', isPlatform: true });
+    em.create(Tenant, { id: tenantId, slug: platformSlug, name: 'Platform', isPlatform: true });
     await em.flush();
     const resource = { type: 'tenant', id: tenantId } as const;
     await recordEvent(em, actor, { type: 'system.tenant_created', resource });

@@ -128,6 +128,11 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  test('hands the clients’ addresses on to the gateways, from whoever ends TLS before the front', () => {
+    expect(read('deploy/front/Caddyfile')).toMatch(/servers \{\s+trusted_proxies static private_ranges\s+\}/);
+    expect(environmentOf(services['api']!, env)['TRUSTED_PROXIES']).toBe('uniquelocal');
+  });
+
   test('publishes the front and Temporal UI, on 127.0.0.1 only', () => {
     const published = entries.flatMap(([name, { ports = [] }]) =>
       ports.map((port) => [name, interpolate(port, env)]),

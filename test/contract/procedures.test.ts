@@ -273,6 +273,22 @@ describe('an operator of the platform', () => {
   });
 });
 
+describe('a name that several ask for at once', () => {
+  it.each(['models.add', 'members.add', 'toolServers.register'])(
+    'goes to one of them by %s',
+    async (path) => {
+      const procedure = all.find((each) => each.path === path)!;
+      const input = await place.fixtures[path]!.input(place.here);
+      const asked = Array.from({ length: 5 }, () =>
+        callProcedure(place.gateway, { procedure, input, apiKey: place.here.apiKey }),
+      );
+      const codes = (await Promise.all(asked)).map((answer) => errorOf(answer)?.code ?? 'ok');
+      expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
+      expect(codes.filter((code) => code === 'already_exists')).toHaveLength(4);
+    },
+  );
+});
+
 describe('what a caller hands out', () => {
   it('is no more than it has', async () => {
     const admins = await addMember(place.database.unitOfWork, place.world, {

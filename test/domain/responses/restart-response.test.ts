@@ -119,4 +119,16 @@ describe('any other response', () => {
     await engine.admin.query(`update responses set waits_for = 'resp_parent' where id = $1`, [id]);
     await expect(restart(id)).rejects.toMatchObject({ code: 'invalid_state' });
   });
+
+  it('that brought consent to a call is not restarted: the call may have been made', async () => {
+    const id = await failed();
+    const call = { approval_request_id: 'mcpr_1', call_id: 'call_1', name: 'mcp__bank__pay' };
+    await engine.admin.query(
+      `update responses set request = jsonb_set(request, '{approved_calls}', $2) where id = $1`,
+      [id, JSON.stringify([{ ...call, server_label: 'bank', tool: 'pay', arguments: '{}' }])],
+    );
+    engine.dispatches.length = 0;
+    await expect(restart(id)).rejects.toMatchObject({ code: 'invalid_state' });
+    expect(engine.dispatches).toEqual([]);
+  });
 });

@@ -3,6 +3,7 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import type { OpenAiCreateBody } from '#api/contract/openai/request.ts';
 import type { OpenAiResponse } from '#api/contract/openai/response.ts';
 import { openAiEvents } from '#api/present/openai/events.ts';
+import type { CreateResponseInput } from '#domain/responses/create-input.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { queueLimitMs } from '#domain/responses/response-status.ts';
 import { acceptOrResume } from '../responses/accept.ts';
@@ -37,37 +38,51 @@ export async function handleOpenAiCreate(
     store: body.store ?? true,
     background: body.background ?? false,
   });
-  if (body.background !== true || native.stream) {
-    deps.streamPlaces.refuseMore(request.identity);
+  const { streamPlaces } = deps;
+  if (native.stream) {
+    streamPlaces.refuseMore(request.identity);
+    return answer(deps, request, reply, { input, body, stream: true });
   }
+  // Whoever waits takes the place of a stream, and no connection of the database.
+  const leave = body.background === true ? () => {} : streamPlaces.take(request.identity);
+  try {
+    return await answer(deps, request, reply, { input, body, stream: false });
+  } finally {
+    leave();
+  }
+}
+
+async function answer(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { input, body, stream }: { input: CreateResponseInput; body: OpenAiCreateBody; stream: boolean },
+): Promise<OpenAiResponse | undefined> {
+  const { spaceId } = input;
+  const { headers } = request as FastifyRequest & CreateCall;
   const created = await acceptOrResume(deps, request, input, headers['last-event-id']);
   const delivery = { spaceId, responseId: created.responseId };
   if (created.replayed) {
     reply.header('Idempotent-Replayed', 'true');
   }
-  if (native.stream) {
+  if (stream) {
     const settled = created.request ?? (await requestOf(deps, request, delivery));
     await deliverCreated(deps, request, reply, { ...created, ...delivery, render: openAiEvents(settled) });
     return undefined;
   }
   reply.header('Location', locationOf(request, delivery));
-  const accepted = created.record ?? (await read(deps, request, delivery)).record;
+  const begun = created.record ?? (await read(deps, request, delivery)).record;
   const record =
-    body.background === true ? accepted : await untilEnd(deps, request, { ...delivery, reply, accepted });
+    body.background === true ? begun : await untilEnd(deps, request, { ...delivery, reply, accepted: begun });
   return present(deps, request, { ...delivery, record, settled: created.request });
 }
 
-/** Waits as long as the response may take. Whoever waits takes the place of a stream, and no connection of the database. */
-async function untilEnd(
+/** Waits as long as the response may take. */
+function untilEnd(
   deps: GatewayDependencies,
   request: FastifyRequest,
   wait: Delivery & { reply: FastifyReply; accepted: ResponseRecord },
 ): Promise<ResponseRecord> {
   const { timeout_seconds: timeout } = wait.accepted.platform.governance_applied.limits;
-  const leave = deps.streamPlaces.enter(request.identity);
-  try {
-    return await waitAccepted(deps, request, { ...wait, seconds: timeout + queueLimitMs / 1_000 });
-  } finally {
-    leave();
-  }
+  return waitAccepted(deps, request, { ...wait, seconds: timeout + queueLimitMs / 1_000 });
 }

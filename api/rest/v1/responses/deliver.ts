@@ -134,7 +134,10 @@ function endOfStream(reply: FastifyReply, cursor: Attachment['cursor']): void {
   reply.raw.end('data: [DONE]\n\n');
 }
 
-/** Resolves with the response once it has ended, `seconds` are over, or this process is to stop. */
+/**
+ * Resolves with the response once it has ended, `seconds` are over, the caller has gone, or this process is to stop.
+ * @throws as `read` does, also when the credential was revoked meanwhile
+ */
 export async function waitForEnd(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -147,12 +150,24 @@ export async function waitForEnd(
   const stop = new AbortController();
   const leave = () => stop.abort();
   const timer = setTimeout(leave, delivery.seconds * 1_000);
-  delivery.reply.raw.once('close', leave);
+  const { raw } = delivery.reply;
+  raw.once('close', leave);
   deps.openStreams.add(leave);
+  if (raw.destroyed || deps.draining.value) {
+    // It happened while the request was being accepted, and is not told again.
+    leave();
+  }
   const place = {
     tenantId: request.identity.tenantId,
     responseId: delivery.responseId,
     after: first.nextN - 1,
+    recheck: () => {
+      request.reauthenticate().catch((error: unknown) => {
+        if (error instanceof DomainError) {
+          leave();
+        }
+      });
+    },
   };
   try {
     await deps.hub.untilEnd(place, stop.signal);
@@ -160,6 +175,7 @@ export async function waitForEnd(
     clearTimeout(timer);
     deps.openStreams.delete(leave);
   }
+  await request.reauthenticate();
   return read(deps, request, delivery);
 }
 
