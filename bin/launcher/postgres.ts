@@ -94,6 +94,8 @@ export async function waitForPostgres(adminUrl: string, signal: AbortSignal): Pr
   for (;;) {
     signal.throwIfAborted();
     const client = new Client({ connectionString: maintenance.href, connectionTimeoutMillis: 2000 });
+    // The server may end while this is connected; the query then says so.
+    client.on('error', () => undefined);
     try {
       await client.connect();
       const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [DATABASE]);
