@@ -146,8 +146,3 @@ export function takeWhole(text: string): { ready: string; rest: string } {
   const cut = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
   return { ready: text.slice(0, cut), rest: text.slice(cut) };
 }
-
-/** `text` as PostgreSQL and UTF-8 can hold it: NUL and lone surrogates become U+FFFD. */
-export function storable(text: string): string {
-  return text.replaceAll('\0', '\uFFFD').toWellFormed();
-}

@@ -1,6 +1,6 @@
 import type { Context } from '#domain/access/context.ts';
 import { invalid } from '#domain/kernel/errors.ts';
-import { storable } from './continuation.ts';
+import { cleanText } from '#domain/kernel/clean-text.ts';
 import type { InputItem } from './create-input.ts';
 import { itemId } from './item-ids.ts';
 import { Item } from './item.entity.ts';
@@ -57,7 +57,7 @@ function keepReasoning(
     id,
     type: 'reasoning',
     status: 'completed',
-    summary: summary.map((part) => ({ ...part, text: storable(part.text) })),
+    summary: summary.map((part) => ({ ...part, text: cleanText(part.text) })),
   };
   const { tenantId } = response;
   ctx.em.create(Item, {
@@ -74,9 +74,9 @@ function storablePart(part: InputContent): InputContent {
   switch (part.type) {
     case 'input_text':
     case 'output_text':
-      return { ...part, text: storable(part.text) };
+      return { ...part, text: cleanText(part.text) };
     case 'input_file':
-      return { ...part, filename: storable(part.filename) };
+      return { ...part, filename: cleanText(part.filename) };
     case 'input_image':
       return part;
   }
@@ -94,7 +94,7 @@ function keepMessage(
     type: 'message',
     status: 'completed',
     role: message.role,
-    content: message.content?.map(storablePart) ?? [{ type, text: storable(message.text) }],
+    content: message.content?.map(storablePart) ?? [{ type, text: cleanText(message.text) }],
   };
   const { tenantId } = response;
   ctx.em.create(Item, { tenantId, id, responseId: response.id, type: 'message', wire: JSON.stringify(wire) });

@@ -1,4 +1,5 @@
-import { ContinuationMatcher, storable, takeWhole } from './continuation.ts';
+import { cleanText } from '#domain/kernel/clean-text.ts';
+import { ContinuationMatcher, takeWhole } from './continuation.ts';
 import { closeMessage, openMessage, openPart, place, type Closing } from './message-events.ts';
 import type { OpenMessage } from './open-item.ts';
 import type { OutputItem } from './output-items.ts';
@@ -75,7 +76,7 @@ export class MessageComposer {
   text(delta: string): StreamEvent[] {
     const { ready, rest } = takeWhole(this.#rest + delta);
     this.#rest = rest;
-    return ready === '' ? [] : this.#understand(storable(ready));
+    return ready === '' ? [] : this.#understand(cleanText(ready));
   }
 
   /** Ends the message, if one is open, with whatever was still held back. Repeated, it answers the same. */
@@ -102,7 +103,7 @@ export class MessageComposer {
   endOfText(): StreamEvent[] {
     const tail = this.#rest;
     this.#rest = '';
-    const events = tail === '' ? [] : this.#understand(storable(tail));
+    const events = tail === '' ? [] : this.#understand(cleanText(tail));
     if (this.#matcher !== null) {
       events.push(...this.#decide(this.#matcher.end()));
     }

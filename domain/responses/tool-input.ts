@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Context } from '#domain/access/context.ts';
 import { DomainError, invalid } from '#domain/kernel/errors.ts';
-import { storable } from './continuation.ts';
+import { cleanText } from '#domain/kernel/clean-text.ts';
 import type { CreateResponseInput, ToolInputItem } from './create-input.ts';
 import { cutResult } from './cut-result.ts';
 import { itemId } from './item-ids.ts';
@@ -43,14 +43,14 @@ async function toStored(
   const status = 'completed';
   switch (item.type) {
     case 'function_call': {
-      const call = { call_id: item.callId, name: item.name, arguments: storable(item.arguments) };
+      const call = { call_id: item.callId, name: item.name, arguments: cleanText(item.arguments) };
       return {
         wire: { id: idOf('fc'), type: item.type, status, ...call },
         exchange: { ...call, result: null },
       };
     }
     case 'function_call_output': {
-      const output = cutResult(storable(item.output));
+      const output = cutResult(cleanText(item.output));
       return {
         wire: { id: idOf('fco'), type: item.type, status, call_id: item.callId, output },
         exchange: { call_id: item.callId, name: '', arguments: '', result: output },
@@ -58,7 +58,7 @@ async function toStored(
     }
     case 'mcp_approval_response': {
       const { approvalRequestId, approve } = item;
-      const reason = item.reason === null ? null : storable(item.reason);
+      const reason = item.reason === null ? null : cleanText(item.reason);
       const wire = {
         id: idOf('mcpa'),
         type: item.type,

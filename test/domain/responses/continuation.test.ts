@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ContinuationMatcher, shownPrefix, storable, takeWhole } from '#domain/responses/continuation.ts';
+import { ContinuationMatcher, shownPrefix, takeWhole } from '#domain/responses/continuation.ts';
 import type { Decision } from '#domain/responses/continuation.ts';
 
 interface Outcome {
@@ -251,11 +251,5 @@ describe('takeWhole', () => {
     expect(takeWhole('a\ud83d')).toEqual({ ready: 'a', rest: '\ud83d' });
     expect(takeWhole('\ude00')).toEqual({ ready: '\ude00', rest: '' });
     expect(takeWhole('')).toEqual({ ready: '', rest: '' });
-  });
-});
-
-describe('storable', () => {
-  test('replaces NUL and lone halves by U+FFFD and nothing else', () => {
-    expect(storable('a\0b\ud83dc\ude00d😀')).toBe('a\ufffdb\ufffdc\ufffdd😀');
   });
 });
