@@ -3,10 +3,13 @@ import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
 import { Role } from '#domain/access/role.entity.ts';
 import { Collection } from '#domain/collections/collection.entity.ts';
 import { Document } from '#domain/collections/document.entity.ts';
+import { Invite } from '#domain/invites/invite.entity.ts';
 import { ModelPrice } from '#domain/models/model-price.entity.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
+import { ProjectMember } from '#domain/projects/project-member.entity.ts';
+import { Project } from '#domain/projects/project.entity.ts';
 import { Item } from '#domain/responses/item.entity.ts';
 import { Response } from '#domain/responses/response.entity.ts';
 import { ToolCall } from '#domain/responses/tool-call.entity.ts';
@@ -27,6 +30,9 @@ export const allEntities = [
   ApiKey,
   Space,
   SpaceMember,
+  Project,
+  ProjectMember,
+  Invite,
   Model,
   ModelPrice,
   SpaceModel,
