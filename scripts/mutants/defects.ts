@@ -265,4 +265,25 @@ export const defects: readonly Defect[] = [
     test: serverCalls,
     caughtBy: 'is made by no second approval',
   },
+  {
+    name: 'permission read from a cache after revocation',
+    file: 'domain/access/load-caller.ts',
+    replace: [
+      [
+        '/** What `identity` may do now, read in the current transaction. */',
+        'const remembered = new Map<string, { access: AccessRecord | null }>();\n',
+      ],
+      [
+        'const [row] = await em.execute<{ access: AccessRecord | null }[]>(',
+        `const place = \`\${identity.principalId} \${spaceId}\`;
+  const [row] = remembered.has(place) ? [remembered.get(place)] : await em.execute<{ access: AccessRecord | null }[]>(`,
+      ],
+      [
+        'if (row?.access == null) {',
+        'if (row !== undefined) {\n    remembered.set(place, row);\n  }\n  if (row?.access == null) {',
+      ],
+    ],
+    test: 'test/api/membership.test.ts',
+    caughtBy: 'is added as space_member or with another role, changed and removed',
+  },
 ];

@@ -110,6 +110,7 @@ describe('the doors between tenants', () => {
       { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
       { door: 'app.claim_outbox(integer)', ...system },
       { door: 'app.find_credential(text)', ...system },
+      { door: 'app.list_due_invites(uuid,uuid,integer)', ...system },
       { door: 'app.list_expired(uuid,text,integer)', ...system },
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
@@ -131,6 +132,7 @@ describe('the doors between tenants', () => {
       'documents r',
       'event_dedupe r',
       'idempotency_keys r',
+      'invites r',
       'outbox *',
       'response_ids r',
       'responses r',
@@ -140,7 +142,7 @@ describe('the doors between tenants', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'response_ids', 'responses', 'tenants', 'tool_calls')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'invites', 'response_ids', 'responses', 'tenants', 'tool_calls')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -160,6 +162,7 @@ describe('the doors between tenants', () => {
       { name: 'documents', columns: ['created_at', 'id', 'status', 'tenant_id'] },
       { name: 'event_dedupe', columns: ['created_at', 'tenant_id'] },
       { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
+      { name: 'invites', columns: ['expires_at', 'id', 'status', 'tenant_id'] },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
       {
         name: 'responses',
