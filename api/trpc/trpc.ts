@@ -24,9 +24,10 @@ export type Declaration = {
       permission: Permission;
       /** What needs no grant. */
       own?: string;
+      identity?: undefined;
     }
-  /** Nothing but to be who it is about. */
-  | { permission?: undefined; own: string }
+  /** Whom it is for, where to be that one is all that it needs. */
+  | { permission?: undefined; own?: undefined; identity: string }
 );
 
 const t = initTRPC

@@ -168,6 +168,11 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     nextDoorRefusal: null,
   });
 
+  /** The two spaces of a tenant have one owner: of what belongs to the tenant, its key is the same next door. */
+  const tenantFresh = (path: string, body: Body): IdFixture => ({
+    ...fresh(async () => path, body),
+    nextDoorRefusal: null,
+  });
   const fresh = (path: Path, body: Body): IdFixture => {
     const calls = new Map<string, Promise<Call>>();
     const call = (place: Place, id: string): Promise<Call> => {
@@ -333,7 +338,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
   });
 
   return {
-    'createRole header idempotency-key': fresh(async () => '/admin/roles', bodies.role),
+    'createRole header idempotency-key': tenantFresh('/admin/roles', bodies.role),
     'listRoles query cursor': tenantCursor('/admin/roles', (place) => maker.role(place)),
     'getRole path role_id': ofTenant(aRole, 'GET', async (_place, id) => `/admin/roles/${id}`),
     'updateRole path role_id': ofTenant(
@@ -349,7 +354,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
       async () => ({ permissions: ['models.read'] }),
     ),
     'deleteRole path role_id': ofTenant(aRole, 'DELETE', async (_place, id) => `/admin/roles/${id}`),
-    'createPrincipal header idempotency-key': fresh(async () => '/admin/principals', bodies.principal),
+    'createPrincipal header idempotency-key': tenantFresh('/admin/principals', bodies.principal),
     'listPrincipals query cursor': tenantCursor('/admin/principals', (place) => maker.principal(place)),
     'getPrincipal path principal_id': ofTenant(
       aPrincipal,
@@ -383,7 +388,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
       async (place, id) => `/admin/principals/${await maker.principal(place)}/roles/${id}`,
     ),
     ...unassigning(),
-    'createApiKey header idempotency-key': fresh(async () => '/admin/api-keys', bodies.apiKey),
+    'createApiKey header idempotency-key': tenantFresh('/admin/api-keys', bodies.apiKey),
     'createApiKey body principal_id': inBody(
       aPrincipal,
       'POST',
@@ -419,7 +424,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
       ]),
     ),
     'listModels query cursor': tenantCursor('/models', addModel),
-    'createSpace header idempotency-key': fresh(async () => '/spaces', bodies.space),
+    'createSpace header idempotency-key': tenantFresh('/spaces', bodies.space),
     'listSpaces query cursor': tenantCursor('/spaces', async (place) =>
       maker.send(at(place, 'POST', '/spaces', name)),
     ),
