@@ -330,7 +330,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
   });
   const [accepting, declining] = [answered('/accept'), answered('/decline')];
 
-  const givenRole = async () => ({ role_id: builtInRoleId('space_editor') });
+  const givenRole = async () => ({ role_id: builtInRoleId('space_viewer') });
   const givenProjectRole = async () => ({ role_id: builtInRoleId('project_editor') });
   const roleWith = (body: Body) => async (place: Place, id: string) => ({
     ...(await body(place)),
