@@ -43,7 +43,10 @@ export async function createInvite(
   const spaceId = spaceOf(caller);
   await makeRoom(ctx, spaceId, input.email);
   const invite = em.create(Invite, {
-    ...{ tenantId, id, spaceId, invitedBy },
+    tenantId,
+    id,
+    spaceId,
+    invitedBy,
     email: input.email,
     roleKey: role.key,
   });

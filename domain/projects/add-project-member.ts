@@ -57,7 +57,11 @@ export async function addProjectMember(
   }
   const { tenantId } = caller;
   const member = em.create(ProjectMember, {
-    ...{ tenantId, id, spaceId, projectId, principalId },
+    tenantId,
+    id,
+    spaceId,
+    projectId,
+    principalId,
     roleKey: role.key,
   });
   await em.flush().catch(refuseTaken('This principal is a member already.', 'principal_id'));

@@ -83,7 +83,7 @@ function expected({ route, identity }: Cell): string {
 
 async function found(cell: Cell, answer: Answer, wanted: string): Promise<string> {
   const { status, body } = answer;
-  const error = body?.error as Record<string, unknown> | undefined;
+  const error = body?.error as Record<string, string | undefined> | undefined;
   if (status < 300) {
     if (wanted === '2xx, nothing of here') {
       return (await namesThisTenant(answer.text)) ? '2xx, with things of here' : wanted;
@@ -99,7 +99,7 @@ async function found(cell: Cell, answer: Answer, wanted: string): Promise<string
     return status === 404 ? wanted : `${status} ${String(error?.['code'])}`;
   }
   const missing = error?.['missing_permission'];
-  return `${status} ${String(error?.['code'])}${missing === undefined ? '' : ` ${String(missing)}`}`;
+  return `${status} ${String(error?.['code'])}${missing === undefined ? '' : ` ${missing}`}`;
 }
 
 /** How many rows of a list are somebody else's. */

@@ -1,5 +1,4 @@
 import type { Client } from 'pg';
-import { builtInRoleId } from '#domain/access/role-ids.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { AdminMaker } from './admin-maker.ts';
 import type { Place } from './places.ts';
@@ -93,7 +92,7 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
     'projects.list': listed('projects.list', (place) => maker.project(place)),
     'projects.get': { input: inProject, ids: { space_id: space, project_id: project } },
     'projects.create': {
-      input: async (place) => ({ ...at(place), name: 'Pier', description: 'Wood.' }),
+      input: async (place) => ({ ...at(place), name: 'Pier' }),
       ids: { space_id: space },
     },
     'projects.update': {
@@ -159,7 +158,7 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
     'principals.delete': { input: ofPrincipal, ids: { principal_id: principal } },
     'principals.roles': { input: ofPrincipal, ids: { principal_id: principal } },
     'principals.assignRole': {
-      input: async (place) => ({ ...(await ofPrincipal(place)), role_id: builtInRoleId('member') }),
+      input: async (place) => ({ ...(await ofPrincipal(place)), ...(await ofRole(place)) }),
       ids: { principal_id: principal, role_id: role },
     },
     'principals.unassignRole': {

@@ -149,9 +149,28 @@ const numbers =
 
 /** What a body does not decide: whose a thing is, what it may do, when it was made. */
 export const forgedMembers = [
-  ...['id', 'tenant_id', 'owner_id', 'created_by', 'created_at', 'updated_at', 'deleted_at', 'expires_at'],
-  ...['is_admin', 'is_platform', 'built_in', 'granted', 'scope', 'secret_hash', 'api_key', 'key_id'],
-  ...['invited_by', 'answered_by', 'writer_epoch', 'default_model_id', 'usage', 'governance'],
+  'id',
+  'tenant_id',
+  'owner_id',
+  'created_by',
+  'created_at',
+  'updated_at',
+  'deleted_at',
+  'expires_at',
+  'is_admin',
+  'is_platform',
+  'built_in',
+  'granted',
+  'scope',
+  'secret_hash',
+  'api_key',
+  'key_id',
+  'invited_by',
+  'answered_by',
+  'writer_epoch',
+  'default_model_id',
+  'usage',
+  'governance',
 ];
 
 const both =
