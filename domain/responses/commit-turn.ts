@@ -21,6 +21,7 @@ import {
 } from './response-change.ts';
 import { toResponseRecord } from './response-record.ts';
 import type { Response } from './response.entity.ts';
+import type { StreamEvent } from './stream-events.ts';
 import { readLane } from './stream-store.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
 import { Turn } from './turn.entity.ts';
@@ -37,6 +38,8 @@ export interface TurnOutcome {
   textState: ProviderState | null;
   reason: 'stop' | 'length' | 'tool_calls' | 'content_filter';
   usage: TokenUsage | null;
+  /** Events that no append has taken yet. */
+  rest: readonly StreamEvent[];
   /** Sequence number after the last published event of the model lane. */
   nextN: number;
 }
@@ -121,7 +124,12 @@ function settleTurn(
   );
   [...turn.closed, ...kept, ...reasoning.items].forEach((finished) => change.keep(finished));
   const planned = cut ? { kind: 'none' as const } : planCalls({ change, secrets }, turn, outcome.calls);
-  change.publish([...events, ...reasoning.events, ...(planned.kind === 'none' ? [] : planned.events)]);
+  change.publish([
+    ...outcome.rest,
+    ...events,
+    ...reasoning.events,
+    ...(planned.kind === 'none' ? [] : planned.events),
+  ]);
   const ending = endingOf(outcome, planned.kind);
   const result: TurnResult =
     ending === null && planned.kind === 'run'

@@ -1,10 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor, AuditEvent, EventRow } from '#domain/events/record-event.ts';
 import { toEventRow } from '#domain/events/record-event.ts';
+import { toOwed, type DurableStart } from '#domain/durable/outbox.ts';
+import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { changedColumns, copyEntity, toColumns } from '#domain/persistence/rows.ts';
 import { toItemRow, type FinishedItem, type ItemRow } from './item-store.ts';
+import type { Item as WireItem, ToolExchange } from './output-items.ts';
 import type { Response } from './response.entity.ts';
 import { toRun, type StreamEvent } from './stream-events.ts';
 import type { ToolCall } from './tool-call.entity.ts';
@@ -52,6 +55,8 @@ export class ResponseChange {
   readonly #before: Response;
   readonly #lines: string[] = [];
   readonly items: ItemRow[] = [];
+  readonly #context: { position: number; itemId: string }[] = [];
+  #start: object | null = null;
   readonly calls: NewCall[] = [];
   readonly #audits: EventRow[] = [];
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
@@ -81,6 +86,26 @@ export class ResponseChange {
     const { iteration, callIndex, status, attempts, outcome, resultDigest, startedAt, doneAt } = after;
     const row = { iteration, callIndex, status, attempts, outcome, resultDigest, startedAt, doneAt };
     this.#call = { ...row, was: before.status };
+  }
+
+  /** Stores an item of its input, which has no place in the output. */
+  take(item: WireItem, exchange: ToolExchange | null = null): void {
+    const { id, type } = item;
+    const wire = JSON.stringify(item);
+    this.items.push({ id, outputIndex: null, type, wire, exchange, providerState: null, supersededBy: null });
+  }
+
+  /** Puts items, its own or others', into what the response is given. */
+  give(itemIds: readonly string[], position: number): void {
+    this.#context.push(...itemIds.map((itemId, i) => ({ position: position + i, itemId })));
+  }
+
+  /** Owes a workflow start to the engine. @returns what is to be sent after the commit */
+  owe(start: DurableStart): Dispatch {
+    const { dispatch, leaseSeconds } = toOwed(start);
+    const { id, workflowType, workflowId, payload } = dispatch;
+    this.#start = { id, workflowType, workflowId, payload, leaseSeconds };
+    return dispatch;
   }
 
   record(actor: Actor, event: AuditEvent): void {
@@ -120,7 +145,9 @@ export class ResponseChange {
     put('attempt', this.attempt);
     put('committed', this.committed);
     put('call', this.#call);
+    put('start', this.#start);
     list('items', this.items);
+    list('context', this.#context);
     list('calls', this.calls);
     list('audits', this.#audits);
     return change;

@@ -191,6 +191,7 @@ describe('the doors between tenants', () => {
       'append_stream',
       'note_key_use',
       'read_access',
+      'read_admission',
       'read_call',
       'read_head',
       'read_lane',

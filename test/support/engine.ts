@@ -170,9 +170,9 @@ export class Attempt {
   }
 
   async commit(options: CommitOptions = {}): Promise<TurnResult> {
-    await this.#publish(this.#composer.endOfText());
     const outcome = {
       composer: this.#composer,
+      rest: this.#composer.endOfText(),
       calls: options.calls ?? [],
       reasoned: options.reasoned ?? [],
       textState: options.textState ?? null,

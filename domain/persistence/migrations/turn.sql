@@ -70,6 +70,35 @@ begin
     from responses r where r.tenant_id = p_tenant and r.id = p_response;
 end $$;
 
+-- What a new response is settled by: its space, the model by its alias or as the space's default, whether the space
+-- may use it, and how many responses of the space are running.
+create function app.read_admission(p_tenant uuid, p_space uuid, p_alias text)
+returns table (space json, model json, allowed boolean, active integer) language plpgsql stable as $$
+declare
+  s spaces;
+  m models;
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  select * into s from spaces where tenant_id = p_tenant and id = p_space;
+  if not found then
+    return;
+  end if;
+  space := to_json(s);
+  if p_alias is null then
+    select * into m from models where tenant_id = p_tenant and id = s.default_model_id;
+  else
+    select * into m from models where tenant_id = p_tenant and alias = p_alias;
+  end if;
+  if found then
+    model := to_json(m);
+    allowed := exists (select from space_models a
+      where a.tenant_id = p_tenant and a.space_id = p_space and a.model_id = m.id);
+  end if;
+  active := (select count(*) from responses r
+    where r.tenant_id = p_tenant and r.space_id = p_space and r.finished_at is null);
+  return next;
+end $$;
+
 -- A call of the ledger and the head above it; either is null when it is out of reach.
 create function app.read_call(p_tenant uuid, p_response text, p_iteration integer, p_index integer)
 returns table (head json, call json) language plpgsql stable as $$
@@ -121,7 +150,8 @@ begin
         next_output_index = new.next_output_index, iteration_count = new.iteration_count,
         tool_call_count = new.tool_call_count, attempts = new.attempts, failure = new.failure,
         incomplete_reason = new.incomplete_reason, started_at = new.started_at, deadline_at = new.deadline_at,
-        finished_at = new.finished_at, expires_at = new.expires_at
+        finished_at = new.finished_at, expires_at = new.expires_at, chain_depth = new.chain_depth,
+        waits_for = new.waits_for
       where tenant_id = p_tenant and id = p_response;
     -- Where the events of a response stand follows from its expiry, so they move with it.
     if new.expires_at <> old.expires_at then
@@ -141,6 +171,17 @@ begin
       select p_tenant, n.id, p_response, n.output_index, n.type, n.wire, n.exchange, n.provider_state, n.superseded_by
       from jsonb_to_recordset(p_change -> 'items') as n(id text, output_index integer, type text, wire text,
         exchange jsonb, provider_state jsonb, superseded_by text);
+  end if;
+  if p_change ? 'context' then
+    insert into response_context (tenant_id, response_id, position, item_id)
+      select p_tenant, p_response, n.position, n.item_id
+      from jsonb_to_recordset(p_change -> 'context') as n(position integer, item_id text);
+  end if;
+  if p_change ? 'start' then
+    insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
+      select p_tenant, n.id, 'start', n.workflow_type, n.workflow_id, n.payload, now() + make_interval(secs => n.lease_seconds)
+      from jsonb_to_record(p_change -> 'start') as n(id uuid, workflow_type text, workflow_id text, payload jsonb,
+        lease_seconds double precision);
   end if;
   if p_change ? 'turn' then
     insert into turns (tenant_id, response_id, iteration, status, first_n, first_output_index, result, committed_at)
