@@ -89,14 +89,14 @@ describe.each(Object.entries(hostileKinds))('%s', (name, kind) => {
     const { events, event_dedupe: dedupe, ...rest } = after;
     expect(rest).toEqual(Object.fromEntries(Object.entries(before).filter(([table]) => table in rest)));
     expect([events! > before.events!, dedupe! > before.event_dedupe!]).toEqual([refused, refused]);
-  });
+  }, 300_000);
 });
 
 describe('the list', () => {
   it('has at least twenty kinds, and meets every operation at least ten times', () => {
     expect(Object.keys(hostileKinds).length).toBeGreaterThanOrEqual(20);
     for (const target of targets) {
-      const met = Object.values(hostileKinds).filter((kind) => kind(target).length > 0);
+      const met = Object.values(hostileKinds).flatMap((kind) => kind(target));
       expect(met.length, target.operation.id).toBeGreaterThanOrEqual(10);
     }
   });

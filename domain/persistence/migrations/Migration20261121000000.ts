@@ -8,6 +8,7 @@ export class Migration20261121000000 extends Migration {
       'tables.sql',
       'secrets.sql',
       'administration.sql',
+      'turn.sql',
       'functions.sql',
       'administration-doors.sql',
       'wall.sql',
