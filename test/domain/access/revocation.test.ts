@@ -41,12 +41,13 @@ async function running(member: NewMember): Promise<{ asker: Asker; responseId: s
   return { asker, responseId };
 }
 
-const claimFirstCall = (responseId: string) => {
-  const { tenantId } = engine.world;
-  return engine.database.unitOfWork.inTenant(tenantId, (em) =>
-    claimCall(em, { tenantId, responseId, iteration: 0, callIndex: 0 }),
-  );
-};
+const claimFirstCall = (responseId: string) =>
+  claimCall(engine.database, {
+    tenantId: engine.world.tenantId,
+    responseId,
+    iteration: 0,
+    callIndex: 0,
+  });
 const memberIdOf = async (ctx: Context, principalId: string) =>
   (await ctx.em.findOneOrFail(SpaceMember, { principalId })).id;
 
