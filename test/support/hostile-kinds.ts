@@ -110,12 +110,21 @@ const inNumbers =
       .filter((name) => ['limit', 'after', 'starting_after'].includes(name))
       .map((name) => invalid(query(target.call, `${name}=${value}`), name));
 
-const inSpaceId =
-  (segment: string, expected: Omit<Hostile, 'call'>): Kind =>
-  ({ call, here, operation }) =>
-    operation.path.includes('{space_id}')
-      ? [{ call: { ...call, path: call.path.replace(here.spaceId, segment) }, ...expected }]
-      : [];
+/** In place of the first id of a path. */
+const inPathId =
+  (segment: string, expected: Omit<Hostile, 'call' | 'param'>, named = false): Kind =>
+  ({ call, operation }) => {
+    const steps = operation.path.split('/');
+    const at = steps.findIndex((step) => step.startsWith('{'));
+    if (at < 0) {
+      return [];
+    }
+    const path = call.path
+      .split('/')
+      .map((step, i) => (i === at ? segment : step))
+      .join('/');
+    return [{ call: { ...call, path }, ...expected, param: named ? (steps[at] ?? '').slice(1, -1) : null }];
+  };
 
 const withHeaders =
   (headers: (target: Target) => Record<string, string>, expected: Omit<Hostile, 'call'>): Kind =>
@@ -198,7 +207,7 @@ export const hostileKinds: Record<string, Kind> = {
   ),
   NUL: both(
     inText(() => 'a\0b'),
-    inSpaceId('%00', { status: 422, code: 'invalid_request', param: 'space_id' }),
+    inPathId('%00', { status: 422, code: 'invalid_request' }, true),
   ),
   'a lone surrogate': inText(() => 'a\uD800b'),
   'a wrong type in each field': (target) => {
@@ -260,7 +269,7 @@ export const hostileKinds: Record<string, Kind> = {
           },
         ]
       : [],
-  'ids that are none': inSpaceId('1%20or%201=1', { status: 422, code: 'invalid_request', param: 'space_id' }),
+  'ids that are none': inPathId('1%20or%201=1', { status: 422, code: 'invalid_request' }, true),
   'malformed JSON': both(
     withBody('{"a":', 422, 'invalid_request'),
     withBody("{'a':1}", 422, 'invalid_request'),
@@ -299,7 +308,7 @@ export const hostileKinds: Record<string, Kind> = {
       queryOf(target).includes('cursor')
         ? [invalid(query(target.call, `cursor=${'x'.repeat(501)}`), 'cursor')]
         : [],
-    inSpaceId('x'.repeat(201), { status: 404, code: 'route_not_found', param: null }),
+    inPathId('x'.repeat(201), { status: 404, code: 'route_not_found' }),
   ),
   'invalid UTF-8': both(
     withBody(
@@ -333,9 +342,9 @@ export const hostileKinds: Record<string, Kind> = {
         allow: operation.path,
       })),
   'bad percent-encoding': both(
-    inSpaceId('%ZZ', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%E0%A4%A', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%ED%A0%80', { status: 400, code: 'malformed_http', param: null }),
+    inPathId('%ZZ', { status: 400, code: 'malformed_http' }),
+    inPathId('%E0%A4%A', { status: 400, code: 'malformed_http' }),
+    inPathId('%ED%A0%80', { status: 400, code: 'malformed_http' }),
   ),
   'forged headers': both(
     withHeaders(({ abroad }) => ({ authorization: `Bearer ${abroad.apiKey}` }), {
