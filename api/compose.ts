@@ -4,6 +4,7 @@ import { createTelemetry, type Telemetry } from '#adapters/telemetry/metrics.ts'
 import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
 import type { GatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
+import { KeyVerdicts } from '#domain/access/key-verdicts.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
 import { Database } from '#domain/persistence/database.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
@@ -23,6 +24,7 @@ export interface GatewayDependencies {
   database: Database;
   unitOfWork: UnitOfWork;
   secrets: Secrets;
+  verdicts: KeyVerdicts;
   dispatcher: Dispatcher;
   workflows: WorkflowReader;
   hub: StreamHub;
@@ -51,7 +53,8 @@ export function assemble(config: GatewayConfig): Gateway {
   const client = connectLazily({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
   const relayDependencies = { client, database, metrics: telemetry, logger };
   const dispatcher = createDispatcher(relayDependencies);
-  const hub = new StreamHub(database, logger);
+  const verdicts = new KeyVerdicts();
+  const hub = new StreamHub(database, logger, verdicts);
   let relay: ReturnType<typeof startRelay> | null = null;
   return {
     config,
@@ -59,6 +62,7 @@ export function assemble(config: GatewayConfig): Gateway {
     database,
     unitOfWork: new UnitOfWork(orm),
     secrets: new Secrets(config.MASTER_KEY),
+    verdicts,
     dispatcher,
     workflows: createWorkflowReader(client),
     hub,

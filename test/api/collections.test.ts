@@ -7,6 +7,7 @@ import { buildApp } from '#api/app.ts';
 import { StreamHub } from '#api/sse/stream-hub.ts';
 import { StreamPlaces } from '#api/sse/stream-places.ts';
 import { mintApiKey } from '#domain/access/api-key.ts';
+import { KeyVerdicts } from '#domain/access/key-verdicts.ts';
 import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { newId } from '#domain/kernel/ids.ts';
@@ -34,6 +35,7 @@ beforeAll(async () => {
     database,
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,
+    verdicts: new KeyVerdicts(),
     dispatcher: {
       dispatch: (row) => {
         dispatched.push(row);

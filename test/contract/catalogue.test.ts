@@ -198,6 +198,7 @@ describe('the doors between tenants', () => {
       'refuse_change',
       'remove_outbox',
       'sum_usage',
+      'tell_key_change',
     ]);
   });
 });

@@ -188,10 +188,10 @@ end $$;
 
 -- The doors between tenants: SECURITY DEFINER, ids only (and the credential's hash).
 create function app.find_credential(p_key_id text)
-returns table (tenant_id uuid, id uuid, principal_id uuid, secret_hash text, permissions text[], usable boolean)
+returns table (tenant_id uuid, id uuid, principal_id uuid, secret_hash text, permissions text[], usable boolean, expires_in_ms double precision)
 language sql stable security definer set search_path = pg_catalog, public as $$
   select k.tenant_id, k.id, k.principal_id, k.secret_hash, k.permissions,
-         k.revoked_at is null and k.expires_at > now()
+         k.revoked_at is null and k.expires_at > now(), extract(epoch from k.expires_at - now()) * 1000
   from public.api_keys k where k.key_id = p_key_id
 $$;
 
