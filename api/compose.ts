@@ -9,6 +9,7 @@ import { Secrets } from '#domain/kernel/secrets.ts';
 import { Database } from '#domain/persistence/database.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { ResponseRows } from '#domain/responses/response-rows.ts';
 import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { connectLazily } from '#temporal/client.ts';
 import { createDispatcher, startRelay } from '#temporal/dispatcher.ts';
@@ -22,6 +23,7 @@ export interface GatewayDependencies {
   config: GatewayConfig;
   logger: Logger;
   database: Database;
+  responseRows: ResponseRows;
   unitOfWork: UnitOfWork;
   secrets: Secrets;
   verdicts: KeyVerdicts;
@@ -60,6 +62,7 @@ export function assemble(config: GatewayConfig): Gateway {
     config,
     logger,
     database,
+    responseRows: new ResponseRows(database),
     unitOfWork: new UnitOfWork(orm),
     secrets: new Secrets(config.MASTER_KEY),
     verdicts,

@@ -81,6 +81,7 @@ export async function endResponse(
     case 'completed':
   }
   const record = await currentRecord(em, response);
+  response.record = JSON.stringify(record);
   if (response.isUnstored) {
     await shortenLife(em, response);
   }

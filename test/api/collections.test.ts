@@ -12,6 +12,7 @@ import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { Database } from '#domain/persistence/database.ts';
+import { ResponseRows } from '#domain/responses/response-rows.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
@@ -33,6 +34,7 @@ beforeAll(async () => {
     config,
     logger,
     database,
+    responseRows: new ResponseRows(database),
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,
     verdicts: new KeyVerdicts(),
