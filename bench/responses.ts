@@ -38,6 +38,7 @@ const startedAt = performance.now();
 const lab = await openLab({
   toolRounds: scale.toolRounds,
   pacedTokens: scale.tokens,
+  readers: scale.readers,
   ...(values.profiles === undefined ? {} : { profiles: values.profiles }),
 });
 const verdicts: Verdict[] = [];

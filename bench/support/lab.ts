@@ -6,7 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { createTestDatabase } from '#test/support/database.ts';
 import { masterKey } from '#test/support/stack.ts';
 import { prepareTemplate } from '#test/support/test-servers.ts';
-import { createWorld, scriptedModel, type World } from '#test/support/world.ts';
+import { addMember, createWorld, scriptedModel, type World } from '#test/support/world.ts';
 import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
 import { findFreePort } from '../../bin/launcher/ports.ts';
 import { startPostgres } from '../../bin/launcher/postgres.ts';
@@ -25,6 +25,8 @@ export interface Lab {
   worker: BenchProcess;
   modelUrl: string;
   world: World;
+  /** Keys of members who may read every response of the space, one each. */
+  readers: string[];
   /** A process beside ours; it ends with the run. */
   addPeer<T>(input: Omit<LaunchInput, 'folder'>): Promise<Peer<T>>;
   /** Runs the bare workflows; started once. */
@@ -48,6 +50,7 @@ export const models = {
 export interface LabOptions {
   toolRounds: readonly number[];
   pacedTokens: number;
+  readers: number;
   /** Where our processes leave a profile of their processor time, if anywhere. */
   profiles?: string;
 }
@@ -106,6 +109,9 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     database.unitOfWork,
     names.map((name) => scriptedModel({ url: `${model.said.url}/v1` }, name)),
   );
+  const readers: string[] = [];
+  while (readers.length < options.readers)
+    readers.push((await addMember(database.unitOfWork, world, { spaceRole: 'space_editor' })).apiKey);
   await Promise.all([database.database.close(), database.orm.close(true)]);
   const connection = await Connection.connect({ address: temporal.address });
   undo.push(() => connection.close());
@@ -155,6 +161,7 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     worker,
     modelUrl: model.said.url,
     world,
+    readers,
     addPeer,
     bareWorker: () =>
       (bareWorker ??= addPeer({
