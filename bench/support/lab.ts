@@ -36,16 +36,24 @@ export interface Lab {
 
 /** Raised, so that many callers and readers with one key are what is measured and not their refusal; never off. */
 const raisedLimits = {
-  MAX_ACTIVE_RESPONSES_PER_SPACE: '2000',
+  MAX_ACTIVE_RESPONSES_PER_SPACE: '5000',
   MAX_STREAMS_PER_PRINCIPAL: '5000',
   MAX_STREAMS_PER_TENANT: '5000',
 };
 
 export const models = {
   tools: (rounds: number): string => `instant-${rounds}`,
-  paced: (tokens: number): string => `paced-${tokens}-20`,
+  paced: (tokens: number, paceMs: number): string => `paced-${tokens}-${paceMs}`,
   silent: 'silent',
 };
+
+/** Milliseconds between two tokens of a stream: many streams go at the fastest pace that the floor can follow. */
+export const pacesMs = [20, 50, 100, 200] as const;
+
+/** Of a stream at this pace, so that one takes as long at every pace. */
+export function tokensAt(paceMs: number, tokensAtFirstPace: number): number {
+  return Math.ceil((tokensAtFirstPace * pacesMs[0]) / paceMs);
+}
 
 export interface LabOptions {
   toolRounds: readonly number[];
@@ -104,7 +112,11 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
   };
   const model = await addPeer<{ url: string }>({ name: 'model', entry: 'bench/peers/model.ts' });
   const database = await createTestDatabase(await prepareTemplate(postgres.adminUrl));
-  const names = [...options.toolRounds.map(models.tools), models.paced(options.pacedTokens), models.silent];
+  const names = [
+    ...options.toolRounds.map(models.tools),
+    ...pacesMs.map((paceMs) => models.paced(tokensAt(paceMs, options.pacedTokens), paceMs)),
+    models.silent,
+  ];
   const world = await createWorld(
     database.unitOfWork,
     names.map((name) => scriptedModel({ url: `${model.said.url}/v1` }, name)),

@@ -9,7 +9,7 @@ export interface Scale {
   /** Operations of each kind before anything is measured. */
   warmUp: number;
   firstTokenPairs: number;
-  /** Tokens that each stream has, 20 ms apart. */
+  /** Tokens that a stream has at 20 ms apart; at another pace as many as take that time. */
   tokens: number;
   streams: readonly number[];
   getSeconds: number;
