@@ -1,4 +1,14 @@
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
+
+type MacPurpose = 'api-key' | 'cursor' | 'response-item' | 'tool-call' | 'token';
 
 /**
  * The deployment's keys, each derived from the master key for one purpose, so that a value made for one
@@ -15,13 +25,37 @@ export class Secrets {
   }
 
   /** HMAC-SHA-256 of `text` under the key of `purpose`. */
-  mac(purpose: 'api-key' | 'cursor' | 'response-item' | 'tool-call', text: string): Buffer {
+  mac(purpose: MacPurpose, text: string): Buffer {
+    return createHmac('sha256', this.#key(purpose)).update(text).digest();
+  }
+
+  /** A fresh 256-bit key, as itself and as it is stored: wrapped for `place`, in base64url. */
+  newDataKey(place: string): { key: Buffer; wrapped: string } {
+    const key = randomBytes(32);
+    const iv = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', this.#key('data-key'), iv).setAAD(Buffer.from(place));
+    const sealed = Buffer.concat([iv, cipher.update(key), cipher.final(), cipher.getAuthTag()]);
+    return { key, wrapped: sealed.toString('base64url') };
+  }
+
+  /** @throws when `wrapped` was changed, was wrapped for another place, or under another master key. */
+  openDataKey(place: string, wrapped: string): Buffer {
+    const sealed = Buffer.from(wrapped, 'base64url');
+    const cipher = createDecipheriv('aes-256-gcm', this.#key('data-key'), sealed.subarray(0, 12), {
+      authTagLength: 16,
+    })
+      .setAAD(Buffer.from(place))
+      .setAuthTag(sealed.subarray(-16));
+    return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]);
+  }
+
+  #key(purpose: MacPurpose | 'data-key'): KeyObject {
     let key = this.#derived.get(purpose);
     if (key === undefined) {
       const bytes = hkdfSync('sha256', this.#master, Buffer.alloc(0), `platform/${purpose}`, 32);
       key = createSecretKey(Buffer.from(bytes));
       this.#derived.set(purpose, key);
     }
-    return createHmac('sha256', key).update(text).digest();
+    return key;
   }
 }

@@ -14,6 +14,7 @@ export interface EntityTable {
 /** Reached by functions and statements of ours only, never as an entity. */
 const WITHOUT_ENTITY = new Set([
   'chunks',
+  'data_keys',
   'event_dedupe',
   'events',
   'idempotency_keys',

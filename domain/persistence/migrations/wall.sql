@@ -25,6 +25,7 @@ begin
 end $$;
 
 -- Append-only tables: the runtime role inserts and reads.
+revoke update on data_keys from app_rt;
 revoke update, delete on events, event_dedupe, model_prices, response_context from app_rt;
 revoke delete on responses, response_ids, items, usage_ledger, tenants, principals from app_rt;
 
