@@ -14,6 +14,7 @@ import { provideContext } from './plugins/unit-of-work.ts';
 import { newRequestId } from './plugins/request-id.ts';
 import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
+import { signedInPage } from './pages/signed-in.ts';
 import { restV1 } from './rest/v1/index.ts';
 import { serveProcedures } from './trpc/serve.ts';
 
@@ -53,13 +54,20 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     );
   });
   const errors: ErrorHandling = {
-    onRefusal: (request, error) =>
-      recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id }),
+    onRefusal: async (request, error) => {
+      // Nobody is known yet where somebody signs in: the use case writes its own event.
+      if (request.hasIdentity()) {
+        await recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id });
+      }
+    },
   };
   handleErrors(app, errors);
   readJsonBodies(app);
   await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
   serveHealth(app, deps);
+  if (deps.config.DEMO_PAGES === '1') {
+    await app.register(signedInPage(deps));
+  }
   const door = openDoor(deps);
   // One route table, mounted under both prefixes.
   for (const prefix of ['/api', '/api-proxy']) {

@@ -16,11 +16,21 @@ export interface AuditEvent {
 /** Whoever an event names as its actor, with how the act reached us. */
 export type Actor = Pick<Caller, 'tenantId' | 'principalId' | 'principalType' | 'origin'>;
 
+/** Where nobody has proved yet who they are. */
+export interface Anonymous extends Pick<Caller, 'tenantId' | 'origin'> {
+  principalId: null;
+  principalType: 'anonymous';
+}
+
 /**
  * Writes an event into the transaction of the change it tells of.
  * @returns false when the dedupe key was known.
  */
-export async function recordEvent(em: EntityManager, actor: Actor, event: AuditEvent): Promise<boolean> {
+export async function recordEvent(
+  em: EntityManager,
+  actor: Actor | Anonymous,
+  event: AuditEvent,
+): Promise<boolean> {
   if (event.dedupeKey !== undefined) {
     const fresh = await em.execute(
       'insert into event_dedupe (tenant_id, key) values (?, ?) on conflict do nothing returning key',
