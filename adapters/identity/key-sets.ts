@@ -5,15 +5,19 @@ const keptMs = 600_000;
 const refetchAtMostEveryMs = 30_000;
 const keptSets = 1_000;
 
+/** Who brought a token: its provider, over a connection that we opened, or anybody at all. */
+export type Bringer = 'provider' | 'stranger';
+
 interface KeySet {
   keys: ReturnType<typeof createRemoteJWKSet>;
-  /** When an unknown key id last had the set read anew. */
-  refetchedAt: number;
+  /** When an unknown key id last had the set read anew, by who had brought it. */
+  refetchedAt: Record<Bringer, number>;
 }
 
 /**
  * Providers' keys, kept for ten minutes. A key id that is not among them has the set read anew, so that a rotation
- * refuses nobody, but once in 30 seconds at most, whatever key ids strangers make up.
+ * refuses nobody, but once in 30 seconds at most, whatever key ids strangers make up. What the provider itself hands
+ * over has a budget of its own, which no stranger can use up.
  */
 export class KeySets {
   readonly #fetch: typeof globalThis.fetch;
@@ -23,28 +27,19 @@ export class KeySets {
     this.#fetch = fetch;
   }
 
-  of(address: string): JWTVerifyGetKey {
+  of(address: string, bringer: Bringer): JWTVerifyGetKey {
     const set = this.#setOf(address);
     return async (header, token) => {
       try {
         return await set.keys(header, token);
       } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#mayRefetch(set)) {
+        if (!(error instanceof errors.JWKSNoMatchingKey) || !mayRefetch(set, bringer)) {
           throw error;
         }
         await set.keys.reload();
         return set.keys(header, token);
       }
     };
-  }
-
-  #mayRefetch(set: KeySet): boolean {
-    const now = performance.now();
-    if (now - set.refetchedAt < refetchAtMostEveryMs) {
-      return false;
-    }
-    set.refetchedAt = now;
-    return true;
   }
 
   #setOf(address: string): KeySet {
@@ -57,9 +52,18 @@ export class KeySets {
         timeoutDuration: 5_000,
         [customFetch]: this.#fetch,
       });
-      set = { keys, refetchedAt: -Infinity };
+      set = { keys, refetchedAt: { provider: -Infinity, stranger: -Infinity } };
       this.#sets.set(address, set);
     }
     return set;
   }
+}
+
+function mayRefetch({ refetchedAt }: KeySet, bringer: Bringer): boolean {
+  const now = performance.now();
+  if (now - refetchedAt[bringer] < refetchAtMostEveryMs) {
+    return false;
+  }
+  refetchedAt[bringer] = now;
+  return true;
 }

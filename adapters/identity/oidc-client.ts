@@ -78,13 +78,13 @@ export function createOidcClient(fetch: typeof globalThis.fetch): OidcClient {
       return { idToken: tokens.id_token, accessToken: tokens.access_token };
     },
 
-    async verify(provider, idToken) {
+    async verify(provider, idToken, bringer) {
       const { jwks_uri: address } = await reached(() => metadataOf(provider));
       if (address === undefined) {
         throw unavailable();
       }
       const { payload, protectedHeader } = await judged(() =>
-        jwtVerify(idToken, keySets.of(address), {
+        jwtVerify(idToken, keySets.of(address, bringer), {
           algorithms: [provider.signingAlg],
           issuer: provider.issuer,
           audience: provider.clientId,

@@ -13,23 +13,24 @@ class UnknownIdentity extends DomainError {}
 export interface BroughtToken {
   idToken: string;
   accessToken: string | null;
-  needsAccessTokenHash: boolean;
+  /** Of what a stranger brings, the access token must be vouched for; the provider's own hand needs no voucher. */
+  bringer: 'provider' | 'stranger';
 }
 
 /** Signature, issuer, audience and times by the provider's keys, then everything else that needs no database. */
 export async function verifyIdToken(
   { oidc, secrets }: SignInParts,
   login: OpenLogin,
-  { idToken, accessToken, needsAccessTokenHash }: BroughtToken,
+  { idToken, accessToken, bringer }: BroughtToken,
 ): Promise<VerifiedIdToken> {
-  const verified = await oidc.verify(login.connection, idToken);
+  const verified = await oidc.verify(login.connection, idToken, bringer);
   checkIdToken(verified, {
     clientId: login.provider.clientId,
     extraAudiences: login.provider.extraAudiences,
     nonceHash: login.nonceHash,
     hashNonce: (nonce) => hashFor(secrets, 'nonce', nonce),
     accessToken,
-    needsAccessTokenHash,
+    needsAccessTokenHash: bringer === 'stranger',
   });
   return verified;
 }

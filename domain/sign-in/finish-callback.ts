@@ -61,7 +61,7 @@ export async function finishCallback(parts: SignInParts, callback: Callback): Pr
     const verified = await verifyIdToken(parts, login, {
       idToken: tokens.idToken,
       accessToken: tokens.accessToken,
-      needsAccessTokenHash: false,
+      bringer: 'provider',
     });
     const handle = mintToken('lh');
     await parts.unitOfWork.inTenant(login.tenantId, async (em) => {

@@ -49,8 +49,15 @@ export interface OidcClient {
     login: { callbackUrl: string; state: string; nonce: string; codeVerifier: string },
   ): Promise<{ idToken: string; accessToken: string }>;
 
-  /** @throws `identity_provider_unavailable`, `id_token_invalid` */
-  verify(provider: ProviderConnection, idToken: string): Promise<VerifiedIdToken>;
+  /**
+   * @param bringer whether the provider itself handed the token over, or anybody
+   * @throws `identity_provider_unavailable`, `id_token_invalid`
+   */
+  verify(
+    provider: ProviderConnection,
+    idToken: string,
+    bringer: 'provider' | 'stranger',
+  ): Promise<VerifiedIdToken>;
 
   /** The nonce that an ID token claims, before anything of it has been verified; null where there is none. */
   peekNonce(idToken: string): string | null;

@@ -40,7 +40,7 @@ export async function redeemIdToken(
     const { claims } = await verifyIdToken(parts, login, {
       idToken: input.idToken,
       accessToken: input.accessToken,
-      needsAccessTokenHash: true,
+      bringer: 'stranger',
     });
     return parts.unitOfWork.inTenant(login.tenantId, async (em) => {
       const repeated = await repeat(em, parts, { login, claims, input });
