@@ -7,6 +7,7 @@ import type { Actor } from '#domain/events/record-event.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';
+import type { ProcedureFixture } from './procedure-fixtures.ts';
 import { secrets } from './world.ts';
 
 /** Operations for whoever is nobody yet: ids in them choose a sign-in, and everybody may begin one. */
@@ -241,4 +242,50 @@ export const signInText = [
     (name) => `updateIdentityProvider body ${name}`,
   ),
   'linkIdentity body subject',
+];
+
+/** How the procedures about sign-in are tried. */
+export function signInProcedures(
+  maker: Maker,
+  listed: (path: string, twice: (place: Place) => Promise<unknown>) => ProcedureFixture,
+): Record<string, ProcedureFixture> {
+  const made = new SignInMaker(maker);
+  const provider = { unknown: newId, code: '404 identity_provider_not_found' };
+  const ofProvider = async (place: Place) => ({ identity_provider_id: await made.provider(place) });
+  const ids = { identity_provider_id: provider };
+  return {
+    'sessions.list': listed('sessions.list', (place) => made.session(place)),
+    'sessions.revoke': {
+      input: async (place) => ({ session_id: (await made.session(place)).id }),
+      ids: { session_id: { unknown: newId, code: '404 session_not_found' } },
+    },
+    'identityProviders.list': listed('identityProviders.list', (place) => made.provider(place)),
+    'identityProviders.get': { input: ofProvider, ids },
+    'identityProviders.add': { input: async () => providerBody(), ids: {} },
+    'identityProviders.update': {
+      input: async (place) => ({ ...(await ofProvider(place)), display_name: 'Everybody' }),
+      ids,
+    },
+    'identityProviders.link': {
+      input: async (place) => ({
+        ...(await ofProvider(place)),
+        principal_id: await made.user(place),
+        subject: key(),
+      }),
+      ids: { ...ids, principal_id: { unknown: newId, code: '404 principal_not_found' } },
+    },
+  };
+}
+
+/** Free text of their inputs. A session's owner is a filter: nobody has sessions in another tenant. */
+export const signInProcedureText = [
+  'sessions.list principal_id',
+  ...signInText
+    .filter((position) => position.includes('IdentityProvider body'))
+    .map((position) =>
+      position
+        .replace('createIdentityProvider body', 'identityProviders.add')
+        .replace('updateIdentityProvider body', 'identityProviders.update'),
+    ),
+  'identityProviders.link subject',
 ];
