@@ -70,7 +70,7 @@ function configurationOf({ clientSecret, cookieKey, jwk, redirectUris }: Provide
         id_token_signed_response_alg: 'ES256',
       },
     ],
-    jwks: { keys: [jwk as never] },
+    jwks: { keys: [jwk] },
     cookies: { keys: [cookieKey] },
     pkce: { required: () => true },
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },

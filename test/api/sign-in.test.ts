@@ -267,7 +267,7 @@ describe('a sign-in', () => {
         state: started.state,
         iss: server.issuer,
       });
-      const path = `/v1/auth/oidc/${provider.slug}/callback?${query}`;
+      const path = `/v1/auth/oidc/${provider.slug}/callback?${query.toString()}`;
       const answer = await call(path, { cookie: started.cookie });
       expect(answer.body).toEqual({ redirect_url: `${frontend}?error=${told}` });
       expect(verdict(await call(path, { cookie: started.cookie }))).toBe('401 login_transaction_required');

@@ -13,7 +13,7 @@ export interface Forgery {
 
 export interface HostileToken {
   name: string;
-  forge(forgery: Forgery): Promise<string>;
+  forge: (forgery: Forgery) => Promise<string>;
   /** Where the ordinary rules of one door have it pass: the code flow needs no at_hash. */
   only?: 'session';
 }
@@ -56,7 +56,7 @@ async function withForeignKey(forgery: Forgery, extra: TokenOptions['header'] = 
 
 /** The provider's own signature over any payload text. */
 async function signRaw({ server }: Forgery, payload: string, head: object = {}): Promise<string> {
-  const key = createPrivateKey({ key: (await exportJWK(server.key)) as never, format: 'jwk' });
+  const key = createPrivateKey({ key: await exportJWK(server.key), format: 'jwk' });
   const input = `${encode({ alg: server.alg, kid: server.publicJwk.kid, typ: 'JWT', ...head })}.${Buffer.from(payload).toString('base64url')}`;
   const signature = sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' });
   return `${input}.${signature.toString('base64url')}`;
@@ -125,7 +125,7 @@ export const hostileTokens: readonly HostileToken[] = [
   {
     name: 'the public key as a shared secret',
     forge: async ({ server, asked }) => {
-      const pem = createPublicKey({ key: server.publicJwk as never, format: 'jwk' }).export({
+      const pem = createPublicKey({ key: server.publicJwk, format: 'jwk' }).export({
         type: 'spki',
         format: 'pem',
       });
@@ -194,7 +194,7 @@ export async function sameTokenAgain(forgery: Forgery, first: string): Promise<R
   const [head = '', payload = '', signature = ''] = first.split('.');
   const text = Buffer.from(payload, 'base64url').toString();
   const parsed = JSON.parse(text) as Record<string, unknown>;
-  const reversed = JSON.stringify(Object.fromEntries(Object.entries(parsed).reverse()));
+  const reversed = JSON.stringify(Object.fromEntries(Object.entries(parsed).toReversed()));
   return {
     'letter by letter': first,
     padded: `${head}.${payload}.${signature}==`,
