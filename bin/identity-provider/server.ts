@@ -5,7 +5,7 @@ import { Provider, type Configuration } from 'oidc-provider';
 import { MemoryAdapter } from './memory-adapter.ts';
 import { loginPage } from './page.ts';
 import type { ProviderSettings } from './settings.ts';
-import { demoClientId, demoUsers } from './users.ts';
+import { demoClientId, demoUsers } from '../platform/demo-users.ts';
 
 const longestForm = 1_000;
 

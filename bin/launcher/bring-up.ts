@@ -3,7 +3,7 @@ import type { Children } from './children.ts';
 import { childEnvironments, findOllama, gatewayUrl, type ChildEnvironments } from './child-environment.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { keepDemo, knownDemoKey, type Demo } from './demo.ts';
-import { demoProviderId } from '../identity-provider/users.ts';
+import { demoProviderId } from '../platform/demo-users.ts';
 import { LaunchError } from './errors.ts';
 import { findTemporal, temporalCache } from './find-temporal.ts';
 import { runHosted } from './hosted.ts';

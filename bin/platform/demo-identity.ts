@@ -7,7 +7,7 @@ import { IdentityProvider } from '#domain/identity-providers/identity-provider.e
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
-import { demoClientId, demoProviderId, demoUsers } from '../identity-provider/users.ts';
+import { demoClientId, demoProviderId, demoUsers } from './demo-users.ts';
 
 const firstUserId = '00000000-0000-7000-8000-00000000de33';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoUsers } from '../../bin/identity-provider/users.ts';
+import { demoUsers } from '../../bin/platform/demo-users.ts';
 import { findBrowser, openBrowser } from '../support/browser.ts';
 import { CookieClient, type Visitor } from '../support/cookie-client.ts';
 import { freshClone, type FreshClone, type StartedClone } from '../support/fresh-clone.ts';
