@@ -5,6 +5,7 @@ import type { GatewayConfig } from '#domain/kernel/config.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { KeyUses } from '#domain/access/key-uses.ts';
+import type { KeyVerdicts, Verdict } from '#domain/access/key-verdicts.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import { isToken } from '#domain/sessions/bearer-token.ts';
 import { proveAccessToken } from '#domain/sessions/resolve-token.ts';
@@ -36,12 +37,14 @@ interface CredentialRow {
   secret_hash: string;
   permissions: string[] | null;
   usable: boolean;
+  expires_in_ms: number;
 }
 
 export interface AuthenticationDependencies {
   config: Pick<GatewayConfig, 'MAX_FAILED_ATTEMPTS'>;
   database: Database;
   secrets: Secrets;
+  verdicts: KeyVerdicts;
 }
 
 /** What the process remembers of credentials; one for all prefixes. */
@@ -55,6 +58,7 @@ export function openDoor(deps: AuthenticationDependencies): Door {
     config: deps.config,
     database: deps.database,
     secrets: deps.secrets,
+    verdicts: deps.verdicts,
     failed: new FailedAttempts(deps.config.MAX_FAILED_ATTEMPTS),
     uses: new KeyUses(deps.database),
   };
@@ -64,13 +68,16 @@ export function openDoor(deps: AuthenticationDependencies): Door {
 export function authenticate(app: FastifyInstance, door: Door): void {
   app.decorateRequest('identity');
   app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
-    await identify(this, door);
+    await identify(this, door, { anew: true });
   });
   app.decorateRequest('hasIdentity', function hasIdentity(this: FastifyRequest) {
     return (this.identity as Identity | undefined) !== undefined;
   });
   app.decorateRequest('prove', async function prove(this: FastifyRequest, credential: string) {
-    return resolve({ text: credential, fits: isApiKeyOrToken }, this.ip, door);
+    return resolve(
+      { credential: { text: credential, fits: isApiKeyOrToken }, address: this.ip, anew: true },
+      door,
+    );
   });
   app.decorateRequest('asAttempt', async function asAttempt<
     T,
@@ -85,9 +92,11 @@ export function authenticate(app: FastifyInstance, door: Door): void {
   });
 }
 
-async function identify(request: FastifyRequest, door: Door): Promise<Identity> {
+async function identify(request: FastifyRequest, door: Door, how = { anew: false }): Promise<Identity> {
   const tokens = presented(request);
-  const [first, second] = await Promise.all(tokens.map((token) => resolve(token, request.ip, door)));
+  const [first, second] = await Promise.all(
+    tokens.map((credential) => resolve({ credential, address: request.ip, ...how }, door)),
+  );
   if (first === undefined) {
     throw new DomainError(
       'not_authenticated',
@@ -134,13 +143,28 @@ function presented(request: FastifyRequest): Presented[] {
   return tokens;
 }
 
-async function resolve({ text, fits }: Presented, address: string, door: Door): Promise<Identity> {
-  const parsed = parseApiKey(text);
+interface Look {
+  credential: Presented;
+  address: string;
+  /** By the database, whatever this process remembers. */
+  anew: boolean;
+}
+
+async function resolve({ credential, address, anew }: Look, door: Door): Promise<Identity> {
+  const { text, fits } = credential;
+  const known = anew ? null : door.verdicts.find(text);
+  const parsed = known ?? parseApiKey(text);
+  const isAccessToken = isToken('at', text);
   // A token that is tried in vain is counted by itself: it holds up nobody else behind the same address.
-  const keyId = parsed?.keyId ?? (isToken('at', text) ? text.slice(0, 11) : '');
+  const keyId = parsed?.keyId ?? (isAccessToken ? text.slice(0, 11) : '');
   return counted({ address, keyId }, door, async () => {
-    const identity = parsed === null ? await proveAccessToken(door, text) : await prove(parsed, door);
-    if (identity === null || !fits(text)) {
+    if (!fits(text)) {
+      throw invalidCredentials();
+    }
+    const identity = isAccessToken
+      ? await proveAccessToken(door, text)
+      : (known ?? (await prove(text, door)))?.identity;
+    if (identity == null) {
       throw invalidCredentials();
     }
     door.uses.note(identity);
@@ -149,7 +173,9 @@ async function resolve({ text, fits }: Presented, address: string, door: Door): 
 }
 
 async function counted<T>(attempt: Attempt, door: Door, work: () => Promise<T>): Promise<T> {
-  await door.failed.refuseMore(attempt);
+  if (door.failed.any) {
+    await door.failed.refuseMore(attempt);
+  }
   try {
     return await work();
   } catch (error) {
@@ -165,22 +191,31 @@ async function counted<T>(attempt: Attempt, door: Door, work: () => Promise<T>):
 }
 
 /** Whose key this is; null for every cause of refusal alike. */
-async function prove(
-  { keyId, secret }: { keyId: string; secret: string },
-  { database, secrets }: Door,
-): Promise<Identity | null> {
-  const [row] = await database.call<CredentialRow>(
-    'find_credential',
-    'select * from app.find_credential($1)',
-    [keyId],
-  );
-  const matches = secretMatches(secrets, secret, row?.secret_hash ?? null);
-  return row !== undefined && matches && row.usable
-    ? {
-        tenantId: row.tenant_id,
-        principalId: row.principal_id,
-        apiKeyId: row.id,
-        keyPermissions: row.permissions,
-      }
-    : null;
+async function prove(token: string, { database, secrets, verdicts }: Door): Promise<Verdict | null> {
+  const parsed = parseApiKey(token);
+  if (parsed === null) {
+    return null;
+  }
+  const { keyId, secret } = parsed;
+  return verdicts.findAnew(token, async () => {
+    const askedAt = performance.now();
+    const [row] = await database.call<CredentialRow>(
+      'find_credential',
+      'select * from app.find_credential($1)',
+      [keyId],
+    );
+    const matches = secretMatches(secrets, secret, row?.secret_hash ?? null);
+    return row !== undefined && matches && row.usable
+      ? {
+          keyId,
+          goodUntil: askedAt + row.expires_in_ms,
+          identity: {
+            tenantId: row.tenant_id,
+            principalId: row.principal_id,
+            apiKeyId: row.id,
+            keyPermissions: row.permissions,
+          },
+        }
+      : null;
+  });
 }

@@ -211,13 +211,20 @@ describe('the doors between tenants', () => {
       'append_stream',
       'note_key_use',
       'read_access',
+      'read_admission',
+      'read_call',
+      'read_head',
       'read_lane',
       'read_request',
-      'read_response',
+      'read_responses',
       'read_streams',
+      'read_turn',
+      'read_unfinished',
       'refuse_change',
       'remove_outbox',
       'sum_usage',
+      'tell_key_change',
+      'write_response',
     ]);
   });
 });
