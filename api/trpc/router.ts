@@ -2,6 +2,7 @@ import { apiKeys, principals } from './access.ts';
 import { collections, documents } from './collections.ts';
 import { models, prices } from './models.ts';
 import { responses } from './responses.ts';
+import { identityProviders, sessions } from './sign-in.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
 import { tenants } from './tenants.ts';
@@ -17,6 +18,8 @@ export const appRouter = router({
   members,
   principals,
   apiKeys,
+  sessions,
+  identityProviders,
   models,
   prices,
   collections,

@@ -4,6 +4,7 @@ import { addCollections, addDocuments } from './commands/collections.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
 import { addResponses } from './commands/responses.ts';
+import { addIdentityProviders, addSessions } from './commands/sign-in.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
 import { addTenants } from './commands/tenants.ts';
@@ -34,6 +35,8 @@ export function createProgram(streams: Streams): Command {
   addMembers(program);
   addPrincipals(program);
   addApiKeys(program);
+  addSessions(program);
+  addIdentityProviders(program);
   addModels(program);
   addPrices(program);
   addCollections(program);

@@ -323,4 +323,35 @@ export const defects: readonly Defect[] = [
     test: serverCalls,
     caughtBy: 'is made by no second approval',
   },
+  {
+    name: 'nonce not checked',
+    file: 'domain/sign-in/check-id-token.ts',
+    replace: [
+      [
+        'if (expected.hashNonce(claims.nonce) !== expected.nonceHash) {',
+        "if (expected.hashNonce(claims.nonce) === '') {",
+      ],
+    ],
+    test: 'test/domain/sign-in/check-id-token.test.ts',
+    caughtBy: 'with another nonce',
+  },
+  {
+    name: 'handle usable twice',
+    file: 'domain/sign-in/redeem-handle.ts',
+    replace: [['set handle_hash = null', 'set handle_hash = handle_hash']],
+    test: 'test/api/hostile-sign-in.test.ts',
+    caughtBy: 'opens one session, however many ask at once',
+  },
+  {
+    name: 'refresh of a retired token accepted',
+    file: 'domain/sessions/rotation.ts',
+    replace: [
+      [
+        "return overlaps ? advance(family, family.generation, 'none') : { kind: 'reuse' };",
+        "return overlaps || token.retiredAt > 0 ? advance(family, family.generation, 'none') : { kind: 'reuse' };",
+      ],
+    ],
+    test: 'test/domain/sessions/rotation.test.ts',
+    caughtBy: 'is that of the model in 5,000 stories',
+  },
 ];

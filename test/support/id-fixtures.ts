@@ -3,6 +3,7 @@ import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
 import { question, type Maker, type Place } from './places.ts';
+import { signInFixtures } from './sign-in-fixtures.ts';
 
 /** How an id position is tried. */
 export interface IdFixture {
@@ -380,5 +381,5 @@ export function idFixtures(maker: Maker): Fixtures {
     ),
     'deleteDocument path document_id': remembering(documentIn('DELETE')),
   };
-  return { ...native, ...openAiFixtures(maker), ...mirrored(native) };
+  return { ...native, ...openAiFixtures(maker), ...mirrored(native), ...signInFixtures(maker) };
 }

@@ -2,10 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { identityProviderRoutes } from './identity-providers/routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
+import { sessionRoutes } from './sessions/routes.ts';
+import { signInRoutes } from './sign-in/routes.ts';
 
 /** Every REST operation of version 1. */
 export function restV1(deps: GatewayDependencies) {
@@ -16,5 +19,8 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
+    await scope.register(signInRoutes(deps));
+    await scope.register(sessionRoutes(deps));
+    await scope.register(identityProviderRoutes);
   };
 }

@@ -2,7 +2,17 @@ import { readFileSync } from 'node:fs';
 import { Migration } from '@mikro-orm/migrations';
 
 /** Tables first, then what works on them, then the wall around all. */
-const files = ['tables.sql', 'secrets.sql', 'turn.sql', 'keys.sql', 'reads.sql', 'functions.sql', 'wall.sql'];
+const files = [
+  'tables.sql',
+  'secrets.sql',
+  'sign-in.sql',
+  'turn.sql',
+  'keys.sql',
+  'reads.sql',
+  'functions.sql',
+  'sign-in-functions.sql',
+  'wall.sql',
+];
 
 /** The spine: tables, the tenancy wall, hot functions. */
 export class Migration20261121000000 extends Migration {
