@@ -5,6 +5,7 @@ import { models, prices } from './models.ts';
 import { projectMembers, projects } from './projects.ts';
 import { responses } from './responses.ts';
 import { roles } from './roles.ts';
+import { identityProviders, sessions } from './sign-in.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
 import { tenants } from './tenants.ts';
@@ -24,6 +25,8 @@ export const appRouter = router({
   roles,
   principals,
   apiKeys,
+  sessions,
+  identityProviders,
   models,
   prices,
   collections,

@@ -7,6 +7,7 @@ import { addModels, addPrices } from './commands/models.ts';
 import { addProjectMembers, addProjects } from './commands/projects.ts';
 import { addResponses } from './commands/responses.ts';
 import { addRoles } from './commands/roles.ts';
+import { addIdentityProviders, addSessions } from './commands/sign-in.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
 import { addTenants } from './commands/tenants.ts';
@@ -41,6 +42,8 @@ export function createProgram(streams: Streams): Command {
   addRoles(program);
   addPrincipals(program);
   addApiKeys(program);
+  addSessions(program);
+  addIdentityProviders(program);
   addModels(program);
   addPrices(program);
   addCollections(program);

@@ -168,6 +168,31 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     args: flags(['principal', 'principal_id'], ['name', 'name']),
   },
   'api-keys revoke': { procedure: 'apiKeys.revoke', args: argument('key_id') },
+  'sessions list': { procedure: 'sessions.list', args: flags(...page) },
+  'sessions revoke': { procedure: 'sessions.revoke', args: argument('session_id') },
+  'identity-providers list': { procedure: 'identityProviders.list', args: flags(...page) },
+  'identity-providers get': {
+    procedure: 'identityProviders.get',
+    args: argument('identity_provider_id'),
+  },
+  'identity-providers add': {
+    procedure: 'identityProviders.add',
+    args: (input) => [
+      ...argument('slug')(input),
+      ...flags(['name', 'display_name'], ['issuer', 'issuer'], ['client-id', 'client_id'])(input),
+    ],
+  },
+  'identity-providers update': {
+    procedure: 'identityProviders.update',
+    args: (input) => [...argument('identity_provider_id')(input), ...flags(['name', 'display_name'])(input)],
+  },
+  'identity-providers link': {
+    procedure: 'identityProviders.link',
+    args: (input) => [
+      ...argument('identity_provider_id')(input),
+      ...flags(['principal', 'principal_id'], ['subject', 'subject'])(input),
+    ],
+  },
   'models list': { procedure: 'models.list', args: flags(...page) },
   'models add': {
     procedure: 'models.add',

@@ -9,6 +9,7 @@ import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { hostileKinds, statusAt, type Target } from '../support/hostile-kinds.ts';
 import { goodCall, idFixtures } from '../support/id-fixtures.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
+import { beforeSignIn } from '../support/sign-in-fixtures.ts';
 import { connect, countRows } from '../support/tables.ts';
 
 let database: TestDatabase;
@@ -97,7 +98,9 @@ describe('the list', () => {
     expect(Object.keys(hostileKinds).length).toBeGreaterThanOrEqual(20);
     for (const target of targets) {
       const met = Object.values(hostileKinds).flatMap((kind) => kind(target));
-      expect(met.length, target.operation.id).toBeGreaterThanOrEqual(10);
+      // A sign-in takes no credential, and its two first steps no body; test/api/hostile-sign-in.test.ts goes on.
+      const least = beforeSignIn.some((id) => id === target.operation.id) ? 1 : 10;
+      expect(met.length, target.operation.id).toBeGreaterThanOrEqual(least);
     }
   });
 });

@@ -8,6 +8,7 @@ import type { Answer } from '../support/gateway.ts';
 import { addOperator } from '../support/operators.ts';
 import type { ProcedureFixture } from '../support/procedure-fixtures.ts';
 import { callProcedure, errorOf, procedures, textFields, type Procedure } from '../support/procedures.ts';
+import { signInProcedureText } from '../support/sign-in-fixtures.ts';
 import { addMember } from '../support/world.ts';
 
 /** Free text that names nothing of anybody's. */
@@ -40,6 +41,8 @@ const plainText = [
     (name) => `toolServers.update ${name}`,
   ),
 ];
+
+plainText.push(...signInProcedureText);
 
 const prefixes = ['/api', '/api-proxy'] as const;
 const all = procedures();

@@ -2,6 +2,7 @@ import { neutralValues } from '#api/contract/openai/request.ts';
 import type { Call } from './gateway.ts';
 import type { Operation } from './openapi.ts';
 import type { Place } from './places.ts';
+import { beforeSignIn } from './sign-in-fixtures.ts';
 
 /** What a cell of hostile input starts from: a request of the operation that is right in everything. */
 export interface Target {
@@ -56,6 +57,8 @@ const required: Record<string, { name: string; longest: number }> = {
   createCollection: { name: 'name', longest: 200 },
   uploadDocument: { name: 'filename', longest: 255 },
   registerServer: { name: 'display_name', longest: 200 },
+  createIdentityProvider: { name: 'display_name', longest: 200 },
+  linkIdentity: { name: 'subject', longest: 255 },
   createRole: { name: 'name', longest: 200 },
   createApiKey: { name: 'name', longest: 200 },
   createTenant: { name: 'name', longest: 200 },
@@ -72,6 +75,8 @@ const text: Record<string, { param: string; put: (value: unknown) => object }> =
   createCollection: { param: 'name', put: (value) => ({ name: value }) },
   uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
   registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
+  createIdentityProvider: { param: 'display_name', put: (value) => ({ display_name: value }) },
+  linkIdentity: { param: 'subject', put: (value) => ({ subject: value }) },
   ...Object.fromEntries(
     [
       'createRole',
@@ -110,13 +115,18 @@ const inNumbers =
       .filter((name) => ['limit', 'after', 'starting_after'].includes(name))
       .map((name) => invalid(query(target.call, `${name}=${value}`), name));
 
-/** In place of the first id of a path. */
+/** OpenID Connect has clients ignore what a provider adds to its redirect. */
+const ignoresUnknown = ({ operation }: Target): boolean => operation.id === 'finishLogin';
+/** A sign-in has no credential to confuse. */
+const isAnonymous = ({ operation }: Target): boolean => beforeSignIn.some((id) => id === operation.id);
+
+/** In place of the first id of a path; a provider's before sign-in is any text. */
 const inPathId =
   (segment: string, expected: Omit<Hostile, 'call' | 'param'>, named = false): Kind =>
   ({ call, operation }) => {
     const steps = operation.path.split('/');
     const at = steps.findIndex((step) => step.startsWith('{'));
-    if (at < 0) {
+    if (at < 0 || steps[at] === '{provider_id}') {
       return [];
     }
     const path = call.path
@@ -128,9 +138,10 @@ const inPathId =
 
 const withHeaders =
   (headers: (target: Target) => Record<string, string>, expected: Omit<Hostile, 'call'>): Kind =>
-  (target) => [
-    { call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected },
-  ];
+  (target) =>
+    isAnonymous(target)
+      ? []
+      : [{ call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected }];
 
 const numberFields: Record<string, { param: string; body: (value: string) => string }[]> = {
   createResponse: [
@@ -220,7 +231,9 @@ export const hostileKinds: Record<string, Kind> = {
         return { call, status: 422, code: 'unsupported_parameter', param: name };
       }
       const isList =
-        ['tools', 'enabled_tools', 'permissions', 'models'].includes(name) ||
+        ['tools', 'enabled_tools', 'extra_audiences', 'redirect_uris', 'permissions', 'models'].includes(
+          name,
+        ) ||
         (isOpenAi(target) && ['input', 'include'].includes(name));
       return invalid(call, isList ? `${name}.0` : name);
     });
@@ -245,15 +258,19 @@ export const hostileKinds: Record<string, Kind> = {
             ),
           )
       : [],
-  'an unknown query parameter': (target) => [unknown(query(target.call, 'colour=red'), 'colour')],
+  'an unknown query parameter': (target) =>
+    ignoresUnknown(target) ? [] : [unknown(query(target.call, 'colour=red'), 'colour')],
   'prototype keys': both(
     withBody('{"__proto__":{"admin":true}}', 422, 'invalid_request'),
     withBody('{"constructor":{"prototype":{"admin":true}}}', 422, 'invalid_request'),
-    (target) => [unknown(query(target.call, '__proto__=1'), '__proto__')],
+    (target) => (ignoresUnknown(target) ? [] : [unknown(query(target.call, '__proto__=1'), '__proto__')]),
   ),
   'a cursor of another tenant': (target) => {
     const { call, operation, foreignCursors } = target;
     const stolen = foreignCursors[operation.id];
+    if (ignoresUnknown(target)) {
+      return [];
+    }
     return stolen === undefined
       ? [unknown(query(call, `cursor=${Object.values(foreignCursors)[0]}`), 'cursor')]
       : [{ call: query(call, `cursor=${stolen}`), status: 422, code: 'invalid_cursor', param: 'cursor' }];

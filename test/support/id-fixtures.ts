@@ -4,6 +4,7 @@ import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
 import { question, type Maker, type Place } from './places.ts';
+import { signInCalls, signInFixtures } from './sign-in-fixtures.ts';
 
 /** How an id position is tried. */
 export interface IdFixture {
@@ -387,6 +388,7 @@ export function idFixtures(maker: Maker): Fixtures {
     ...native,
     ...openAiFixtures(maker),
     ...mirrored(native),
+    ...signInFixtures(maker),
     ...adminFixtures(maker.admin, (place) => maker.model(place)),
   };
 }
@@ -397,7 +399,7 @@ export async function goodCall(
   operationId: string,
   place: Place,
 ): Promise<Call> {
-  const whole = wholeCalls(maker.admin)[operationId];
+  const whole = signInCalls(maker)[operationId] ?? wholeCalls(maker.admin)[operationId];
   if (whole !== undefined) {
     return whole(place);
   }

@@ -8,6 +8,7 @@ import { newId } from '#domain/kernel/ids.ts';
 import { Item } from '#domain/responses/item.entity.ts';
 import type { Actor } from '#domain/events/record-event.ts';
 import { AdminMaker } from './admin-maker.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import type { TestDatabase } from './database.ts';
 import type { Answer, Call, TestGateway } from './gateway.ts';
 import { createWorld, type World } from './world.ts';
@@ -103,6 +104,10 @@ export class Maker {
     return made.status === 201
       ? (made.body.data.id as string)
       : this.document(place, await this.collection(place));
+  }
+
+  get unitOfWork(): UnitOfWork {
+    return this.#gateway().gateway.unitOfWork;
   }
 
   async send(call: Call): Promise<Answer> {

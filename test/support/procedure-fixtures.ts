@@ -6,6 +6,7 @@ import { createSpace } from '#domain/spaces/create-space.ts';
 import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
 import { adminProcedures } from './admin-procedures.ts';
 import type { TestDatabase } from './database.ts';
+import { signInProcedures } from './sign-in-fixtures.ts';
 import type { Maker, Place } from './places.ts';
 import { addMember, type World } from './world.ts';
 
@@ -181,6 +182,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       input: async (place) => ({ key_id: (await member(place)).keyId }),
       ids: { key_id: { unknown: () => '0'.repeat(16), code: '404 api_key_not_found' } },
     },
+    ...signInProcedures(maker, (path, twice) => listed(path, twice)),
     'models.list': {
       input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'models.list', {}) }),
       ids: { cursor, tenant_id: tenant },
