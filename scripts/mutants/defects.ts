@@ -159,9 +159,37 @@ export const defects: readonly Defect[] = [
   {
     name: 'expiry by the process clock',
     file: 'domain/responses/read-response.ts',
-    replace: [['row.head.expires_in_ms,', 'Date.parse(row.head.expires_at) - Date.now(),']],
+    replace: [
+      [
+        'const { next_n: nextN, expires_in_ms: expiresInMs, record: finished } = row;',
+        `const { next_n: nextN, record: finished } = row;
+         const head = (row.head ?? JSON.parse(finished ?? '{}')) as { expires_at: string };
+         const expiresInMs = Date.parse(head.expires_at) - Date.now();`,
+      ],
+    ],
     test: clocks,
     caughtBy: 'a response runs, is read and ends as ever',
+  },
+  {
+    name: 'a revoked key is remembered',
+    file: 'api/sse/stream-hub.ts',
+    replace: [['          memory?.forget(tenantId);\n', '']],
+    test: 'test/api/revocation.test.ts',
+    caughtBy: 'is refused by both within a second of its revocation through one',
+  },
+  {
+    name: 'a key is trusted while nothing can be heard',
+    file: 'domain/access/key-verdicts.ts',
+    replace: [['this.#trustedUntil = at + trustMs;', 'this.#trustedUntil = Number.POSITIVE_INFINITY;']],
+    test: 'test/domain/access/key-verdicts.test.ts',
+    caughtBy: 'is not used a second after notifications were last known to arrive',
+  },
+  {
+    name: 'one reader is given what another may do',
+    file: 'domain/persistence/migrations/reads.sql',
+    replace: [[' or p_principal[i] <> p_principal[i - 1]', '']],
+    test: 'test/api/get-response.test.ts',
+    caughtBy: 'shows each of many callers at the same moment their own',
   },
   {
     name: 'expiry not enforced by the wall',

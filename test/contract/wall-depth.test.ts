@@ -95,7 +95,7 @@ async function leaveTraces(
     from responses r join model_prices p on p.tenant_id = r.tenant_id and p.model_id = r.model_id where r.id = $1`,
     [response],
   );
-  await run(`insert into data_keys (tenant_id, id, wrapped) values ($1, uuidv7(), 'w')`, [tenantId]);
+  await run(`insert into data_keys (tenant_id, id, wrapped) values ($1, gen_random_uuid(), 'w')`, [tenantId]);
   await run(`insert into roles (tenant_id, id, key, name) values ($1, $2, 'mine', 'Mine')`, [
     tenantId,
     newId(),
