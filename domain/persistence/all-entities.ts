@@ -4,10 +4,13 @@ import { Role } from '#domain/access/role.entity.ts';
 import { Collection } from '#domain/collections/collection.entity.ts';
 import { Document } from '#domain/collections/document.entity.ts';
 import { IdentityProvider } from '#domain/identity-providers/identity-provider.entity.ts';
+import { Invite } from '#domain/invites/invite.entity.ts';
 import { ModelPrice } from '#domain/models/model-price.entity.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
+import { ProjectMember } from '#domain/projects/project-member.entity.ts';
+import { Project } from '#domain/projects/project.entity.ts';
 import { Item } from '#domain/responses/item.entity.ts';
 import { Response } from '#domain/responses/response.entity.ts';
 import { ToolCall } from '#domain/responses/tool-call.entity.ts';
@@ -31,6 +34,9 @@ export const allEntities = [
   Session,
   Space,
   SpaceMember,
+  Project,
+  ProjectMember,
+  Invite,
   Model,
   ModelPrice,
   SpaceModel,

@@ -354,4 +354,25 @@ export const defects: readonly Defect[] = [
     test: 'test/domain/sessions/rotation.test.ts',
     caughtBy: 'is that of the model in 5,000 stories',
   },
+  {
+    name: 'permission read from a cache after revocation',
+    file: 'domain/access/load-caller.ts',
+    replace: [
+      [
+        '/** What `identity` may do now, read in the current transaction. */',
+        'const remembered = new Map<string, { access: AccessRecord | null }>();\n',
+      ],
+      [
+        'const [row] = await em.execute<{ access: AccessRecord | null }[]>(',
+        `const place = \`\${identity.principalId} \${spaceId}\`;
+  const [row] = remembered.has(place) ? [remembered.get(place)] : await em.execute<{ access: AccessRecord | null }[]>(`,
+      ],
+      [
+        'return admitFound(identity, origin, row?.access ?? null, spaceId);',
+        'if (row !== undefined) {\n    remembered.set(place, row);\n  }\n  return admitFound(identity, origin, row?.access ?? null, spaceId);',
+      ],
+    ],
+    test: 'test/api/membership.test.ts',
+    caughtBy: 'is added as space_member or with another role, changed and removed',
+  },
 ];

@@ -113,6 +113,7 @@ describe('the doors between tenants', () => {
       { door: 'app.find_identity_provider(uuid,uuid,text)', ...system },
       { door: 'app.find_login_transaction(text,text)', ...system },
       { door: 'app.find_token(text)', ...system },
+      { door: 'app.list_due_invites(uuid,uuid,integer)', ...system },
       { door: 'app.list_expired(uuid,text,integer)', ...system },
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
@@ -136,6 +137,7 @@ describe('the doors between tenants', () => {
       'event_dedupe r',
       'idempotency_keys r',
       'identity_providers r',
+      'invites r',
       'login_transactions r',
       'outbox *',
       'response_ids r',
@@ -149,7 +151,7 @@ describe('the doors between tenants', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'identity_providers', 'login_transactions', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -170,6 +172,7 @@ describe('the doors between tenants', () => {
       { name: 'event_dedupe', columns: ['created_at', 'tenant_id'] },
       { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
       { name: 'identity_providers', columns: ['id', 'slug', 'tenant_id'] },
+      { name: 'invites', columns: ['expires_at', 'id', 'status', 'tenant_id'] },
       {
         name: 'login_transactions',
         columns: ['expires_at', 'handle_hash', 'id', 'nonce_hash', 'state_hash', 'tenant_id'],

@@ -26,7 +26,9 @@ function missingFrom(route: RouteOptions): string[] {
   const permitted = config.permission !== undefined && permissions.includes(config.permission);
   const statuses = Object.keys(schema?.response ?? {});
   return [
-    ...(permitted || (config.public ?? '') !== '' || (config.own ?? '') !== '' ? [] : ['permission']),
+    ...(permitted || [config.public, config.own, config.identity].some((reason) => (reason ?? '') !== '')
+      ? []
+      : ['permission']),
     ...(audited ? [] : ['audit']),
     ...(statuses.some((status) => /^2\d\d$/.test(status)) ? [] : ['response schema']),
     ...(schema?.operationId === undefined ? ['operationId'] : []),
