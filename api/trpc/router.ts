@@ -1,7 +1,9 @@
 import { apiKeys, principals } from './access.ts';
 import { collections, documents } from './collections.ts';
 import { models, prices } from './models.ts';
+import { observability } from './observability.ts';
 import { responses } from './responses.ts';
+import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
 import { tenants } from './tenants.ts';
@@ -22,6 +24,9 @@ export const appRouter = router({
   collections,
   documents,
   toolServers,
+  skills,
+  skillVersions,
+  observability,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

@@ -3,7 +3,9 @@ import { addApiKeys, addPrincipals } from './commands/access.ts';
 import { addCollections, addDocuments } from './commands/collections.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
+import { addObservability } from './commands/observability.ts';
 import { addResponses } from './commands/responses.ts';
+import { addSkills, addSkillVersions } from './commands/skills.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
 import { addTenants } from './commands/tenants.ts';
@@ -39,6 +41,9 @@ export function createProgram(streams: Streams): Command {
   addCollections(program);
   addDocuments(program);
   addToolServers(program);
+  addSkills(program);
+  addSkillVersions(program);
+  addObservability(program);
   addLocal(program);
   return program;
 }

@@ -93,6 +93,8 @@ const worker = z.object({
    * space, or without `#space_id` in every space of every tenant.
    */
   TOOL_CREDENTIALS: list,
+  /** Where spaces that name no address of their own have their traces. */
+  TRACING_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
 });
 

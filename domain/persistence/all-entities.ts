@@ -6,6 +6,7 @@ import { Document } from '#domain/collections/document.entity.ts';
 import { ModelPrice } from '#domain/models/model-price.entity.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
+import { ObservabilityConfig } from '#domain/observability/observability-config.entity.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { Item } from '#domain/responses/item.entity.ts';
 import { Response } from '#domain/responses/response.entity.ts';
@@ -13,6 +14,8 @@ import { ToolCall } from '#domain/responses/tool-call.entity.ts';
 import { TurnAttempt } from '#domain/responses/turn-attempt.entity.ts';
 import { Turn } from '#domain/responses/turn.entity.ts';
 import { UsageEntry } from '#domain/responses/usage-entry.entity.ts';
+import { SkillVersion } from '#domain/skills/skill-version.entity.ts';
+import { Skill } from '#domain/skills/skill.entity.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { Tenant } from '#domain/tenants/tenant.entity.ts';
@@ -34,6 +37,9 @@ export const allEntities = [
   Document,
   McpServer,
   McpTool,
+  Skill,
+  SkillVersion,
+  ObservabilityConfig,
   Response,
   Item,
   Turn,

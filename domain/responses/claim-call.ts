@@ -3,6 +3,7 @@ import { rebuildCaller } from '#domain/access/load-caller.ts';
 import type { Permission } from '#domain/access/permissions.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
+import { allowsTool } from '#domain/skills/allowed-tools.ts';
 import { approvedTool, type ApprovedTool } from '#domain/tools/approved-tool.ts';
 import type { ToolServerSpec } from '#domain/tools/tool-server.ts';
 import { lockHead, publish } from './head.ts';
@@ -76,6 +77,9 @@ export async function claimCall(em: EntityManager, key: CallKey): Promise<CallCl
     // A right that went after the call was sent does not undo what the call did.
     return again && row.serverLabel != null ? { kind: 'unknown' } : { kind: 'denied', message: missing };
   }
+  if (tool !== null && !again && !isInSkill(response, row)) {
+    return { kind: 'withheld' };
+  }
   if (tool?.requireApproval === true && row.approvalRequestId == null && !again) {
     return { kind: 'withheld' };
   }
@@ -112,6 +116,11 @@ export async function claimCall(em: EntityManager, key: CallKey): Promise<CallCl
 
 function toolOf(row: ToolCall): { slug: string; name: string } {
   return { slug: row.serverLabel ?? '', name: row.toolName ?? '' };
+}
+
+/** A call that an earlier response asked consent for may be of a tool that this one's skill does not name. */
+function isInSkill({ request }: Response, row: ToolCall): boolean {
+  return request.skill === undefined || allowsTool(request.skill.allowed_tools, row.tool);
 }
 
 function mayRepeat(tool: ApprovedTool | null, row: ToolCall): boolean {

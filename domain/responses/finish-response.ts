@@ -4,6 +4,7 @@ import { rebuildActor } from '#domain/access/rebuild-actor.ts';
 import type { Actor } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { oweTrace } from '#domain/observability/owe-trace.ts';
 import { callItem } from './call-items.ts';
 import { failureReason } from './failure-reasons.ts';
 import { currentRecord, publish } from './head.ts';
@@ -97,6 +98,7 @@ export async function endResponse(
     },
     dedupeKey: `response/${response.id}/finished`,
   });
+  await oweTrace(em, response);
   for (const child of await releaseWaiting(em, response)) {
     await endResponse(em, child, now, {
       status: 'failed',

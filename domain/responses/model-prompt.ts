@@ -51,6 +51,9 @@ export async function buildPrompt(
     [responseId],
   );
   const messages: PromptMessage[] = [];
+  if (request.skill !== undefined) {
+    messages.push({ role: 'system', text: request.skill.instructions });
+  }
   if (request.instructions !== null) {
     messages.push({ role: 'system', text: request.instructions });
   }

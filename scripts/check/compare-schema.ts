@@ -22,6 +22,7 @@ const WITHOUT_ENTITY = new Set([
   'outbox',
   'response_context',
   'response_ids',
+  'skill_uses',
   'stream_runs',
 ]);
 

@@ -2,6 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { modelRoutes } from './models/routes.ts';
+import { observabilityRoutes } from './observability/routes.ts';
+import { skillRoutes } from './skills/routes.ts';
+import { skillVersionRoutes } from './skills/version-routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
@@ -16,5 +20,9 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
+    await scope.register(skillRoutes);
+    await scope.register(skillVersionRoutes);
+    await scope.register(observabilityRoutes);
+    await scope.register(modelRoutes);
   };
 }
