@@ -141,7 +141,7 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     procedure: 'skillVersions.edit',
     args: (input) => [
       ...argument('version_id')(input),
-      ...flags(ofSkill, ['notes', 'notes'])(input),
+      ...flags(ofSkill)(input),
       '--instructions-file',
       join(folder, 'instructions.md'),
     ],

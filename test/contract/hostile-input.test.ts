@@ -10,6 +10,7 @@ import { hostileKinds, statusAt, type Target } from '../support/hostile-kinds.ts
 import { idFixtures } from '../support/id-fixtures.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
 import { connect, countRows } from '../support/tables.ts';
+import { goodCall } from '../support/tenant-fixtures.ts';
 
 let database: TestDatabase;
 let gateway: TestGateway;
@@ -26,13 +27,17 @@ beforeAll(async () => {
   admin = await connect(database.adminUrl);
   ({ here, abroad } = await createPlaces(database));
   const foreignCursors: Record<string, string> = {};
-  for (const id of ['listResponses', 'listInputItems', 'listCollections', 'listDocuments', 'listServers']) {
+  const lists = gateway.description.operations.filter(({ declared }) =>
+    declared.parameters?.some(({ in: place, name }) => place === 'query' && name === 'cursor'),
+  );
+  for (const { id } of lists) {
     foreignCursors[id] = await fixtures[`${id} query cursor`]!.make(abroad);
   }
   for (const operation of gateway.description.operations) {
-    const call = await fixtures[`${operation.id} path space_id`]!.call(here, here.spaceId);
+    const call = await goodCall(fixtures, operation.id, here);
     const fields = bodyFields(gateway.description.document, operation);
-    targets.push({ operation, fields, call, here, abroad, foreignCursors });
+    const methods = methodsAt(operation.path).split(', ');
+    targets.push({ operation, methods, fields, call, here, abroad, foreignCursors });
   }
   address = await gateway.app.listen({ host: '127.0.0.1', port: 0 });
 });

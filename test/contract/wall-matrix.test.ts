@@ -11,6 +11,7 @@ import { textPositions } from '../support/id-positions.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
 import { routesOf } from '../support/routes.ts';
 import { connect } from '../support/tables.ts';
+import { goodCall } from '../support/tenant-fixtures.ts';
 import { addMember, type World } from '../support/world.ts';
 
 /** Free text that names nothing of anybody's. */
@@ -54,6 +55,23 @@ const plainText = [
   ...['enabled_tools[]', 'tools[].name', 'display_name', 'icon_url'].map(
     (part) => `updateServer body ${part}`,
   ),
+  ...['createSkill', 'updateSkill'].flatMap((operation) => [
+    `${operation} body name`,
+    `${operation} body description`,
+  ]),
+  ...['draftSkillVersion', 'editSkillDraft'].flatMap((operation) =>
+    ['instructions', 'allowed_tools[]', 'notes'].map((part) => `${operation} body ${part}`),
+  ),
+  ...['tracing_public_key', 'tracing_secret_key', 'tracing_base_url'].map(
+    (part) => `setObservability body ${part}`,
+  ),
+  ...['alias', 'provider_model', 'price.input', 'price.cached_input', 'price.output'].map(
+    (part) => `addModel body ${part}`,
+  ),
+  ...['addModel', 'updateModel'].flatMap((operation) => [
+    `${operation} body base_url`,
+    `${operation} body credential_ref`,
+  ]),
   'createResponse body metadata.*',
   'createResponse body platform.instructions',
   'createResponse body platform.text.format.name',
@@ -84,7 +102,7 @@ const openAiQueries = [
 /** Numbers of a page, written as digits. */
 const digits = /query limit$/;
 /** Ids of what does not exist yet: refused as such, whoever's they are. */
-const notYet = ['conversation', 'platform.skill_id', 'platform.thread_id'];
+const notYet = ['conversation', 'platform.thread_id'];
 
 const prefixes = ['/api', '/api-proxy'] as const;
 let database: TestDatabase;
@@ -173,10 +191,11 @@ describe.each(prefixes)('an id under %s', (prefix) => {
       const unknown = await ask(fixture, here, fixture.unknown(), prefix);
       const foreign = await ask(fixture, here, await fixture.make(abroad), prefix);
       if (fixture.refusal === 'fresh') {
+        const beside = fixture.nextDoorRefusal === null ? [] : [await fixture.make(nextDoor)];
         for (const answer of [
           unknown,
           foreign,
-          await ask(fixture, here, await fixture.make(nextDoor), prefix),
+          ...(await Promise.all(beside.map((id) => ask(fixture, here, id, prefix)))),
         ]) {
           expect([answer.status, answer.headers['idempotent-replayed']], position).toEqual([201, undefined]);
         }
@@ -203,9 +222,8 @@ describe.each(prefixes)('an id under %s', (prefix) => {
   );
 
   it('of what does not exist yet is refused as such', async () => {
-    const ids = { conversation: 'thread_1', platform: { skill_id: 'skill_1' } };
-    for (const [name, value] of Object.entries({ ...ids, 'platform.thread_id': 'thread_1' })) {
-      const body = name === 'platform.thread_id' ? { platform: { thread_id: value } } : { [name]: value };
+    const bodies = { conversation: { conversation: 'thread_1' }, 'platform.thread_id': { platform: { thread_id: 'thread_1' } } };
+    for (const [param, body] of Object.entries(bodies)) {
       const call = {
         method: 'POST',
         path: `/v1/spaces/${here.spaceId}/responses`,
@@ -213,8 +231,7 @@ describe.each(prefixes)('an id under %s', (prefix) => {
         prefix,
       };
       const answer = await gateway.send({ ...call, body: { input: { text: 'A?' }, ...body } });
-      const param = name === 'platform' ? 'platform.skill_id' : name;
-      expect(answer, name).toMatchObject({
+      expect(answer, param).toMatchObject({
         status: 422,
         body: { error: { code: 'unsupported_parameter', param } },
       });
@@ -243,12 +260,6 @@ describe.each(prefixes)('what OpenAI’s clients may ask for and nothing impleme
   });
 });
 
-/** A request of each operation that is right in everything, on things that `here`'s owner has made. */
-async function goodCall(operationId: string): Promise<Call> {
-  const fixture = fixtures[`${operationId} path space_id`]!;
-  return fixture.call(here, here.spaceId);
-}
-
 describe('every operation', () => {
   it('needs a credential, a place in the space, and its own permission by name', async () => {
     const outsider = await addMember(database.unitOfWork, world, { spaceRole: null });
@@ -265,7 +276,7 @@ describe('every operation', () => {
         keyPermissions,
       });
       for (const prefix of prefixes) {
-        const call = { ...(await goodCall(operationId)), prefix };
+        const call = { ...(await goodCall(fixtures, operationId, here)), prefix };
         const { apiKey: _, ...anonymous } = call;
         expect(verdict(await gateway.send(anonymous)), operationId).toBe('401 not_authenticated');
         const refusals = [
@@ -291,7 +302,9 @@ describe('every operation', () => {
                 code: 'missing_permission',
                 missing_permission: permission,
                 required_permissions: [permission],
-                scope: { type: 'space', id: here.spaceId },
+                scope: call.path.startsWith('/v1/spaces/')
+                  ? { type: 'space', id: here.spaceId }
+                  : { type: 'tenant', id: here.tenantId },
               },
             },
           });
@@ -310,7 +323,7 @@ describe('every operation', () => {
 
   it('refuses a tenant header of another tenant, and writes that down', async () => {
     for (const { schema } of routes) {
-      const call = await goodCall(schema!.operationId!);
+      const call = await goodCall(fixtures, schema!.operationId!, here);
       const answer = await gateway.send({
         ...call,
         headers: { ...call.headers, 'x-tenant-id': abroad.tenantId },

@@ -6,6 +6,8 @@ import type { Place } from './places.ts';
 /** What a cell of hostile input starts from: a request of the operation that is right in everything. */
 export interface Target {
   operation: Operation;
+  /** What its path takes. */
+  methods: string[];
   /** The members of its body. */
   fields: string[];
   call: Call;
@@ -54,6 +56,10 @@ const required: Record<string, { name: string; longest: number }> = {
   createCollection: { name: 'name', longest: 200 },
   uploadDocument: { name: 'filename', longest: 255 },
   registerServer: { name: 'display_name', longest: 200 },
+  createSkill: { name: 'name', longest: 100 },
+  draftSkillVersion: { name: 'instructions', longest: 100_000 },
+  setObservability: { name: 'tracing_public_key', longest: 200 },
+  addModel: { name: 'alias', longest: 128 },
 };
 /** A field that holds text, and how a value gets there. */
 const text: Record<string, { param: string; put: (value: unknown) => object }> = {
@@ -62,6 +68,10 @@ const text: Record<string, { param: string; put: (value: unknown) => object }> =
   createCollection: { param: 'name', put: (value) => ({ name: value }) },
   uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
   registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
+  createSkill: { param: 'name', put: (value) => ({ name: value }) },
+  draftSkillVersion: { param: 'instructions', put: (value) => ({ instructions: value }) },
+  setObservability: { param: 'tracing_public_key', put: (value) => ({ tracing_public_key: value }) },
+  addModel: { param: 'alias', put: (value) => ({ alias: value }) },
 };
 
 const inText =
@@ -88,9 +98,40 @@ const inNumbers =
       .filter((name) => ['limit', 'after', 'starting_after'].includes(name))
       .map((name) => invalid(query(target.call, `${name}=${value}`), name));
 
-const inSpaceId =
-  (segment: string, expected: Omit<Hostile, 'call'>): Kind =>
-  ({ call, here }) => [{ call: { ...call, path: call.path.replace(here.spaceId, segment) }, ...expected }];
+/** The first id of the path, and the name that it goes by. */
+function firstId({ operation, call }: Target): { name: string; id: string } | null {
+  const at = operation.path.split('/').findIndex((segment) => segment.startsWith('{'));
+  const segment = call.path.split('?', 1)[0]?.split('/')[at];
+  return segment === undefined
+    ? null
+    : { name: operation.path.split('/')[at]?.slice(1, -1) ?? '', id: segment };
+}
+
+/** `param: true` stands for the name of the id. */
+const inFirstId =
+  (segment: string, expected: Omit<Hostile, 'call' | 'param'> & { param: true | null }): Kind =>
+  (target) => {
+    const first = firstId(target);
+    if (first === null) {
+      return [];
+    }
+    const path = target.call.path.replace(first.id, segment);
+    return [
+      { ...expected, call: { ...target.call, path }, param: expected.param === null ? null : first.name },
+    ];
+  };
+
+/** A segment that is no text at all, at the end of paths too that hold no id. */
+const undecodable =
+  (segment: string): Kind =>
+  ({ call }) => [
+    {
+      call: { ...call, path: call.path.replace(/[^/]+$/, segment) },
+      status: 400,
+      code: 'malformed_http',
+      param: null,
+    },
+  ];
 
 const withHeaders =
   (headers: (target: Target) => Record<string, string>, expected: Omit<Hostile, 'call'>): Kind =>
@@ -122,6 +163,9 @@ const numbers =
       invalid({ ...call, body: body(value) }, param),
     );
 
+/** Members of a body that the contract leaves to the caller. */
+const takesAnything = ['tracing_project_id'];
+
 const both =
   (...kinds: Kind[]): Kind =>
   (target) =>
@@ -147,20 +191,20 @@ export const hostileKinds: Record<string, Kind> = {
   ),
   NUL: both(
     inText(() => 'a\0b'),
-    inSpaceId('%00', { status: 422, code: 'invalid_request', param: 'space_id' }),
+    inFirstId('%00', { status: 422, code: 'invalid_request', param: true }),
   ),
   'a lone surrogate': inText(() => 'a\uD800b'),
   'a wrong type in each field': (target) => {
     if (!takesBody(target)) {
       return [];
     }
-    return target.fields.map((name) => {
+    return target.fields.filter((name) => !takesAnything.includes(name)).map((name) => {
       const call = { ...target.call, body: { ...(target.call.body as object), [name]: [[1]] } };
       if (name === 'conversation' || (isOpenAi(target) && name in neutralValues)) {
         return { call, status: 422, code: 'unsupported_parameter', param: name };
       }
       const isList =
-        ['tools', 'enabled_tools'].includes(name) ||
+        ['tools', 'enabled_tools', 'allowed_tools', 'input_modalities'].includes(name) ||
         (isOpenAi(target) && ['input', 'include'].includes(name));
       return invalid(call, isList ? `${name}.0` : name);
     });
@@ -187,15 +231,21 @@ export const hostileKinds: Record<string, Kind> = {
       ? [unknown(query(call, `cursor=${Object.values(foreignCursors)[0]}`), 'cursor')]
       : [{ call: query(call, `cursor=${stolen}`), status: 422, code: 'invalid_cursor', param: 'cursor' }];
   },
-  'ids of another tenant': ({ call, here, abroad }) => [
-    {
-      call: { ...call, path: call.path.replace(here.spaceId, abroad.spaceId) },
-      status: 404,
-      code: 'space_not_found',
-      param: null,
-    },
-  ],
-  'ids that are none': inSpaceId('1%20or%201=1', { status: 422, code: 'invalid_request', param: 'space_id' }),
+  'ids of another tenant': (target) =>
+    firstId(target)?.name === 'space_id'
+      ? [
+          {
+            call: {
+              ...target.call,
+              path: target.call.path.replace(target.here.spaceId, target.abroad.spaceId),
+            },
+            status: 404,
+            code: 'space_not_found',
+            param: null,
+          },
+        ]
+      : [],
+  'ids that are none': inFirstId('1%20or%201=1', { status: 422, code: 'invalid_request', param: true }),
   'malformed JSON': both(
     withBody('{"a":', 422, 'invalid_request'),
     withBody("{'a':1}", 422, 'invalid_request'),
@@ -234,7 +284,7 @@ export const hostileKinds: Record<string, Kind> = {
       queryOf(target).includes('cursor')
         ? [invalid(query(target.call, `cursor=${'x'.repeat(501)}`), 'cursor')]
         : [],
-    inSpaceId('x'.repeat(201), { status: 404, code: 'route_not_found', param: null }),
+    inFirstId('x'.repeat(201), { status: 404, code: 'route_not_found', param: null }),
   ),
   'invalid UTF-8': both(
     withBody(
@@ -257,18 +307,20 @@ export const hostileKinds: Record<string, Kind> = {
           ),
         ];
   },
-  'a wrong method': ({ call, operation }) =>
-    ['PUT', 'OPTIONS', ...(operation.path.endsWith('{server_id}') ? [] : ['PATCH'])].map((method) => ({
-      call: { ...call, method },
-      status: 405,
-      code: 'method_not_allowed',
-      param: null,
-      allow: operation.path,
-    })),
+  'a wrong method': ({ call, operation, methods }) =>
+    ['PUT', 'OPTIONS', 'PATCH']
+      .filter((method) => !methods.includes(method))
+      .map((method) => ({
+        call: { ...call, method },
+        status: 405,
+        code: 'method_not_allowed',
+        param: null,
+        allow: operation.path,
+      })),
   'bad percent-encoding': both(
-    inSpaceId('%ZZ', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%E0%A4%A', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%ED%A0%80', { status: 400, code: 'malformed_http', param: null }),
+    undecodable('%ZZ'),
+    undecodable('%E0%A4%A'),
+    undecodable('%ED%A0%80'),
   ),
   'forged headers': both(
     withHeaders(({ abroad }) => ({ authorization: `Bearer ${abroad.apiKey}` }), {

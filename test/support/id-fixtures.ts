@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
-import { question, type Maker, type Place } from './places.ts';
+import { observabilityBody, question, type Maker, type Place } from './places.ts';
+import { tenantFixtures } from './tenant-fixtures.ts';
 
 /** How an id position is tried. */
 export interface IdFixture {
@@ -224,6 +225,18 @@ export function idFixtures(maker: Maker): Fixtures {
   /** Which response an approval request belongs to. */
   const askedBy = new Map<string, string>();
 
+  /** The space's configuration goes with its removal: each call has its own. */
+  const configured = (method: string): IdFixture => ({
+    make: async (place) => place.spaceId,
+    unknown: newId,
+    call: async (place, id) => {
+      await maker.observability(place);
+      return { method, path: `/v1/spaces/${id}/observability/config`, apiKey: place.apiKey };
+    },
+    refusal: '404 space_not_found',
+    nextDoorRefusal: null,
+  });
+
   const native: Fixtures = {
     'registerServer path space_id': spaceOf('POST', async () => 'mcp-servers', serverBody),
     'registerServer header idempotency-key': freshKey(async () => 'mcp-servers', serverBody),
@@ -264,6 +277,19 @@ export function idFixtures(maker: Maker): Fixtures {
       },
       refusal: '422 invalid_request',
     },
+    'createResponse body platform.skill_id': creating((id) => ({ platform: { skill_id: id } }), {
+      make: (place) => maker.publishedSkill(place),
+      gone: async (place) => {
+        const id = await maker.publishedSkill(place);
+        await maker.send({ method: 'DELETE', path: `/v1/admin/skills/${id}`, apiKey: place.apiKey });
+        return id;
+      },
+      refusal: '404 skill_not_found',
+      nextDoorRefusal: null,
+    }),
+    'setObservability path space_id': spaceOf('PUT', async () => 'observability/config', observabilityBody),
+    'getObservability path space_id': configured('GET'),
+    'removeObservability path space_id': configured('DELETE'),
     'createResponse path space_id': spaceOf('POST', async () => 'responses', question),
     'createResponse header idempotency-key': keyed((_place, id) => ({
       body: question,
@@ -380,5 +406,5 @@ export function idFixtures(maker: Maker): Fixtures {
     ),
     'deleteDocument path document_id': remembering(documentIn('DELETE')),
   };
-  return { ...native, ...openAiFixtures(maker), ...mirrored(native) };
+  return { ...native, ...openAiFixtures(maker), ...mirrored(native), ...tenantFixtures(maker) };
 }

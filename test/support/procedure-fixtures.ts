@@ -309,7 +309,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ids: { skill_id: skill },
     },
     'skillVersions.edit': {
-      input: async (place) => ({ ...(await aDraft(place)), notes: 'Better rhymes.' }),
+      input: async (place) => ({ ...(await aDraft(place)), instructions: 'Answer in prose.' }),
       ids: { skill_id: skill, version_id: version },
     },
     'skillVersions.get': { input: aDraft, ids: { skill_id: skill, version_id: version } },
