@@ -44,7 +44,11 @@ async function admin(path: string, body?: object): Promise<{ id: string }> {
 
 let made = 0;
 const create = async () => (await admin('', { name: `Skill ${(made += 1)}` })).id;
-async function publish(skill: string, allowedTools: string[], instructions = 'Mind the hats.'): Promise<string> {
+async function publish(
+  skill: string,
+  allowedTools: string[],
+  instructions = 'Mind the hats.',
+): Promise<string> {
   const body = { instructions, allowed_tools: allowedTools };
   const { id } = await admin(`/${skill}/versions`, body);
   await admin(`/${skill}/versions/${id}/publish`);
@@ -134,7 +138,10 @@ describe('a response with a skill', () => {
     expect(record).toMatchObject({ status: 'completed', output: [{ output: 'added hat' }, {}] });
     expect(applied(record).skill).toEqual({ id: skill, version_id: first, version: 1 });
     const turns = tools.models.requests.slice(-2).map(({ body }) => body!);
-    expect(turns.map(({ messages }) => messages[0]!.content)).toEqual(['The first words.', 'The first words.']);
+    expect(turns.map(({ messages }) => messages[0]!.content)).toEqual([
+      'The first words.',
+      'The first words.',
+    ]);
     const next = applied(await tools.ask('plain', { platform: { skill_id: skill } }));
     expect(next.skill).toMatchObject({ version_id: second, version: 2 });
     expect(next.tools_offered).toEqual(['knowledge_search']);
