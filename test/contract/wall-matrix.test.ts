@@ -222,7 +222,10 @@ describe.each(prefixes)('an id under %s', (prefix) => {
   );
 
   it('of what does not exist yet is refused as such', async () => {
-    const bodies = { conversation: { conversation: 'thread_1' }, 'platform.thread_id': { platform: { thread_id: 'thread_1' } } };
+    const bodies = {
+      conversation: { conversation: 'thread_1' },
+      'platform.thread_id': { platform: { thread_id: 'thread_1' } },
+    };
     for (const [param, body] of Object.entries(bodies)) {
       const call = {
         method: 'POST',

@@ -209,13 +209,22 @@ describe('histories of real runs', () => {
     await call('/observability/config', config, 'PUT');
     const record = await ask('plain');
     const id = `trace/${world.tenantId}/${record.id}`;
-    const started = () => stack.temporal.workflow.getHandle(id).describe().then(() => true, () => false);
+    const started = () =>
+      stack.temporal.workflow
+        .getHandle(id)
+        .describe()
+        .then(
+          () => true,
+          () => false,
+        );
     while (!(await started())) {
       await sleep(50);
     }
     const history = await keep('trace', id);
     expect(activitiesOf(history).map(({ name }) => name)).toEqual(['exportTrace']);
-    expect(receiver.arrivals.map(({ credentials }) => credentials)).toEqual([`pk-histories:${canaries.secret}`]);
+    expect(receiver.arrivals.map(({ credentials }) => credentials)).toEqual([
+      `pk-histories:${canaries.secret}`,
+    ]);
     const forget = { method: 'DELETE', headers: { 'X-API-Key': world.apiKey } };
     await fetch(`${space()}/observability/config`, forget);
   });

@@ -198,16 +198,18 @@ export const hostileKinds: Record<string, Kind> = {
     if (!takesBody(target)) {
       return [];
     }
-    return target.fields.filter((name) => !takesAnything.includes(name)).map((name) => {
-      const call = { ...target.call, body: { ...(target.call.body as object), [name]: [[1]] } };
-      if (name === 'conversation' || (isOpenAi(target) && name in neutralValues)) {
-        return { call, status: 422, code: 'unsupported_parameter', param: name };
-      }
-      const isList =
-        ['tools', 'enabled_tools', 'allowed_tools', 'input_modalities'].includes(name) ||
-        (isOpenAi(target) && ['input', 'include'].includes(name));
-      return invalid(call, isList ? `${name}.0` : name);
-    });
+    return target.fields
+      .filter((name) => !takesAnything.includes(name))
+      .map((name) => {
+        const call = { ...target.call, body: { ...(target.call.body as object), [name]: [[1]] } };
+        if (name === 'conversation' || (isOpenAi(target) && name in neutralValues)) {
+          return { call, status: 422, code: 'unsupported_parameter', param: name };
+        }
+        const isList =
+          ['tools', 'enabled_tools', 'allowed_tools', 'input_modalities'].includes(name) ||
+          (isOpenAi(target) && ['input', 'include'].includes(name));
+        return invalid(call, isList ? `${name}.0` : name);
+      });
   },
   'an unknown field': (target) =>
     mayCarryBody(target)
@@ -317,11 +319,7 @@ export const hostileKinds: Record<string, Kind> = {
         param: null,
         allow: operation.path,
       })),
-  'bad percent-encoding': both(
-    undecodable('%ZZ'),
-    undecodable('%E0%A4%A'),
-    undecodable('%ED%A0%80'),
-  ),
+  'bad percent-encoding': both(undecodable('%ZZ'), undecodable('%E0%A4%A'), undecodable('%ED%A0%80')),
   'forged headers': both(
     withHeaders(({ abroad }) => ({ authorization: `Bearer ${abroad.apiKey}` }), {
       status: 401,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -59,8 +59,10 @@ interface OtlpRequest {
 
 /** Takes traces as Langfuse does, and remembers them. */
 export async function startTraceReceiver(): Promise<TraceReceiver> {
-  const server = createServer(async (request, response) => {
-    const body = await text(request);
+  const server = createServer((request, response) => {
+    void text(request).then((body) => take(request, response, body));
+  });
+  const take = (request: IncomingMessage, response: ServerResponse, body: string): void => {
     const [, encoded = ''] = (request.headers.authorization ?? '').split(' ');
     const { resourceSpans } = JSON.parse(body) as OtlpRequest;
     receiver.arrivals.push({
@@ -73,7 +75,7 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
     if (receiver.answer !== 'never') {
       response.writeHead(receiver.answer, { 'content-type': 'application/json' }).end('{}');
     }
-  });
+  };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -85,7 +85,11 @@ describe('a version', () => {
 
   it('that is deprecated gives way to the highest published one, the last of all switches the skill off', async () => {
     const skillId = await create();
-    const [first, second, third] = [await published(skillId), await published(skillId), await published(skillId)];
+    const [first, second, third] = [
+      await published(skillId),
+      await published(skillId),
+      await published(skillId),
+    ];
     const pending = await draft(skillId);
     await expect(deprecate(skillId, pending)).rejects.toEqual(invalidState);
     await deprecate(skillId, second);
@@ -103,7 +107,11 @@ describe('a version', () => {
     expect(await read(skillId)).toMatchObject({ status: 'disabled', currentVersionId: null });
     await expect(publish(skillId, third)).rejects.toEqual(invalidState);
     await publish(skillId, pending);
-    expect(await read(skillId)).toMatchObject({ status: 'active', latestVersion: 4, currentVersionId: pending });
+    expect(await read(skillId)).toMatchObject({
+      status: 'active',
+      latestVersion: 4,
+      currentVersionId: pending,
+    });
   });
 
   it('is numbered once, however many are published at once', async () => {
@@ -112,7 +120,7 @@ describe('a version', () => {
     const numbers = await Promise.all(
       drafts.map(async (versionId) => (await publish(skillId, versionId)).version),
     );
-    expect(numbers.toSorted()).toEqual([1, 2, 3, 4]);
+    expect(numbers.toSorted((a, b) => (a ?? 0) - (b ?? 0))).toEqual([1, 2, 3, 4]);
     const current = drafts[numbers.indexOf(4)];
     expect(await read(skillId)).toMatchObject({ latestVersion: 4, currentVersionId: current });
   });
