@@ -84,7 +84,7 @@ const activities = createActivities({
     credentials: config.TOOL_CREDENTIALS,
     env: process.env,
   }),
-  traces: createTraceExporter({ fetch: guardedFetch, defaultBaseUrl: config.TRACING_BASE_URL ?? null }),
+  traces: createTraceExporter({ fetch: guardedFetch, defaultBaseUrl: config.TRACING_BASE_URL }),
   models: modelRouter({
     openai: openAi(vendor),
     anthropic: anthropic(vendor),

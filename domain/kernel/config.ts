@@ -94,7 +94,10 @@ const worker = z.object({
    */
   TOOL_CREDENTIALS: list,
   /** Where spaces that name no address of their own have their traces. */
-  TRACING_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  TRACING_BASE_URL: z
+    .union([z.literal(''), z.url({ protocol: /^https?$/ })], 'must be an http(s) address')
+    .default('')
+    .transform((text) => (text === '' ? null : text)),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
 });
 
