@@ -18,6 +18,9 @@ export interface TraceDependencies {
   traces: TraceExporter;
 }
 
+/** One of many at a slow endpoint: it comes back soon, whatever the attempts before. */
+const busyDelayMs = 30_000;
+
 /** Reads the trace from the ledgers and sends it. Safe to run any number of times: it is always the same trace. */
 export async function exportTrace(
   deps: TraceDependencies,
@@ -39,7 +42,7 @@ export async function exportTrace(
   if (!failure.passes) {
     return { outcome: 'given_up' };
   }
-  throw retryLater(`trace_${failure.code}`);
+  throw retryLater(`trace_${failure.code}`, failure.code === 'busy' ? busyDelayMs : undefined);
 }
 
 async function send(

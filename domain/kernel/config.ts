@@ -95,8 +95,12 @@ const worker = z.object({
   TOOL_CREDENTIALS: list,
   /** Where spaces that name no address of their own have their traces. */
   TRACING_BASE_URL: z
-    .union([z.literal(''), z.url({ protocol: /^https?$/ })], 'must be an http(s) address')
+    .string()
     .default('')
+    .refine(
+      (text) => text === '' || z.url({ protocol: /^https?$/ }).safeParse(text).success,
+      'must be an http(s) address',
+    )
     .transform((text) => (text === '' ? null : text)),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
 });

@@ -54,5 +54,5 @@ export const toolServer = {
 export const traceExport = {
   startToCloseTimeout: '30s',
   scheduleToCloseTimeout: '6h',
-  retry: { initialInterval: '2s', backoffCoefficient: 3, maximumInterval: '15m', maximumAttempts: 40 },
+  retry: { initialInterval: '2s', backoffCoefficient: 3, maximumInterval: '15m' },
 } satisfies ActivityOptions;
