@@ -148,7 +148,7 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
         [`${operation} path version_id`, byVersion],
       ]),
     ),
-    'listModels query cursor': cursorOf(async (place) => {
+    'listTenantModels query cursor': cursorOf(async (place) => {
       await maker.model(place);
       await maker.model(place);
       return 'models';
@@ -163,7 +163,7 @@ export const plainCalls: Record<string, (place: Place) => Call> = {
   createSkill: (place) => admin(place, 'POST', 'skills', { body: skillBody() }),
   listSkills: (place) => admin(place, 'GET', 'skills'),
   addModel: (place) => admin(place, 'POST', 'models', { body: modelBody() }),
-  listModels: (place) => admin(place, 'GET', 'models'),
+  listTenantModels: (place) => admin(place, 'GET', 'models'),
 };
 
 /** A request of an operation that is right in everything, on things that the place's owner has made. */

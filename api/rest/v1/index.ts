@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
-import { modelRoutes } from './models/routes.ts';
+import { adminModelRoutes } from './models/admin-routes.ts';
 import { observabilityRoutes } from './observability/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { skillVersionRoutes } from './skills/version-routes.ts';
@@ -23,6 +23,6 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(skillRoutes);
     await scope.register(skillVersionRoutes);
     await scope.register(observabilityRoutes);
-    await scope.register(modelRoutes);
+    await scope.register(adminModelRoutes);
   };
 }

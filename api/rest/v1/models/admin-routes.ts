@@ -19,7 +19,7 @@ const reads = { none: 'reads' };
 const all = '/admin/models';
 const one = '/admin/models/:model_id';
 
-export async function modelRoutes(instance: FastifyInstance): Promise<void> {
+export async function adminModelRoutes(instance: FastifyInstance): Promise<void> {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
   app.post(
@@ -57,7 +57,7 @@ export async function modelRoutes(instance: FastifyInstance): Promise<void> {
       config: { permission: 'models.read', audit: reads },
       schema: {
         tags,
-        operationId: 'listModels',
+        operationId: 'listTenantModels',
         summary: 'List the models of the tenant, newest first',
         querystring: listQuery,
         response: { 200: modelPage, ...errorResponses },
