@@ -9,6 +9,7 @@ import { builtinModel } from '#adapters/models/builtin.ts';
 import { createCredentials } from '#adapters/models/credentials.ts';
 import { google } from '#adapters/models/google.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createTraceExporter } from '#adapters/observability/otlp-exporter.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
@@ -83,6 +84,7 @@ const activities = createActivities({
     credentials: config.TOOL_CREDENTIALS,
     env: process.env,
   }),
+  traces: createTraceExporter({ fetch: guardedFetch, defaultBaseUrl: config.TRACING_BASE_URL }),
   models: modelRouter({
     openai: openAi(vendor),
     anthropic: anthropic(vendor),

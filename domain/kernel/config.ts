@@ -104,6 +104,15 @@ const worker = z.object({
    * space, or without `#space_id` in every space of every tenant.
    */
   TOOL_CREDENTIALS: list,
+  /** Where spaces that name no address of their own have their traces. */
+  TRACING_BASE_URL: z
+    .string()
+    .default('')
+    .refine(
+      (text) => text === '' || z.url({ protocol: /^https?$/ }).safeParse(text).success,
+      'must be an http(s) address',
+    )
+    .transform((text) => (text === '' ? null : text)),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
 });
 

@@ -25,6 +25,7 @@ const WITHOUT_ENTITY = new Set([
   'response_context',
   'response_ids',
   'session_tokens',
+  'skill_uses',
   'stream_runs',
   'used_id_tokens',
 ]);

@@ -375,4 +375,42 @@ export const defects: readonly Defect[] = [
     test: 'test/api/membership.test.ts',
     caughtBy: 'is added as space_member or with another role, changed and removed',
   },
+  {
+    name: 'skill ignored in offers',
+    file: 'domain/responses/skill-tools.ts',
+    replace: [
+      [
+        'skill === null || allowsTool(skill.allowed_tools, name)',
+        'skill === null || name.startsWith(`mcp__${server.slug}__`)',
+      ],
+    ],
+    test: 'test/e2e/skills.test.ts',
+    caughtBy: 'is offered only the servers and tools that the skill names',
+  },
+  {
+    name: 'skill ignored at the call',
+    file: 'domain/responses/claim-call.ts',
+    replace: [
+      [
+        'tool !== null && !again && !isInSkill(response, row)',
+        'tool !== null && again && !isInSkill(response, row)',
+      ],
+    ],
+    test: 'test/e2e/skills.test.ts',
+    caughtBy: 'makes no call that was asked consent for without the skill',
+  },
+  {
+    name: 'tracing secret stored as it is',
+    file: 'domain/observability/set-observability.ts',
+    replace: [['await sealField(ctx, secretPlace(place), input.secretKey)', 'input.secretKey']],
+    test: 'test/domain/observability/config.test.ts',
+    caughtBy: 'is sealed at rest',
+  },
+  {
+    name: 'another trace id each time',
+    file: 'domain/observability/trace-ids.ts',
+    replace: [['sha256(`trace/${responseId}`)', 'sha256(`trace/${responseId}/${Math.random()}`)']],
+    test: 'test/domain/observability/config.test.ts',
+    caughtBy: 'are the same each time',
+  },
 ];

@@ -7,6 +7,8 @@ const files = [
   'secrets.sql',
   'administration.sql',
   'sign-in.sql',
+  'skills.sql',
+  'observability.sql',
   'turn.sql',
   'keys.sql',
   'reads.sql',

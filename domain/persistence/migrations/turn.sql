@@ -177,10 +177,10 @@ begin
       select p_tenant, p_response, n.position, n.item_id
       from jsonb_to_recordset(p_change -> 'context') as n(position integer, item_id text);
   end if;
-  if p_change ? 'start' then
+  if p_change ? 'starts' then
     insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
       select p_tenant, n.id, 'start', n.workflow_type, n.workflow_id, n.payload, now() + make_interval(secs => n.lease_seconds)
-      from jsonb_to_record(p_change -> 'start') as n(id uuid, workflow_type text, workflow_id text, payload jsonb,
+      from jsonb_to_recordset(p_change -> 'starts') as n(id uuid, workflow_type text, workflow_id text, payload jsonb,
         lease_seconds double precision);
   end if;
   if p_change ? 'turn' then
