@@ -10,7 +10,7 @@ import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugin
 import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
-import { provideContext } from './plugins/unit-of-work.ts';
+import { originOf, provideContext } from './plugins/unit-of-work.ts';
 import { newRequestId } from './plugins/request-id.ts';
 import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
@@ -54,7 +54,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   });
   const errors: ErrorHandling = {
     onRefusal: (request, error) =>
-      recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id }),
+      recordRefusal(deps.unitOfWork, request.identity, { error, origin: originOf(request, deps.secrets) }),
   };
   handleErrors(app, errors);
   readJsonBodies(app);

@@ -46,6 +46,7 @@ export const statusOf = {
   model_not_found: missing,
   mcp_server_not_found: missing,
   response_not_found: missing,
+  event_not_found: missing,
   previous_response_not_found: missing,
   response_expired: missing,
   response_deleted: missing,

@@ -1,5 +1,6 @@
 import { apiKeys, principals } from './access.ts';
 import { collections, documents } from './collections.ts';
+import { events } from './events.ts';
 import { models, prices } from './models.ts';
 import { responses } from './responses.ts';
 import { members, spaces } from './spaces.ts';
@@ -22,6 +23,7 @@ export const appRouter = router({
   collections,
   documents,
   toolServers,
+  events,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addApiKeys, addPrincipals } from './commands/access.ts';
 import { addCollections, addDocuments } from './commands/collections.ts';
+import { addEvents } from './commands/events.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
 import { addResponses } from './commands/responses.ts';
@@ -39,6 +40,7 @@ export function createProgram(streams: Streams): Command {
   addCollections(program);
   addDocuments(program);
   addToolServers(program);
+  addEvents(program);
   addLocal(program);
   return program;
 }

@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '#domain/access/caller.ts';
-import { newId } from '#domain/kernel/ids.ts';
 import { categoryOf, type EventType, type ResourceType } from './catalogue.ts';
 
 export interface AuditEvent {
@@ -9,6 +8,10 @@ export interface AuditEvent {
   /** Strings are cut at 1,000 characters; never a secret, a prompt or an answer. */
   metadata?: Record<string, string | number | boolean | null>;
   outcome?: 'success' | 'failure' | 'denied';
+  /** Of a resource that was changed: the members that now have another value. */
+  changedFields?: readonly string[];
+  /** Why it was done, as a code. */
+  reason?: string;
   /** When given, the event is written once however often it is recorded. */
   dedupeKey?: string;
 }
@@ -30,11 +33,15 @@ export async function recordEvent(em: EntityManager, actor: Actor, event: AuditE
       return false;
     }
   }
+  const ip = await actor.origin.sealedIp?.(em, actor.tenantId);
   const metadata = {
     outcome: event.outcome ?? 'success',
     actor_type: actor.principalType,
     via: actor.origin.via,
     request_id: actor.origin.requestId,
+    ...(ip == null ? {} : { ip }),
+    ...(event.changedFields === undefined ? {} : { changed_fields: event.changedFields }),
+    ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...event.metadata,
   };
   const bounded = Object.fromEntries(
@@ -44,17 +51,18 @@ export async function recordEvent(em: EntityManager, actor: Actor, event: AuditE
     ]),
   );
   await em.execute(
-    `insert into events (tenant_id, id, category, event_type, actor_id, resource_type, resource_id, metadata)
-     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `insert into events (tenant_id, category, event_type, resource_type, resource_id, metadata, actor_id, actor_name, actor_email)
+     select n.*, p.sealed_name, p.sealed_email
+     from (select ?::uuid, ?, ?, ?, ?, ?::jsonb, ?::uuid) as n (tenant, category, type, resource_type, resource_id, metadata, actor)
+     left join principals p on p.tenant_id = n.tenant and p.id = n.actor`,
     [
       actor.tenantId,
-      newId(),
       categoryOf(event.type),
       event.type,
-      actor.principalId,
       event.resource.type,
       event.resource.id,
       JSON.stringify(bounded),
+      actor.principalId,
     ],
   );
   return true;

@@ -27,6 +27,7 @@ export type DomainErrorCode =
   | 'model_not_found'
   | 'mcp_server_not_found'
   | 'response_not_found'
+  | 'event_not_found'
   | 'previous_response_not_found'
   | 'response_expired'
   | 'response_deleted'

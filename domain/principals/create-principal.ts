@@ -3,6 +3,7 @@ import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { Principal } from './principal.entity.ts';
+import { sealPrincipal } from './seal-principal.ts';
 
 export interface NewPrincipal {
   type: Principal['type'];
@@ -15,6 +16,7 @@ export async function createPrincipal(ctx: Context, input: NewPrincipal): Promis
   authorize(ctx.caller, 'principals.create');
   const principal = ctx.em.create(Principal, { tenantId: ctx.caller.tenantId, id: newId(), ...input });
   await ctx.em.flush();
+  await sealPrincipal(ctx, principal);
   await recordEvent(ctx.em, ctx.caller, {
     type: 'security.principal_created',
     resource: { type: 'principal', id: principal.id },
