@@ -33,6 +33,10 @@ const plainText = [
   ...['slug', 'display_name', 'transport_type', 'url', 'icon_url', 'auth.credential_ref', 'auth.header'].map(
     (name) => `toolServers.register ${name}`,
   ),
+  // filters: nothing of another tenant's is ever among what they leave
+  ...['list', 'export'].flatMap((list) =>
+    ['resource_id', 'from_date', 'to_date'].map((name) => `events.${list} ${name}`),
+  ),
   // of the server that server_id names
   ...['enabled_tools[]', 'tools[].name', 'display_name', 'icon_url'].map(
     (name) => `toolServers.update ${name}`,

@@ -88,9 +88,28 @@ const inNumbers =
       .filter((name) => ['limit', 'after', 'starting_after'].includes(name))
       .map((name) => invalid(query(target.call, `${name}=${value}`), name));
 
-const inSpaceId =
-  (segment: string, expected: Omit<Hostile, 'call'>): Kind =>
-  ({ call, here }) => [{ call: { ...call, path: call.path.replace(here.spaceId, segment) }, ...expected }];
+/** The id in the path that is tried: the space's, else the last; null where the path holds none. */
+function pathId({ call, here, operation }: Target): { param: string; value: string } | null {
+  if (call.path.includes(here.spaceId)) {
+    return { param: 'space_id', value: here.spaceId };
+  }
+  const param = /\{([^}]+)\}$/.exec(operation.path)?.[1];
+  return param === undefined ? null : { param, value: call.path.split('/').at(-1)! };
+}
+
+/** @param expected its `param` is the id's where it says `id` */
+const inPathId =
+  (segment: string | ((target: Target) => string), expected: Omit<Hostile, 'call'>): Kind =>
+  (target) => {
+    const { call } = target;
+    const id = pathId(target);
+    if (id === null) {
+      return [];
+    }
+    const path = call.path.replace(id.value, typeof segment === 'string' ? segment : segment(target));
+    const code = expected.code === 'not_found' ? id.param.replace(/_id$/, '_not_found') : expected.code;
+    return [{ ...expected, call: { ...call, path }, code, param: expected.param === 'id' ? id.param : null }];
+  };
 
 const withHeaders =
   (headers: (target: Target) => Record<string, string>, expected: Omit<Hostile, 'call'>): Kind =>
@@ -147,7 +166,7 @@ export const hostileKinds: Record<string, Kind> = {
   ),
   NUL: both(
     inText(() => 'a\0b'),
-    inSpaceId('%00', { status: 422, code: 'invalid_request', param: 'space_id' }),
+    inPathId('%00', { status: 422, code: 'invalid_request', param: 'id' }),
   ),
   'a lone surrogate': inText(() => 'a\uD800b'),
   'a wrong type in each field': (target) => {
@@ -187,15 +206,24 @@ export const hostileKinds: Record<string, Kind> = {
       ? [unknown(query(call, `cursor=${Object.values(foreignCursors)[0]}`), 'cursor')]
       : [{ call: query(call, `cursor=${stolen}`), status: 422, code: 'invalid_cursor', param: 'cursor' }];
   },
-  'ids of another tenant': ({ call, here, abroad }) => [
-    {
-      call: { ...call, path: call.path.replace(here.spaceId, abroad.spaceId) },
-      status: 404,
-      code: 'space_not_found',
-      param: null,
-    },
-  ],
-  'ids that are none': inSpaceId('1%20or%201=1', { status: 422, code: 'invalid_request', param: 'space_id' }),
+  'ids of another tenant': inPathId(({ abroad }) => abroad.spaceId, {
+    status: 404,
+    code: 'not_found',
+    param: null,
+  }),
+  'a value that no list has': (target) =>
+    queryOf(target)
+      .filter((name) => ['category', 'resource_type'].includes(name))
+      .map((name) => invalid(query(target.call, `${name}=red`), name)),
+  'a moment that is none': (target) =>
+    queryOf(target)
+      .filter((name) => name.endsWith('_date'))
+      .flatMap((name) =>
+        ['yesterday', '2026-13-01T00:00:00Z', '2026-01-01', '%00', "';--"].map((value) =>
+          invalid(query(target.call, `${name}=${value}`), name),
+        ),
+      ),
+  'ids that are none': inPathId('1%20or%201=1', { status: 422, code: 'invalid_request', param: 'id' }),
   'malformed JSON': both(
     withBody('{"a":', 422, 'invalid_request'),
     withBody("{'a':1}", 422, 'invalid_request'),
@@ -234,7 +262,7 @@ export const hostileKinds: Record<string, Kind> = {
       queryOf(target).includes('cursor')
         ? [invalid(query(target.call, `cursor=${'x'.repeat(501)}`), 'cursor')]
         : [],
-    inSpaceId('x'.repeat(201), { status: 404, code: 'route_not_found', param: null }),
+    inPathId('x'.repeat(201), { status: 404, code: 'route_not_found', param: null }),
   ),
   'invalid UTF-8': both(
     withBody(
@@ -266,9 +294,9 @@ export const hostileKinds: Record<string, Kind> = {
       allow: operation.path,
     })),
   'bad percent-encoding': both(
-    inSpaceId('%ZZ', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%E0%A4%A', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%ED%A0%80', { status: 400, code: 'malformed_http', param: null }),
+    inPathId('%ZZ', { status: 400, code: 'malformed_http', param: null }),
+    inPathId('%E0%A4%A', { status: 400, code: 'malformed_http', param: null }),
+    inPathId('%ED%A0%80', { status: 400, code: 'malformed_http', param: null }),
   ),
   'forged headers': both(
     withHeaders(({ abroad }) => ({ authorization: `Bearer ${abroad.apiKey}` }), {
