@@ -6,12 +6,12 @@ import { pageOfEvents, type ListEvents } from './list-events.ts';
 import { recordEvent } from './record-event.ts';
 
 /**
- * A larger page of the log, for keeping it elsewhere. Each first page is itself an event, so that taking the log
- * out of the platform is in it. @throws `missing_permission`, `invalid_cursor`
+ * A larger page of the log, for keeping it elsewhere. Each first page is itself an event, and only it leads to the
+ * next ones, so that taking the log out of the platform is in it. @throws `missing_permission`, `invalid_cursor`
  */
 export async function exportEvents(ctx: Context, input: ListEvents): Promise<Page<EventView>> {
   authorize(ctx.caller, 'events.export');
-  const { items, nextCursor } = await pageOfEvents(ctx, input);
+  const { items, nextCursor } = await pageOfEvents(ctx, 'events.export', input);
   if (input.cursor === null) {
     const { category, resourceType, resourceId, fromDate, toDate } = input;
     await recordEvent(ctx.em, ctx.caller, {

@@ -29,16 +29,17 @@ export async function listEvents(
   input: ListEvents,
 ): Promise<Page<EventView> & { counts: EventCounts }> {
   authorize(ctx.caller, 'events.read');
-  return pageOfEvents(ctx, input);
+  return pageOfEvents(ctx, 'events.list', input);
 }
 
-/** The same without the permission's check. */
+/** The same without the permission's check. @param operation names the list in its cursors */
 export async function pageOfEvents(
   ctx: Context,
+  operation: string,
   { limit, cursor, ...filters }: ListEvents,
 ): Promise<Page<EventView> & { counts: EventCounts }> {
   const { tenantId } = ctx.caller;
-  const scope = { tenantId, operation: 'events.list', filters: { ...filters } };
+  const scope = { tenantId, operation, filters: { ...filters } };
   const after = cursor === null ? null : decodeCursor(ctx.secrets, scope, cursor);
   const [row] = await ctx.em.execute<{ page: EventRow[]; counts: (number | string)[] }[]>(
     `select page, counts from app.list_events(?, ?, ?, ?, ?, ?, ?,

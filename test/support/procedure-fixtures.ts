@@ -111,7 +111,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ids: { event_id: { unknown: newId, code: '404 event_not_found' } },
     },
     'events.export': {
-      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'events.list', {}) }),
+      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'events.export', {}) }),
       ids: { cursor },
     },
     'responses.list': {
