@@ -80,8 +80,8 @@ it('is sealed and anchored by the worker, and tells what the owner of the databa
   );
   const bad = await verify();
   expect(bad.code).toBe(1);
-  expect((JSON.parse(bad.stdout) as { findings: { kind: string }[] }).findings.map(({ kind }) => kind)).toEqual([
-    'event_changed',
-  ]);
+  expect(
+    (JSON.parse(bad.stdout) as { findings: { kind: string }[] }).findings.map(({ kind }) => kind),
+  ).toEqual(['event_changed']);
   expect(bad.stderr).toContain('The log of 1 tenant is not as it was sealed.');
 });
