@@ -75,13 +75,20 @@ export async function sealTenant(
  */
 async function sealBatch(em: EntityManager, tenantId: string): Promise<number> {
   await em.execute('insert into event_chains (tenant_id) values (?) on conflict do nothing', [tenantId]);
-  const [chain] = await em.execute<{ seq: string; head: string; xid: string; id: string }[]>(
-    `select seq, encode(head, 'hex') as head, last_transaction_id::text as xid, last_event_id as id
+  const [chain] = await em.execute<{ seq: string; head: string; xid: string; id: string; ahead: boolean }[]>(
+    `select seq, encode(head, 'hex') as head, last_transaction_id::text as xid, last_event_id as id,
+       last_transaction_id >= pg_snapshot_xmax(pg_current_snapshot()) as ahead
      from event_chains where tenant_id = ? for update skip locked`,
     [tenantId],
   );
   if (chain === undefined) {
     return 0;
+  }
+  if (chain.ahead) {
+    // Nothing that is written now would ever come behind what is sealed: see "back up and restore" in operating.md.
+    throw new Error(
+      'The transaction ids of this server are behind the sealed log: it was restored from a dump.',
+    );
   }
   const [done] = await em.execute<{ n: number }[]>(sealStatement, [
     tenantId,

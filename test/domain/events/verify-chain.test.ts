@@ -217,7 +217,13 @@ describe('retention', () => {
 
   it.each([
     ['a month has ended', '2026-03-02T23:30:00.000Z', '2026-03-03T00:30:00.000Z', null, []],
-    ['no month has ended', '2026-03-15T00:00:00.000Z', '2026-03-20T00:00:00.000Z', null, ['checkpoint_moved']],
+    [
+      'no month has ended',
+      '2026-03-15T00:00:00.000Z',
+      '2026-03-20T00:00:00.000Z',
+      null,
+      ['checkpoint_moved'],
+    ],
     [
       'it is behind what was sealed in a kept month',
       '2026-03-02T23:30:00.000Z',
