@@ -92,26 +92,27 @@ async function sealBatch(em: EntityManager, tenantId: string): Promise<number> {
   }
   const [done] = await em.execute<{ n: number }[]>(sealStatement, [
     tenantId,
-    chain.xid,
-    chain.id,
-    batch,
     chain.head,
     chain.seq,
+    tenantId,
+    chain.xid,
+    chain.id,
   ]);
   return done?.n ?? 0;
 }
 
 const sealStatement = `
 with input as (
-  select ?::uuid as tenant_id, ?::xid8 as xid, ?::uuid as id, ?::integer as size, decode(?, 'hex') as head, ?::bigint as seq),
+  select ?::uuid as tenant_id, decode(?, 'hex') as head, ?::bigint as seq),
 due as materialized (
   select e.id, e.transaction_id, e.category, e.resource_type, e.resource_id, e.created_at,
     date_trunc('month', e.created_at, 'UTC') as month, ${eventDigest} as digest,
     row_number() over (order by e.transaction_id, e.id) as place
-  from (select e.* from input, events e
-    where e.tenant_id = input.tenant_id and (e.transaction_id, e.id) > (input.xid, input.id)
+  -- with its limits as constants, so that the order of an index is all that is read
+  from (select e.* from events e
+    where e.tenant_id = ? and (e.transaction_id, e.id) > (?::xid8, ?::uuid)
       and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-    order by e.transaction_id, e.id limit (select size from input)) e),
+    order by e.transaction_id, e.id limit ${batch}) e),
 batch as materialized (
   -- of one month, so that a month can be dropped
   select * from due where place < coalesce(

@@ -109,7 +109,12 @@ describe('the doors between tenants', () => {
     expect(rows).toEqual([
       { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
       { door: 'app.claim_outbox(integer)', ...system },
-      { door: 'app.drop_event_months(timestamp with time zone)', owner: 'app_owner', config: path, grantees: ['app_purge'] },
+      {
+        door: 'app.drop_event_months(timestamp with time zone)',
+        owner: 'app_owner',
+        config: path,
+        grantees: ['app_purge'],
+      },
       { door: 'app.find_credential(text)', ...system },
       { door: 'app.list_chains(uuid,integer)', ...system },
       { door: 'app.list_event_tenants(timestamp with time zone)', ...system },

@@ -26,7 +26,14 @@ beforeAll(async () => {
   admin = await connect(database.adminUrl);
   ({ here, abroad } = await createPlaces(database));
   const foreignCursors: Record<string, string> = {};
-  for (const id of ['listResponses', 'listInputItems', 'listCollections', 'listDocuments', 'listServers', 'listEvents']) {
+  for (const id of [
+    'listResponses',
+    'listInputItems',
+    'listCollections',
+    'listDocuments',
+    'listServers',
+    'listEvents',
+  ]) {
     foreignCursors[id] = await fixtures[`${id} query cursor`]!.make(abroad);
   }
   for (const operation of gateway.description.operations) {

@@ -1,5 +1,7 @@
 import type { Client } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventCounts } from '#domain/events/list-events.ts';
+import { sealEvents, type SealDependencies } from '#domain/events/seal-events.ts';
 
 /** An id of version 7 at a moment given as SQL, the rest at random. */
 const idAt = (moment: string): string =>
@@ -70,4 +72,16 @@ export async function countAll(admin: Client, tenantId: string, window: Window =
     counts.all += n;
   }
   return counts;
+}
+
+/** Seals until nothing is left: transactions of other test files hold sealing up for moments, as any of the server do. */
+export async function sealAll(admin: Client, deps: SealDependencies): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 20) {
+    const { failed } = await sealEvents(deps);
+    if (failed > 0) throw new Error('A tenant could not be sealed.');
+    const { rows } = await admin.query('select * from app.list_unsealed()');
+    if (rows.length === 0) return;
+    await sleep(20);
+  }
+  throw new Error('Not everything was sealed in time.');
 }

@@ -5,11 +5,10 @@ import { exportEvents } from '#domain/events/export-events.ts';
 import { listEvents, type EventFilters } from '#domain/events/list-events.ts';
 import { readEvent } from '#domain/events/read-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
-import { sealEvents } from '#domain/events/seal-events.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
-import { countAll, fillLog, prepareLog } from '../../support/event-log.ts';
+import { countAll, fillLog, prepareLog, sealAll } from '../../support/event-log.ts';
 import { secrets } from '../../support/world.ts';
 
 const days = 100;
@@ -38,13 +37,13 @@ const none: EventFilters = {
 };
 const list = (input: Partial<EventFilters> & { limit?: number; cursor?: string | null } = {}) =>
   engine.act((ctx) => listEvents(ctx, { ...none, limit: 20, cursor: null, ...input }));
-const seal = () => sealEvents({ purge, secrets });
+const seal = () => sealAll(engine.admin, { purge, secrets });
 
 describe('the totals of a list', () => {
   it('are those of looking at every event, whatever the window, sealed or not', async () => {
     const { tenantId } = engine.world;
     await fillLog(engine.admin, { tenantId, count: 3_000, days });
-    expect(await seal()).toMatchObject({ failed: 0 });
+    await seal();
     await fillLog(engine.admin, { tenantId, count: 400, days });
     const { rows } = await engine.admin.query<{ id: string }>(
       'select distinct resource_id as id from events where tenant_id = $1',
