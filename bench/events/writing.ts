@@ -84,9 +84,9 @@ export async function measureWriting(
   };
   const tails: number[] = [];
   const sealed: number[] = [];
-  let ended = false;
+  const state = { ended: false };
   const sealing = (async () => {
-    while (!ended) {
+    while (!state.ended) {
       await sleep(scale.sealEveryMs);
       tails.push(await unsealed(log));
       sealed.push(await log.seal());
@@ -100,7 +100,7 @@ export async function measureWriting(
         rates[side].push(await perSecond(side === 'ours' ? ours : plain));
       }
     }
-    ended = true;
+    state.ended = true;
     await sealing;
     say(
       `sealing: up to ${Math.round(Math.max(...sealed))} events a second, tails before it ${tails.join(', ')}`,
@@ -124,7 +124,7 @@ export async function measureWriting(
       },
     ];
   } finally {
-    ended = true;
+    state.ended = true;
     await sealing.catch(() => undefined);
     await orm.close(true);
   }

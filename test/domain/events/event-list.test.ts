@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resourceTypes } from '#domain/events/catalogue.ts';
 import { exportEvents } from '#domain/events/export-events.ts';
@@ -67,7 +67,7 @@ describe('the totals of a list', () => {
           category: fc.option(fc.constantFrom('space', 'collection', 'security', 'system')),
         }),
         async (filters) => {
-          const { counts, items } = await list(filters as EventFilters);
+          const { counts, items } = await list(filters);
           const { resourceType, resourceId, fromDate, toDate, category } = filters;
           const exact = await countAll(engine.admin, tenantId, {
             resourceType,
@@ -112,7 +112,7 @@ describe('a list of events', () => {
       ids.push(...page.items.map(({ id }) => id));
       cursor = page.nextCursor;
     } while (cursor !== null);
-    const { category = null, resourceType = null } = { ...none, ...filters };
+    const { category, resourceType }: EventFilters = { ...none, ...filters };
     const { rows } = await engine.admin.query<{ id: string }>(
       `select id from events where tenant_id = $1 and ($2::text is null or category = $2)
        and ($3::text is null or resource_type = $3) order by id desc`,

@@ -56,12 +56,12 @@ export async function rehash(admin: Client, digest: string, tenantId: string, fr
 export function tamperingOf(numbers: readonly number[], digest: string): Tampering {
   const [kind = 0, at = 0, how = 0, cover = 0] = numbers;
   const kinds = [edit, remove, swap, cutTail, insert] as const;
-  const { what, apply } = kinds[Math.floor(kind * kinds.length)]!(at, how);
+  const act = kinds[Math.floor(kind * kinds.length)]!(at, how);
   const covers = cover < 0.5;
   return {
-    what: `${what}${covers ? ', and hashed anew' : ''}`,
+    what: `${act.what}${covers ? ', and hashed anew' : ''}`,
     apply: async (admin, tenantId) => {
-      const from = await apply(admin, tenantId);
+      const from = await act.apply(admin, tenantId);
       if (from !== null && covers) await rehash(admin, digest, tenantId, from);
       return from !== null;
     },
