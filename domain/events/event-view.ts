@@ -3,7 +3,7 @@ import { openField, openFields, type SealedField } from '#domain/secrets/open-fi
 import type { EventCategory, ResourceType } from './catalogue.ts';
 
 /** An event as the database answers it. */
-export interface EventRow {
+export interface StoredEvent {
   id: string;
   tenant_id: string;
   category: EventCategory;
@@ -37,7 +37,7 @@ export interface EventView {
  * Events with what is personal opened: the actor's name for every reader, e-mail and address for those who may
  * read principals.
  */
-export async function viewEvents(ctx: Context, rows: readonly EventRow[]): Promise<EventView[]> {
+export async function viewEvents(ctx: Context, rows: readonly StoredEvent[]): Promise<EventView[]> {
   const isFull = ctx.caller.granted.has('principals.read');
   const opened = await open(
     ctx,
@@ -66,7 +66,7 @@ export async function viewEvents(ctx: Context, rows: readonly EventRow[]): Promi
   });
 }
 
-function sealed(row: EventRow, column: 'name' | 'email' | 'ip', text: unknown): SealedField | null {
+function sealed(row: StoredEvent, column: 'name' | 'email' | 'ip', text: unknown): SealedField | null {
   return typeof text !== 'string' || row.actor_id === null
     ? null
     : { place: { tenantId: row.tenant_id, table: 'principals', column, row: row.actor_id }, sealed: text };

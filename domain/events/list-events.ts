@@ -2,7 +2,7 @@ import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
 import type { EventCategory, ResourceType } from './catalogue.ts';
-import { viewEvents, type EventRow, type EventView } from './event-view.ts';
+import { viewEvents, type StoredEvent, type EventView } from './event-view.ts';
 
 export interface EventFilters {
   category: EventCategory | null;
@@ -41,7 +41,7 @@ export async function pageOfEvents(
   const { tenantId } = ctx.caller;
   const scope = { tenantId, operation, filters: { ...filters } };
   const after = cursor === null ? null : decodeCursor(ctx.secrets, scope, cursor);
-  const [row] = await ctx.em.execute<{ page: EventRow[]; counts: (number | string)[] }[]>(
+  const [row] = await ctx.em.execute<{ page: StoredEvent[]; counts: (number | string)[] }[]>(
     `select page, counts from app.list_events(?, ?, ?, ?, ?, ?, ?,
        -- inclusive, and creation is known to the millisecond
        date_trunc('milliseconds', ?::timestamptz) + interval '1 millisecond')`,

@@ -19,6 +19,43 @@ export interface AuditEvent {
 /** Whoever an event names as its actor, with how the act reached us. */
 export type Actor = Pick<Caller, 'tenantId' | 'principalId' | 'principalType' | 'origin'>;
 
+/** An event as its row, for SQL that writes it together with its change; the database gives it its id. */
+export interface EventRow {
+  category: string;
+  eventType: EventType;
+  actorId: string;
+  resourceType: ResourceType;
+  resourceId: string;
+  metadata: Record<string, unknown>;
+  dedupeKey: string | null;
+}
+
+export function toEventRow(actor: Actor, event: AuditEvent): EventRow {
+  const metadata = {
+    outcome: event.outcome ?? 'success',
+    actor_type: actor.principalType,
+    via: actor.origin.via,
+    request_id: actor.origin.requestId,
+    ...(event.changedFields === undefined ? {} : { changed_fields: event.changedFields }),
+    ...(event.reason === undefined ? {} : { reason: event.reason }),
+    ...event.metadata,
+  };
+  return {
+    category: categoryOf(event.type),
+    eventType: event.type,
+    actorId: actor.principalId,
+    resourceType: event.resource.type,
+    resourceId: event.resource.id,
+    metadata: Object.fromEntries(
+      Object.entries(metadata).map(([key, value]) => [
+        key,
+        typeof value === 'string' ? value.slice(0, 1_000).toWellFormed() : value,
+      ]),
+    ),
+    dedupeKey: event.dedupeKey ?? null,
+  };
+}
+
 /**
  * Writes an event into the transaction of the change it tells of.
  * @returns false when the dedupe key was known.
@@ -33,23 +70,8 @@ export async function recordEvent(em: EntityManager, actor: Actor, event: AuditE
       return false;
     }
   }
+  const row = toEventRow(actor, event);
   const ip = await actor.origin.sealedIp?.(em, actor.tenantId);
-  const metadata = {
-    outcome: event.outcome ?? 'success',
-    actor_type: actor.principalType,
-    via: actor.origin.via,
-    request_id: actor.origin.requestId,
-    ...(ip == null ? {} : { ip }),
-    ...(event.changedFields === undefined ? {} : { changed_fields: event.changedFields }),
-    ...(event.reason === undefined ? {} : { reason: event.reason }),
-    ...event.metadata,
-  };
-  const bounded = Object.fromEntries(
-    Object.entries(metadata).map(([key, value]) => [
-      key,
-      typeof value === 'string' ? value.slice(0, 1_000).toWellFormed() : value,
-    ]),
-  );
   await em.execute(
     `insert into events (tenant_id, category, event_type, resource_type, resource_id, metadata, actor_id, actor_name, actor_email)
      select n.*, p.sealed_name, p.sealed_email
@@ -57,12 +79,12 @@ export async function recordEvent(em: EntityManager, actor: Actor, event: AuditE
      left join principals p on p.tenant_id = n.tenant and p.id = n.actor`,
     [
       actor.tenantId,
-      categoryOf(event.type),
-      event.type,
-      event.resource.type,
-      event.resource.id,
-      JSON.stringify(bounded),
-      actor.principalId,
+      row.category,
+      row.eventType,
+      row.resourceType,
+      row.resourceId,
+      JSON.stringify(ip == null ? row.metadata : { ...row.metadata, ip }),
+      row.actorId,
     ],
   );
   return true;

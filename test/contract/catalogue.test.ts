@@ -215,14 +215,19 @@ describe('the doors between tenants', () => {
       'list_events',
       'note_key_use',
       'read_access',
+      'read_admission',
+      'read_call',
       'read_event',
+      'read_head',
       'read_lane',
       'read_request',
       'read_response',
       'read_streams',
+      'read_turn',
       'refuse_change',
       'remove_outbox',
       'sum_usage',
+      'write_response',
     ]);
   });
 });

@@ -163,13 +163,17 @@ class Mutations {
       known.collections.splice(known.collections.indexOf(collection), 1);
       await this.#remove(`collections/${collection.id}`);
       this.expected.push(`collection.deleted ${collection.id}`);
-    } else if (dice < 0.9) {
+    } else if (dice < 0.78) {
       const { id } = await this.#create('responses', { input: { text: 'Which colour is the beacon?' } });
       known.responses.push(id);
-    } else if (known.responses.length > 0) {
+    } else if (dice < 0.85 && known.responses.length > 0) {
       // Whichever end it has, by its client or by its worker, is told of once.
       const [id] = known.responses.splice(Math.floor(random() * known.responses.length), 1);
       await this.#send('POST', `responses/${id}/cancel`, [200, 409]);
+    } else {
+      const { id } = await this.#create('collections', { name: 'Piers' });
+      known.collections.push({ id, documents: [] });
+      this.expected.push(`collection.created ${id}`);
     }
   }
 

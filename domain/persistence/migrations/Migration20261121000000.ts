@@ -8,6 +8,7 @@ export class Migration20261121000000 extends Migration {
       'tables.sql',
       'secrets.sql',
       'events.sql',
+      'turn.sql',
       'functions.sql',
       'events-functions.sql',
       'wall.sql',
