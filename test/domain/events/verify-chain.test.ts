@@ -92,7 +92,7 @@ describe('the verification of a chain', () => {
     console.log(Object.fromEntries(done));
     expect(unnoticed).toEqual([]);
     expect(done.size).toBeGreaterThanOrEqual(tamperings >= 100 ? 12 : 1);
-  });
+  }, 600_000);
 
   it('names the event and the batch', async () => {
     const { rows } = await engine.admin.query<{ ids: string[] }>(
