@@ -81,7 +81,7 @@ export async function runMutations(options: MutationOptions): Promise<MutationRu
       return rows[0]!.open === 0 && rows[0]!.unsealed === 0;
     };
     for (let waitedMs = 0; !(await ended()); waitedMs += 200) {
-      if (waitedMs > 120_000) throw new Error('Not everything ended and was sealed in time.');
+      if (waitedMs > 300_000) throw new Error('Not everything ended and was sealed in time.');
       await sleep(200);
     }
     const { rows: written } = await admin.query<{ what: string }>(
