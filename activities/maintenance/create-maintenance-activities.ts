@@ -4,6 +4,7 @@ import type { AnchorLog } from '#domain/events/anchor.ts';
 import { dropOldEvents } from '#domain/events/drop-old-events.ts';
 import { sealEvents } from '#domain/events/seal-events.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
+import { expireInvites } from '#domain/maintenance/expire-invites.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
 import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
 import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
@@ -28,7 +29,9 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
         await deps.dispatcher.dispatch(start);
       }
       const calls = await reconcileCalls(deps);
-      return { restarted: starts.length, failed: responses.failed + documents.failed + calls.failed };
+      const invites = await expireInvites(deps);
+      const failed = responses.failed + documents.failed + calls.failed + invites.failed;
+      return { restarted: starts.length, failed };
     },
     purgeExpired: () => purgeExpired(deps.database, deps.purge),
     maintainPartitions: async () => {

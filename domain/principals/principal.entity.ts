@@ -12,8 +12,9 @@ const schema = defineEntity({
     /** Both under the principal's own key; see `sealPrincipal`. */
     sealedName: p.text().nullable(),
     sealedEmail: p.text().nullable(),
-    status: p.text().default('active'),
+    status: p.text().$type<'active' | 'disabled'>().default('active'),
     createdAt: p.datetime().defaultRaw('now()'),
+    deletedAt: p.datetime().nullable(),
   }),
 });
 

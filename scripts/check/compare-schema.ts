@@ -21,12 +21,16 @@ const WITHOUT_ENTITY = new Set([
   'event_resource_counts',
   'event_seals',
   'events',
+  'external_identities',
   'idempotency_keys',
+  'login_transactions',
   'mikro_orm_migrations',
   'outbox',
   'response_context',
   'response_ids',
+  'session_tokens',
   'stream_runs',
+  'used_id_tokens',
 ]);
 
 const SPELLINGS: Record<string, string> = {
