@@ -60,6 +60,7 @@ export const statusOf = {
   skill_version_not_found: missing,
   observability_config_not_found: missing,
   response_not_found: missing,
+  event_not_found: missing,
   previous_response_not_found: missing,
   response_expired: missing,
   response_deleted: missing,

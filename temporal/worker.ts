@@ -3,6 +3,7 @@ import closeWithGrace from 'close-with-grace';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
+import { fileAnchors } from '#adapters/anchors/file-anchors.ts';
 import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
 import { anthropic } from '#adapters/models/anthropic.ts';
 import { builtinModel } from '#adapters/models/builtin.ts';
@@ -76,6 +77,8 @@ const activities = createActivities({
   secrets,
   metrics,
   dispatcher,
+  anchors: fileAnchors(config.ANCHOR_FILE),
+  eventRetentionDays: config.EVENT_RETENTION_DAYS,
   inspector: createInspector(client),
   writer: new StreamWriter(database),
   extractor: createTextExtractor(),
@@ -111,7 +114,12 @@ const workers = await Promise.all([
   Worker.create({ ...shared, ...batchOptions, taskQueue: taskQueues.batch }),
 ]);
 const relay = startRelay(relayDependencies, dispatcher);
-const schedules = keepSchedules(client, { everySeconds: config.SWEEP_INTERVAL_SECONDS, logger });
+const schedules = keepSchedules(client, {
+  maintenanceSeconds: config.SWEEP_INTERVAL_SECONDS,
+  sealSeconds: config.SEAL_INTERVAL_SECONDS,
+  anchorSeconds: config.ANCHOR_INTERVAL_SECONDS,
+  logger,
+});
 const running = Promise.all(workers.map((worker) => worker.run()));
 
 const server = createServer((request, response) => {

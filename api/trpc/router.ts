@@ -1,5 +1,6 @@
 import { apiKeys, principals } from './access.ts';
 import { collections, documents } from './collections.ts';
+import { events } from './events.ts';
 import { invites } from './invites.ts';
 import { models, prices } from './models.ts';
 import { observability } from './observability.ts';
@@ -37,6 +38,7 @@ export const appRouter = router({
   skills,
   skillVersions,
   observability,
+  events,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

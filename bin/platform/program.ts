@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addApiKeys, addPrincipals } from './commands/access.ts';
 import { addCollections, addDocuments } from './commands/collections.ts';
+import { addEvents } from './commands/events.ts';
 import { addInvites } from './commands/invites.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
@@ -54,6 +55,7 @@ export function createProgram(streams: Streams): Command {
   addSkills(program);
   addSkillVersions(program);
   addObservability(program);
+  addEvents(program);
   addLocal(program);
   return program;
 }

@@ -114,6 +114,12 @@ const worker = z.object({
     )
     .transform((text) => (text === '' ? null : text)),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
+  SEAL_INTERVAL_SECONDS: z.coerce.number().int().positive().default(5),
+  ANCHOR_INTERVAL_SECONDS: z.coerce.number().int().positive().default(3_600),
+  /** Grows by a line for each tenant at each anchoring; without it nothing is anchored. */
+  ANCHOR_FILE: z.string().min(1).optional(),
+  /** Events go with their month once it is wholly older. */
+  EVENT_RETENTION_DAYS: z.coerce.number().int().positive().default(365),
 });
 
 const migrator = z.object({

@@ -58,7 +58,8 @@ export async function updateModel(ctx: Context, input: UpdateModel): Promise<Mod
     await recordEvent(ctx.em, ctx.caller, {
       type: 'system.model_updated',
       resource: { type: 'model', id: model.id },
-      metadata: { alias: model.alias, changed_fields: changed.join(',') },
+      changedFields: changed,
+      metadata: { alias: model.alias },
     });
   }
   return model;

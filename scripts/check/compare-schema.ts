@@ -15,7 +15,11 @@ export interface EntityTable {
 const WITHOUT_ENTITY = new Set([
   'chunks',
   'data_keys',
+  'event_chains',
+  'event_counts',
   'event_dedupe',
+  'event_resource_counts',
+  'event_seals',
   'events',
   'external_identities',
   'idempotency_keys',

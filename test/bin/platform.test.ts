@@ -71,6 +71,9 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   'responses inspect': { procedure: 'responses.inspect', args: argument('response_id') },
   'responses cancel': { procedure: 'responses.cancel', args: argument('response_id') },
   'responses restart': { procedure: 'responses.restart', args: argument('response_id') },
+  'events list': { procedure: 'events.list', args: flags(...page) },
+  'events get': { procedure: 'events.get', args: argument('event_id') },
+  'events export': { procedure: 'events.export', args: flags(...page) },
   'workflows describe': { procedure: 'workflows.describe', args: argument('workflow_id') },
   'workflows history': { procedure: 'workflows.history', args: argument('workflow_id') },
   'tenants list': { procedure: 'tenants.list', args: flags(...page) },
@@ -323,8 +326,8 @@ const leaves = (command: Command, path: string[] = []): string[] =>
     : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
 
 describe('the commands', () => {
-  it('are these, and the three that open the database themselves; together they call every procedure', () => {
-    const local = ['migrate', 'bootstrap', 'demo'];
+  it('are these, and the four that open the database themselves; together they call every procedure', () => {
+    const local = ['migrate', 'bootstrap', 'demo', 'events verify'];
     const registered = leaves(createProgram({ out: () => undefined, err: () => undefined }));
     expect(registered.sort()).toEqual([...Object.keys(commands), ...local].sort());
     const called = new Set(Object.values(commands).map(({ procedure }) => procedure));

@@ -45,6 +45,10 @@ const plainText = [
   ...['tracing_public_key', 'tracing_secret_key', 'tracing_base_url'].map(
     (name) => `observability.set ${name}`,
   ),
+  // filters: nothing of another tenant's is ever among what they leave
+  ...['list', 'export'].flatMap((list) =>
+    ['resource_id', 'from_date', 'to_date'].map((name) => `events.${list} ${name}`),
+  ),
   // of the server that server_id names
   ...['enabled_tools[]', 'tools[].name', 'display_name', 'icon_url'].map(
     (name) => `toolServers.update ${name}`,

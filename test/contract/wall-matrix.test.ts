@@ -82,6 +82,8 @@ const plainText = [
   'createResponse body platform.max_cost_usd',
   'getResponse query starting_after',
   'listResponseEvents query after',
+  // filters: nothing of another tenant's is ever among what they leave
+  ...['resource_id', 'from_date', 'to_date'].map((name) => `listEvents query ${name}`),
   'createCollection body name',
   'createCollection body description',
   'createCollection body text_search_config',

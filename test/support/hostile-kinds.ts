@@ -318,6 +318,18 @@ export const hostileKinds: Record<string, Kind> = {
           },
         ]
       : [],
+  'a value that no list has': (target) =>
+    queryOf(target)
+      .filter((name) => ['category', 'resource_type'].includes(name))
+      .map((name) => invalid(query(target.call, `${name}=red`), name)),
+  'a moment that is none': (target) =>
+    queryOf(target)
+      .filter((name) => name.endsWith('_date'))
+      .flatMap((name) =>
+        ['yesterday', '2026-13-01T00:00:00Z', '2026-01-01', '%00', "';--"].map((value) =>
+          invalid(query(target.call, `${name}=${value}`), name),
+        ),
+      ),
   'ids that are none': inPathId('1%20or%201=1', { status: 422, code: 'invalid_request' }, true),
   'malformed JSON': both(
     withBody('{"a":', 422, 'invalid_request'),

@@ -242,6 +242,24 @@ export function idFixtures(maker: Maker): Fixtures {
   });
 
   const native: Fixtures = {
+    'listEvents query cursor': {
+      make: (place) => maker.eventCursor(place),
+      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      call: async (place, id) => ({
+        method: 'GET',
+        path: `/v1/events?cursor=${id}`,
+        apiKey: place.apiKey,
+      }),
+      refusal: '422 invalid_cursor',
+      nextDoorRefusal: null,
+    },
+    'getEvent path event_id': {
+      make: (place) => maker.event(place),
+      unknown: newId,
+      call: async (place, id) => ({ method: 'GET', path: `/v1/events/${id}`, apiKey: place.apiKey }),
+      refusal: '404 event_not_found',
+      nextDoorRefusal: null,
+    },
     'registerServer path space_id': spaceOf('POST', async () => 'mcp-servers', serverBody),
     'registerServer header idempotency-key': freshKey(async () => 'mcp-servers', serverBody),
     'listServers path space_id': spaceOf('GET', async () => 'mcp-servers'),

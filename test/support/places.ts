@@ -211,6 +211,22 @@ export class Maker {
     return page.body.meta.next_cursor as string;
   }
 
+  /** The newest event of the place's tenant. */
+  async event(place: Place): Promise<string> {
+    await this.collection(place);
+    return (await this.#events(place)).data[0].id as string;
+  }
+
+  async eventCursor(place: Place): Promise<string> {
+    return (await this.#events(place)).meta.next_cursor as string;
+  }
+
+  // oxlint-disable-next-line typescript/no-explicit-any
+  async #events(place: Place): Promise<any> {
+    const answer = await this.send({ method: 'GET', path: '/v1/events?limit=1', apiKey: place.apiKey });
+    return answer.body;
+  }
+
   async remove(place: Place, path: string): Promise<void> {
     await this.#done(place, 'DELETE', path);
   }

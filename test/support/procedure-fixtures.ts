@@ -111,7 +111,27 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
   const ofModel = async (place: Place) => ({ alias: place.modelAlias });
   const abroad = async (place: Place) => ({ tenant_id: place.tenantId, alias: place.modelAlias });
 
+  const anEvent = async (place: Place) => {
+    const { rows } = await admin.query<{ id: string }>(
+      'select max(id::text) as id from events where tenant_id = $1',
+      [place.tenantId],
+    );
+    return { event_id: rows[0]!.id };
+  };
+
   return {
+    'events.list': {
+      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'events.list', {}) }),
+      ids: { cursor },
+    },
+    'events.get': {
+      input: anEvent,
+      ids: { event_id: { unknown: newId, code: '404 event_not_found' } },
+    },
+    'events.export': {
+      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'events.export', {}) }),
+      ids: { cursor },
+    },
     'responses.list': {
       input: async (place) => {
         await maker.response(place);

@@ -6,6 +6,7 @@ import { roleRoutes } from './admin/role-routes.ts';
 import { tenantRoutes } from './admin/tenant-routes.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { eventRoutes } from './events/routes.ts';
 import { identityProviderRoutes } from './identity-providers/routes.ts';
 import { adminModelRoutes } from './models/admin-routes.ts';
 import { observabilityRoutes } from './observability/routes.ts';
@@ -33,6 +34,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
+    await scope.register(eventRoutes);
     await scope.register(signInRoutes(deps));
     await scope.register(sessionRoutes(deps));
     await scope.register(identityProviderRoutes);

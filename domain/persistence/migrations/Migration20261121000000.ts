@@ -9,13 +9,16 @@ const files = [
   'sign-in.sql',
   'skills.sql',
   'observability.sql',
+  'events.sql',
   'turn.sql',
   'keys.sql',
   'reads.sql',
   'functions.sql',
+  'events-functions.sql',
   'administration-doors.sql',
   'sign-in-functions.sql',
   'wall.sql',
+  'events-wall.sql',
 ];
 
 /** The spine: tables, the tenancy wall, hot functions. */
