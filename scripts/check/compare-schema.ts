@@ -17,12 +17,16 @@ const WITHOUT_ENTITY = new Set([
   'data_keys',
   'event_dedupe',
   'events',
+  'external_identities',
   'idempotency_keys',
+  'login_transactions',
   'mikro_orm_migrations',
   'outbox',
   'response_context',
   'response_ids',
+  'session_tokens',
   'stream_runs',
+  'used_id_tokens',
 ]);
 
 const SPELLINGS: Record<string, string> = {

@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOidcClient } from '#adapters/identity/oidc-client.ts';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { buildApp } from '#api/app.ts';
 import { StreamHub } from '#api/sse/stream-hub.ts';
 import { StreamPlaces } from '#api/sse/stream-places.ts';
 import { mintApiKey } from '#domain/access/api-key.ts';
+import { KeyVerdicts } from '#domain/access/key-verdicts.ts';
 import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { Database } from '#domain/persistence/database.ts';
+import { ResponseRows } from '#domain/responses/response-rows.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
@@ -32,8 +35,10 @@ beforeAll(async () => {
     config,
     logger,
     database,
+    responseRows: new ResponseRows(database),
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,
+    verdicts: new KeyVerdicts(),
     dispatcher: {
       dispatch: (row) => {
         dispatched.push(row);
@@ -43,6 +48,7 @@ beforeAll(async () => {
     workflows: { describe: () => Promise.resolve(null), historyOf: () => Promise.resolve(null) },
     hub: new StreamHub(database, logger),
     telemetry,
+    oidc: createOidcClient(fetch),
     openStreams: new Set(),
     streamPlaces: new StreamPlaces(config),
     draining: { value: false },

@@ -39,6 +39,8 @@ beforeAll(async () => {
   const document = await maker.document(abroad, collection);
   const response = await maker.response(abroad, { 'idempotency-key': 'theirs' });
   await maker.ended(abroad);
+  await maker.admin.projectMember(abroad, await maker.admin.project(abroad));
+  await maker.admin.invite(abroad);
   const admin = await connect(database.adminUrl);
   const { rows } = await admin.query('select principal_id from responses where id = $1', [response]);
   const server = (await maker.server(abroad)).id;
@@ -183,10 +185,11 @@ async function readEverything(): Promise<Record<string, number>> {
       [here.tenantId, theirs.principal, abroad.spaceId],
     ],
     [
-      'read_response',
-      'select head as found from app.read_response($1, $2, $3, $4)',
-      [here.tenantId, theirs.principal, abroad.spaceId, response],
+      'read_responses',
+      'select coalesce(record, head::text) as found from app.read_responses($1, $2, $3, $4)',
+      [[here.tenantId], [theirs.principal], [abroad.spaceId], [response]],
     ],
+    ['read_unfinished', 'select head as found from app.read_unfinished($1, $2)', [here.tenantId, response]],
     [
       'read_streams',
       'select events as found from app.read_streams($1, $2, $3, 10)',
@@ -238,9 +241,10 @@ describe('with every check of ours replaced by one that allows all', () => {
       'read_call',
       'read_lane',
       'read_request',
-      'read_response',
+      'read_responses',
       'read_streams',
       'read_turn',
+      'read_unfinished',
     ]);
   });
 });
