@@ -339,8 +339,8 @@ export const defects: readonly Defect[] = [
     name: 'handle usable twice',
     file: 'domain/sign-in/redeem-handle.ts',
     replace: [['set handle_hash = null', 'set handle_hash = handle_hash']],
-    test: 'test/api/hostile-sign-in.test.ts',
-    caughtBy: 'opens one session, however many ask at once',
+    test: 'test/api/sign-in.test.ts',
+    caughtBy: 'takes a handle once',
   },
   {
     name: 'refresh of a retired token accepted',
