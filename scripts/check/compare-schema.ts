@@ -15,7 +15,11 @@ export interface EntityTable {
 const WITHOUT_ENTITY = new Set([
   'chunks',
   'data_keys',
+  'event_chains',
+  'event_counts',
   'event_dedupe',
+  'event_resource_counts',
+  'event_seals',
   'events',
   'external_identities',
   'idempotency_keys',
@@ -25,6 +29,7 @@ const WITHOUT_ENTITY = new Set([
   'response_context',
   'response_ids',
   'session_tokens',
+  'skill_uses',
   'stream_runs',
   'used_id_tokens',
 ]);

@@ -6,7 +6,12 @@ import { roleRoutes } from './admin/role-routes.ts';
 import { tenantRoutes } from './admin/tenant-routes.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { eventRoutes } from './events/routes.ts';
 import { identityProviderRoutes } from './identity-providers/routes.ts';
+import { adminModelRoutes } from './models/admin-routes.ts';
+import { observabilityRoutes } from './observability/routes.ts';
+import { skillRoutes } from './skills/routes.ts';
+import { skillVersionRoutes } from './skills/version-routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
@@ -29,6 +34,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
+    await scope.register(eventRoutes);
     await scope.register(signInRoutes(deps));
     await scope.register(sessionRoutes(deps));
     await scope.register(identityProviderRoutes);
@@ -42,5 +48,9 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(projectRoutes);
     await scope.register(projectMemberRoutes);
     await scope.register(inviteRoutes);
+    await scope.register(skillRoutes);
+    await scope.register(skillVersionRoutes);
+    await scope.register(observabilityRoutes);
+    await scope.register(adminModelRoutes);
   };
 }

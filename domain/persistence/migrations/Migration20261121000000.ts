@@ -7,13 +7,18 @@ const files = [
   'secrets.sql',
   'administration.sql',
   'sign-in.sql',
+  'skills.sql',
+  'observability.sql',
+  'events.sql',
   'turn.sql',
   'keys.sql',
   'reads.sql',
   'functions.sql',
+  'events-functions.sql',
   'administration-doors.sql',
   'sign-in-functions.sql',
   'wall.sql',
+  'events-wall.sql',
 ];
 
 /** The spine: tables, the tenancy wall, hot functions. */
