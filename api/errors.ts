@@ -45,6 +45,7 @@ export const statusOf = {
   document_not_found: missing,
   model_not_found: missing,
   mcp_server_not_found: missing,
+  notification_not_found: missing,
   response_not_found: missing,
   previous_response_not_found: missing,
   response_expired: missing,

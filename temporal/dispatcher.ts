@@ -18,12 +18,15 @@ const reuseOf: Readonly<Record<WorkflowType, WorkflowIdReusePolicy>> = {
   ingestDocument: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
   // each reading has an id of its own
   discoverTools: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+  // nobody is told twice, however often it runs
+  fanOutEvent: WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
 };
 
 const queueOf: Readonly<Record<WorkflowType, string>> = {
   generateResponse: taskQueues.interactive,
   ingestDocument: taskQueues.batch,
   discoverTools: taskQueues.batch,
+  fanOutEvent: taskQueues.batch,
 };
 
 export interface DispatcherDependencies {

@@ -5,6 +5,7 @@ import { responseStatuses } from '#domain/responses/response-status.ts';
 import { memberRoles } from '#domain/spaces/member-roles.ts';
 import { uuid } from './common.ts';
 import { registerServerBody, updateServerBody } from './mcp-servers.ts';
+import { eventCategory } from './notifications.ts';
 
 /** Inputs of the procedures: JSON, where the routes have text in paths and queries. */
 
@@ -25,6 +26,12 @@ export const spaceInput = z.strictObject({ space_id: uuid });
 export const spaceListInput = spaceInput.extend(page);
 export const responseInput = z.strictObject({ response_id: responseId });
 export const listResponsesInput = spaceListInput.extend({ status: z.enum(responseStatuses).nullish() });
+export const noInput = z.strictObject({});
+export const notificationInput = z.strictObject({ notification_id: uuid });
+export const listNotificationsInput = listInput.extend({
+  category: eventCategory.nullish(),
+  unread_only: z.boolean().default(false),
+});
 export const workflowInput = z.strictObject({ workflow_id: workflowId });
 
 export const tenantInput = z.strictObject({ tenant_id: uuid });

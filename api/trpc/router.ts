@@ -1,6 +1,7 @@
 import { apiKeys, principals } from './access.ts';
 import { collections, documents } from './collections.ts';
 import { models, prices } from './models.ts';
+import { notifications } from './notifications.ts';
 import { responses } from './responses.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
@@ -22,6 +23,7 @@ export const appRouter = router({
   collections,
   documents,
   toolServers,
+  notifications,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

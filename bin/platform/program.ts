@@ -3,6 +3,7 @@ import { addApiKeys, addPrincipals } from './commands/access.ts';
 import { addCollections, addDocuments } from './commands/collections.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
+import { addNotifications } from './commands/notifications.ts';
 import { addResponses } from './commands/responses.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
@@ -39,6 +40,7 @@ export function createProgram(streams: Streams): Command {
   addCollections(program);
   addDocuments(program);
   addToolServers(program);
+  addNotifications(program);
   addLocal(program);
   return program;
 }

@@ -71,7 +71,8 @@ export function refusal(caller: Caller, required: Permission[], missing: Permiss
   });
 }
 
-function expand(names: readonly string[]): Set<Permission> {
+/** The permissions among `names` with all that they imply. */
+export function expand(names: readonly string[]): Set<Permission> {
   return new Set(names.filter((name): name is Permission => known.has(name)).flatMap(implied));
 }
 

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '#domain/access/caller.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { oweFanOut } from '#domain/notifications/owe-fan-out.ts';
 import { categoryOf, type EventType, type ResourceType } from './catalogue.ts';
 
 export interface AuditEvent {
@@ -17,7 +18,8 @@ export interface AuditEvent {
 export type Actor = Pick<Caller, 'tenantId' | 'principalId' | 'principalType' | 'origin'>;
 
 /**
- * Writes an event into the transaction of the change it tells of.
+ * Writes an event into the transaction of the change it tells of and, where a notification rule names it, owes its
+ * telling to the engine.
  * @returns false when the dedupe key was known.
  */
 export async function recordEvent(em: EntityManager, actor: Actor, event: AuditEvent): Promise<boolean> {
@@ -43,12 +45,13 @@ export async function recordEvent(em: EntityManager, actor: Actor, event: AuditE
       typeof value === 'string' ? value.slice(0, 1_000).toWellFormed() : value,
     ]),
   );
+  const id = newId();
   await em.execute(
     `insert into events (tenant_id, id, category, event_type, actor_id, resource_type, resource_id, metadata)
      values (?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       actor.tenantId,
-      newId(),
+      id,
       categoryOf(event.type),
       event.type,
       actor.principalId,
@@ -57,5 +60,13 @@ export async function recordEvent(em: EntityManager, actor: Actor, event: AuditE
       JSON.stringify(bounded),
     ],
   );
+  await oweFanOut(em, {
+    tenantId: actor.tenantId,
+    id,
+    actorId: actor.principalId,
+    type: event.type,
+    resource: event.resource,
+    metadata: bounded,
+  });
   return true;
 }

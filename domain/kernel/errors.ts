@@ -26,6 +26,7 @@ export type DomainErrorCode =
   | 'document_not_found'
   | 'model_not_found'
   | 'mcp_server_not_found'
+  | 'notification_not_found'
   | 'response_not_found'
   | 'previous_response_not_found'
   | 'response_expired'

@@ -6,6 +6,7 @@ import { Document } from '#domain/collections/document.entity.ts';
 import { ModelPrice } from '#domain/models/model-price.entity.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
+import { Notification } from '#domain/notifications/notification.entity.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { Item } from '#domain/responses/item.entity.ts';
 import { Response } from '#domain/responses/response.entity.ts';
@@ -40,4 +41,5 @@ export const allEntities = [
   TurnAttempt,
   ToolCall,
   UsageEntry,
+  Notification,
 ];

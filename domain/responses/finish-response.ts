@@ -94,6 +94,7 @@ export async function endResponse(
       reason: response.incompleteReason ?? response.failure?.code ?? null,
       cost_usd: record.usage.cost_usd,
       duration_ms: now.getTime() - response.createdAt.getTime(),
+      ...(response.metadata?.['notify'] === 'true' ? { notify: true } : {}),
     },
     dedupeKey: `response/${response.id}/finished`,
   });

@@ -114,7 +114,9 @@ describe('the doors between tenants', () => {
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { door: 'app.list_tenants(uuid,integer)', ...system },
+      { door: 'app.list_tenants_with_old_notifications(integer)', ...system },
       { door: 'app.list_tenants_with_stale_rows()', ...system },
+      { door: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
       { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { door: 'app.maintain_partitions()', owner: 'app_owner', config: path, grantees: ['app_purge'] },
       { door: 'app.outbox_age_seconds()', ...system },
@@ -130,7 +132,10 @@ describe('the doors between tenants', () => {
       'api_keys r',
       'documents r',
       'event_dedupe r',
+      'fan_outs r',
       'idempotency_keys r',
+      'notifications r',
+      'notified_periods r',
       'outbox *',
       'response_ids r',
       'responses r',
@@ -140,7 +145,7 @@ describe('the doors between tenants', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'response_ids', 'responses', 'tenants', 'tool_calls')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'fan_outs', 'idempotency_keys', 'notifications', 'notified_periods', 'response_ids', 'responses', 'tenants', 'tool_calls')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -159,7 +164,10 @@ describe('the doors between tenants', () => {
       },
       { name: 'documents', columns: ['created_at', 'id', 'status', 'tenant_id'] },
       { name: 'event_dedupe', columns: ['created_at', 'tenant_id'] },
+      { name: 'fan_outs', columns: ['created_at', 'event_id', 'event_type', 'tenant_id'] },
       { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
+      { name: 'notifications', columns: ['created_at', 'tenant_id'] },
+      { name: 'notified_periods', columns: ['created_at', 'tenant_id'] },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
       {
         name: 'responses',
@@ -198,6 +206,7 @@ describe('the doors between tenants', () => {
       'refuse_change',
       'remove_outbox',
       'sum_usage',
+      'take_tokens',
     ]);
   });
 });

@@ -5,7 +5,7 @@ import { neutralValues } from '#api/contract/openai/request.ts';
 import { implied, permissions, type Permission } from '#domain/access/permissions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
-import { idFixtures, type IdFixture } from '../support/id-fixtures.ts';
+import { callsOutsideSpaces, idFixtures, type IdFixture } from '../support/id-fixtures.ts';
 import { openAiPosition } from '../support/openai-fixtures.ts';
 import { textPositions } from '../support/id-positions.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
@@ -243,8 +243,13 @@ describe.each(prefixes)('what OpenAI’s clients may ask for and nothing impleme
   });
 });
 
-/** A request of each operation that is right in everything, on things that `here`'s owner has made. */
-async function goodCall(operationId: string): Promise<Call> {
+const outside = callsOutsideSpaces(new Maker(() => gateway));
+
+/** A request of each operation that is right in everything, on things that `here`'s owner, or whoever is named, has made. */
+async function goodCall(operationId: string, apiKey = here.apiKey): Promise<Call> {
+  if (operationId in outside) {
+    return outside[operationId]!({ ...here, apiKey });
+  }
   const fixture = fixtures[`${operationId} path space_id`]!;
   return fixture.call(here, here.spaceId);
 }
@@ -272,7 +277,8 @@ describe('every operation', () => {
           await gateway.send({ ...call, apiKey: outsider.apiKey }),
           await gateway.send({ ...call, apiKey: lacking.apiKey }),
         ];
-        const allowed = await gateway.send({ ...call, apiKey: whole.apiKey });
+        const granted = { ...(await goodCall(operationId, whole.apiKey)), prefix };
+        const allowed = await gateway.send({ ...granted, apiKey: whole.apiKey });
         expect(allowed.status, `${operationId}: ${allowed.text}`).toBeLessThan(300);
         if (operationId === 'listResponses') {
           // Everybody lists; without the permission, only what is one's own.
@@ -291,7 +297,10 @@ describe('every operation', () => {
                 code: 'missing_permission',
                 missing_permission: permission,
                 required_permissions: [permission],
-                scope: { type: 'space', id: here.spaceId },
+                scope:
+                  operationId in outside
+                    ? { type: 'tenant', id: here.tenantId }
+                    : { type: 'space', id: here.spaceId },
               },
             },
           });

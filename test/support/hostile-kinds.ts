@@ -88,9 +88,24 @@ const inNumbers =
       .filter((name) => ['limit', 'after', 'starting_after'].includes(name))
       .map((name) => invalid(query(target.call, `${name}=${value}`), name));
 
-const inSpaceId =
-  (segment: string, expected: Omit<Hostile, 'call'>): Kind =>
-  ({ call, here }) => [{ call: { ...call, path: call.path.replace(here.spaceId, segment) }, ...expected }];
+/** The first id of the path, which is the space's where there is one. */
+const inFirstId =
+  (segment: string, expected: Omit<Hostile, 'call' | 'param'> & { named: boolean }): Kind =>
+  ({ operation, call, here }) => {
+    const [id] = call.path.includes(here.spaceId) ? [here.spaceId] : (uuidIn.exec(call.path) ?? []);
+    const param = /\{(\w+)\}/.exec(operation.path)?.[1];
+    const { named, ...refusal } = expected;
+    return id === undefined || param === undefined
+      ? []
+      : [
+          {
+            call: { ...call, path: call.path.replace(id, segment) },
+            ...refusal,
+            param: named ? param : null,
+          },
+        ];
+  };
+const uuidIn = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
 const withHeaders =
   (headers: (target: Target) => Record<string, string>, expected: Omit<Hostile, 'call'>): Kind =>
@@ -147,7 +162,7 @@ export const hostileKinds: Record<string, Kind> = {
   ),
   NUL: both(
     inText(() => 'a\0b'),
-    inSpaceId('%00', { status: 422, code: 'invalid_request', param: 'space_id' }),
+    inFirstId('%00', { status: 422, code: 'invalid_request', named: true }),
   ),
   'a lone surrogate': inText(() => 'a\uD800b'),
   'a wrong type in each field': (target) => {
@@ -187,15 +202,18 @@ export const hostileKinds: Record<string, Kind> = {
       ? [unknown(query(call, `cursor=${Object.values(foreignCursors)[0]}`), 'cursor')]
       : [{ call: query(call, `cursor=${stolen}`), status: 422, code: 'invalid_cursor', param: 'cursor' }];
   },
-  'ids of another tenant': ({ call, here, abroad }) => [
-    {
-      call: { ...call, path: call.path.replace(here.spaceId, abroad.spaceId) },
-      status: 404,
-      code: 'space_not_found',
-      param: null,
-    },
-  ],
-  'ids that are none': inSpaceId('1%20or%201=1', { status: 422, code: 'invalid_request', param: 'space_id' }),
+  'ids of another tenant': ({ call, here, abroad }) =>
+    call.path.includes(here.spaceId)
+      ? [
+          {
+            call: { ...call, path: call.path.replace(here.spaceId, abroad.spaceId) },
+            status: 404,
+            code: 'space_not_found',
+            param: null,
+          },
+        ]
+      : [],
+  'ids that are none': inFirstId('1%20or%201=1', { status: 422, code: 'invalid_request', named: true }),
   'malformed JSON': both(
     withBody('{"a":', 422, 'invalid_request'),
     withBody("{'a':1}", 422, 'invalid_request'),
@@ -234,7 +252,7 @@ export const hostileKinds: Record<string, Kind> = {
       queryOf(target).includes('cursor')
         ? [invalid(query(target.call, `cursor=${'x'.repeat(501)}`), 'cursor')]
         : [],
-    inSpaceId('x'.repeat(201), { status: 404, code: 'route_not_found', param: null }),
+    inFirstId('x'.repeat(201), { status: 404, code: 'route_not_found', named: false }),
   ),
   'invalid UTF-8': both(
     withBody(
@@ -266,9 +284,9 @@ export const hostileKinds: Record<string, Kind> = {
       allow: operation.path,
     })),
   'bad percent-encoding': both(
-    inSpaceId('%ZZ', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%E0%A4%A', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%ED%A0%80', { status: 400, code: 'malformed_http', param: null }),
+    inFirstId('%ZZ', { status: 400, code: 'malformed_http', named: false }),
+    inFirstId('%E0%A4%A', { status: 400, code: 'malformed_http', named: false }),
+    inFirstId('%ED%A0%80', { status: 400, code: 'malformed_http', named: false }),
   ),
   'forged headers': both(
     withHeaders(({ abroad }) => ({ authorization: `Bearer ${abroad.apiKey}` }), {

@@ -49,3 +49,10 @@ export const toolServer = {
   scheduleToCloseTimeout: '1h',
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
+
+/** A page of recipients: short transactions, safe to repeat, and repeated until the database takes them. */
+export const fanOut = {
+  heartbeatTimeout: '10s',
+  startToCloseTimeout: '2m',
+  retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;

@@ -3,6 +3,7 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
@@ -16,5 +17,6 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
+    await scope.register(notificationRoutes);
   };
 }

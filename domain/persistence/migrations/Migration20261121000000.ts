@@ -4,7 +4,15 @@ import { Migration } from '@mikro-orm/migrations';
 /** The spine: tables, the tenancy wall, hot functions. */
 export class Migration20261121000000 extends Migration {
   override up(): void {
-    for (const file of ['tables.sql', 'secrets.sql', 'functions.sql', 'wall.sql']) {
+    for (const file of [
+      'tables.sql',
+      'secrets.sql',
+      'notifications.sql',
+      'rate-limits.sql',
+      'functions.sql',
+      'wall.sql',
+      'notifications-doors.sql',
+    ]) {
       this.addSql(readFileSync(new URL(file, import.meta.url), 'utf8'));
     }
   }

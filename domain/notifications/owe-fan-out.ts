@@ -1,0 +1,82 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { enqueueStart } from '#domain/durable/outbox.ts';
+import { notificationRules, spaceOfEvent, type NotificationRule, type NotifiedEvent } from './rules.ts';
+
+export const fanOutWorkflowId = (tenantId: string, eventId: string): string =>
+  `notify/${tenantId}/${eventId}`;
+
+/** An event that was just written, with its actor. */
+export interface WrittenEvent extends NotifiedEvent {
+  tenantId: string;
+  id: string;
+  actorId: string;
+}
+
+/**
+ * Owes the telling of an event to the engine, in the transaction that wrote it, if a rule names it. A relay starts
+ * it: nobody waits for it, and whoever made the change is held up by two small rows at most.
+ * @returns whether anybody may be told
+ */
+export async function oweFanOut(em: EntityManager, event: WrittenEvent): Promise<boolean> {
+  const rule = notificationRules[event.type];
+  if (rule === undefined || rule.when?.(event) === false || !(await isDue(em, rule, event))) {
+    return false;
+  }
+  await em.execute('insert into fan_outs (tenant_id, event_id, event_type) values (?, ?, ?)', [
+    event.tenantId,
+    event.id,
+    event.type,
+  ]);
+  const spaceId = spaceOfEvent(event);
+  await enqueueStart(em, {
+    dueNow: true,
+    tenantId: event.tenantId,
+    workflowType: 'fanOutEvent',
+    workflowId: fanOutWorkflowId(event.tenantId, event.id),
+    payload: {
+      tenantId: event.tenantId,
+      eventId: event.id,
+      eventType: event.type,
+      ...(spaceId === null ? {} : { spaceId }),
+    },
+  });
+  return true;
+}
+
+async function isDue(em: EntityManager, rule: NotificationRule, event: WrittenEvent): Promise<boolean> {
+  if (rule.threshold !== undefined) {
+    const { oncePerSeconds } = rule.threshold;
+    const period = Math.floor(Date.now() / 1_000 / oncePerSeconds);
+    return (
+      (await isReached(em, rule.threshold, event)) &&
+      claimPeriod(em, event, `${event.type}/${event.actorId}/${period}`)
+    );
+  }
+  return rule.once === undefined || claimPeriod(em, event, `${event.type}/${rule.once(event)}`);
+}
+
+/** One after the other per actor: of several at once, each would else miss the others. */
+async function isReached(
+  em: EntityManager,
+  threshold: { count: number; withinSeconds: number },
+  event: WrittenEvent,
+): Promise<boolean> {
+  await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
+    `denied/${event.tenantId}/${event.actorId}`,
+  ]);
+  const [row] = await em.execute<{ count: number }[]>(
+    `select count(*)::int as count from events
+      where tenant_id = ? and actor_id = ? and event_type = 'security.permission_denied'
+        and created_at > now() - make_interval(secs => ?)`,
+    [event.tenantId, event.actorId, threshold.withinSeconds],
+  );
+  return (row?.count ?? 0) >= threshold.count;
+}
+
+async function claimPeriod(em: EntityManager, { tenantId }: WrittenEvent, key: string): Promise<boolean> {
+  const fresh = await em.execute(
+    'insert into notified_periods (tenant_id, key) values (?, ?) on conflict do nothing returning key',
+    [tenantId, key],
+  );
+  return fresh.length > 0;
+}
