@@ -122,7 +122,7 @@ export const notificationRules: Readonly<Partial<Record<EventType, NotificationR
   },
   'space.deleted': {
     audience: [{ kind: 'space_members' }],
-    title: (_event, space) => `${space} was deleted`,
+    title: (_event, space) => `${space.charAt(0).toUpperCase()}${space.slice(1)} was deleted`,
   },
   'space.response_completed': {
     audience: [{ kind: 'asker' }],
