@@ -111,7 +111,10 @@ async function cancel(client: Client, workflowId: string): Promise<void> {
   }
 }
 
-/** Sends what crashes left behind, once a second. Runs in gateway and worker alike. */
+/** Rows of one round of the relay. */
+const batch = 50;
+
+/** Sends what nobody has sent, once a second, and without a pause for as long as there is a whole batch of it. Runs in gateway and worker alike. */
 export function startRelay(
   deps: DispatcherDependencies,
   dispatcher: Dispatcher,
@@ -120,8 +123,11 @@ export function startRelay(
   const run = async () => {
     while (!stopped.signal.aborted) {
       try {
-        const rows = await claimOutbox(deps.database, 50);
+        const rows = await claimOutbox(deps.database, batch);
         await Promise.all(rows.map((row) => dispatcher.dispatch(row)));
+        if (rows.length === batch) {
+          continue;
+        }
       } catch (error) {
         deps.logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'outbox not readable');
       }

@@ -95,6 +95,17 @@ async function leaveTraces(
     from responses r join model_prices p on p.tenant_id = r.tenant_id and p.model_id = r.model_id where r.id = $1`,
     [response],
   );
+  await run(
+    `insert into notifications (tenant_id, event_id, user_id, category, event_type, title)
+    select r.tenant_id, uuidv7(), r.principal_id, 'space', 'space.deleted', 'A space was deleted' from responses r where r.id = $1`,
+    [response],
+  );
+  await run(`insert into notified_periods (tenant_id, key) values ($1, 'k')`, [tenantId]);
+  await run(
+    'insert into rate_buckets (tenant_id, tokens, filled_at) values ($1, 1, now()) on conflict do nothing',
+    [tenantId],
+  );
+  await run(`insert into data_keys (tenant_id, id, wrapped) values ($1, uuidv7(), 'w')`, [tenantId]);
   await run(`insert into roles (tenant_id, id, key, name) values ($1, $2, 'mine', 'Mine')`, [
     tenantId,
     newId(),

@@ -52,7 +52,7 @@ export const toolServer = {
 
 /** A page of recipients: short transactions, safe to repeat, and repeated until the database takes them. */
 export const fanOut = {
-  heartbeatTimeout: '10s',
+  heartbeatTimeout: '5s',
   startToCloseTimeout: '2m',
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
