@@ -65,7 +65,7 @@ async function insertPage(
        from candidates c join principals p on p.tenant_id = ?::uuid and p.id = c.user_id
        where p.type = 'user' and p.status = 'active' and p.id is distinct from ?::uuid and ${readable.sql}
        order by p.id
-       on conflict (tenant_id, event_id, user_id) do nothing
+       on conflict do nothing
        returning 1)
      select (select count(*)::int from candidates) as seen,
             (select user_id from candidates order by user_id desc limit 1) as last,

@@ -16,6 +16,7 @@ const turns = 'test/domain/responses/turns.test.ts';
 const publishing = 'test/domain/responses/publishing.test.ts';
 const clocks = 'test/domain/responses/clocks.test.ts';
 const limits = 'test/domain/responses/limits.test.ts';
+const fanOuts = 'test/domain/notifications/fan-out.test.ts';
 const serverCalls = 'test/domain/tools/server-calls.test.ts';
 
 export const defects: readonly Defect[] = [
@@ -264,5 +265,24 @@ export const defects: readonly Defect[] = [
     replace: [['where id = ? and answered_by is null returning id', 'where id = ? returning id']],
     test: serverCalls,
     caughtBy: 'is made by no second approval',
+  },
+  {
+    name: 'fan-out without the unique key',
+    file: 'domain/persistence/migrations/notifications.sql',
+    replace: [['  unique (tenant_id, event_id, user_id),\n', '']],
+    test: fanOuts,
+    caughtBy: 'is told once each, in pages, whatever is repeated',
+  },
+  {
+    name: 'actor excluded from workflow events',
+    file: 'domain/notifications/deliver-page.ts',
+    replace: [
+      [
+        ` && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule'`,
+        ` && metadata['via'] !== 'elsewhere'`,
+      ],
+    ],
+    test: fanOuts,
+    caughtBy: 'has the asker of a response that failed in its workflow',
   },
 ];
