@@ -4,6 +4,7 @@ import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } 
 import { recordRefusal } from '#domain/access/record-refusal.ts';
 import { bodyLimit } from './body-limits.ts';
 import type { GatewayDependencies } from './compose.ts';
+import { RequestLimits } from './limits/request-limits.ts';
 import { authenticate, openDoor } from './plugins/authentication.ts';
 import { answerClientError } from './plugins/client-errors.ts';
 import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugins/error-handling.ts';
@@ -11,11 +12,12 @@ import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
 import { provideContext } from './plugins/unit-of-work.ts';
+import { limitRequests } from './plugins/rate-limits.ts';
 import { newRequestId } from './plugins/request-id.ts';
 import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
 import { restV1 } from './rest/v1/index.ts';
-import { serveProcedures } from './trpc/serve.ts';
+import { callsOf, serveProcedures } from './trpc/serve.ts';
 
 /** The gateway as a Fastify instance that listens nowhere yet. */
 export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstance> {
@@ -61,6 +63,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
   serveHealth(app, deps);
   const door = openDoor(deps);
+  const limits = new RequestLimits(deps.database, deps.config);
   // One route table, mounted under both prefixes.
   for (const prefix of ['/api', '/api-proxy']) {
     await app.register(
@@ -72,6 +75,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
         }
         await scope.register(async (operations) => {
           authenticate(operations, door);
+          limitRequests(operations, limits);
           requireWellFormed(operations);
           refuseUndeclared(operations);
           provideContext(operations, deps);
@@ -79,6 +83,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
         });
         await scope.register(async (procedures) => {
           authenticate(procedures, door);
+          limitRequests(procedures, limits, callsOf);
           requireWellFormed(procedures);
           provideContext(procedures, deps);
           await procedures.register(serveProcedures(deps, errors), { prefix: '/trpc' });

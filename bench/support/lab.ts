@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { createTestDatabase } from '#test/support/database.ts';
+import { raisedLimits as raisedRequests } from '#test/support/raised-limits.ts';
 import { masterKey } from '#test/support/stack.ts';
 import { prepareTemplate } from '#test/support/test-servers.ts';
 import { createWorld, scriptedModel, type World } from '#test/support/world.ts';
@@ -37,6 +38,7 @@ const raisedLimits = {
   MAX_ACTIVE_RESPONSES_PER_SPACE: '2000',
   MAX_STREAMS_PER_PRINCIPAL: '5000',
   MAX_STREAMS_PER_TENANT: '5000',
+  ...raisedRequests,
 };
 
 export const models = {

@@ -18,6 +18,8 @@ import { answerApprovals } from './tool-input.ts';
 
 export interface CreateLimits {
   maxActivePerSpace: number;
+  /** Of all spaces of the tenant together, so that it cannot take every slot of the workers. */
+  maxActivePerTenant?: number;
   retentionSeconds: number;
 }
 
@@ -45,7 +47,7 @@ export async function createResponse(
   const { space, model } = await resolveModel(ctx, input);
   const settled = await settleRequest(ctx, input, { space, model });
   settled.request.approved_calls = await answerApprovals(ctx, input, responseId);
-  await refuseWhenBusy(ctx, space.id, limits.maxActivePerSpace);
+  await refuseWhenBusy(ctx, space.id, limits);
   await ctx.em.execute(
     `with head as (
        insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
@@ -106,16 +108,37 @@ async function resolveModel(
   return { space, model };
 }
 
-export async function refuseWhenBusy(ctx: Context, spaceId: string, limit: number): Promise<void> {
-  let active = await ctx.em.count(Response, { spaceId, finishedAt: null });
-  if (active >= limit / 2) {
-    // Near the limit, requests queue here, so that those which count at once cannot all pass.
-    await ctx.em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`active/${spaceId}`]);
-    active = await ctx.em.count(Response, { spaceId, finishedAt: null });
+/** @throws `too_many_active_responses` */
+export async function refuseWhenBusy(
+  ctx: Context,
+  spaceId: string,
+  { maxActivePerSpace, maxActivePerTenant = Infinity }: Omit<CreateLimits, 'retentionSeconds'>,
+): Promise<void> {
+  let active = await countActive(ctx, spaceId);
+  if (active.space >= maxActivePerSpace / 2 || active.tenant >= maxActivePerTenant / 2) {
+    // Near a limit, requests queue here, so that those which count at once cannot all pass.
+    await ctx.em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
+      `active/${ctx.caller.tenantId}`,
+    ]);
+    active = await countActive(ctx, spaceId);
   }
-  if (active >= limit) {
-    throw new DomainError('too_many_active_responses', 'Too many responses of this space are running.', {
-      retryAfter: 1,
-    });
+  for (const [place, count, limit] of [
+    ['space', active.space, maxActivePerSpace],
+    ['tenant', active.tenant, maxActivePerTenant],
+  ] as const) {
+    if (count >= limit) {
+      throw new DomainError('too_many_active_responses', `Too many responses of this ${place} are running.`, {
+        retryAfter: 1,
+      });
+    }
   }
+}
+
+async function countActive(ctx: Context, spaceId: string): Promise<{ space: number; tenant: number }> {
+  const [row] = await ctx.em.execute<{ space: number; tenant: number }[]>(
+    `select count(*) filter (where space_id = ?)::int as space, count(*)::int as tenant
+       from responses where tenant_id = ? and finished_at is null`,
+    [spaceId, ctx.caller.tenantId],
+  );
+  return row ?? { space: 0, tenant: 0 };
 }
