@@ -12,7 +12,7 @@ import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
 import { provideContext } from './plugins/unit-of-work.ts';
-import { limitRequests } from './plugins/rate-limits.ts';
+import { limitRequests, rateLimiter } from './plugins/rate-limits.ts';
 import { newRequestId } from './plugins/request-id.ts';
 import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
@@ -63,7 +63,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
   serveHealth(app, deps);
   const door = openDoor(deps);
-  const limits = new RequestLimits(deps.database, deps.config);
+  const limiter = rateLimiter(new RequestLimits(deps.database, deps.config));
   // One route table, mounted under both prefixes.
   for (const prefix of ['/api', '/api-proxy']) {
     await app.register(
@@ -74,16 +74,15 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
           await describeApi(scope);
         }
         await scope.register(async (operations) => {
-          authenticate(operations, door);
-          limitRequests(operations, limits);
+          limitRequests(operations, limiter, { authenticate: () => authenticate(operations, door) });
           requireWellFormed(operations);
           refuseUndeclared(operations);
           provideContext(operations, deps);
           await operations.register(restV1(deps), { prefix: '/v1' });
         });
         await scope.register(async (procedures) => {
-          authenticate(procedures, door);
-          limitRequests(procedures, limits, callsOf);
+          const authenticated = () => authenticate(procedures, door);
+          limitRequests(procedures, limiter, { authenticate: authenticated, costOf: callsOf });
           requireWellFormed(procedures);
           provideContext(procedures, deps);
           await procedures.register(serveProcedures(deps, errors), { prefix: '/trpc' });
