@@ -24,6 +24,8 @@ export interface Lab {
   /** One more gateway, which has done nothing yet. */
   addGateway(): Promise<BenchProcess & { url: string }>;
   worker: BenchProcess;
+  /** One more worker. */
+  addWorker(): Promise<BenchProcess>;
   modelUrl: string;
   world: World;
   /** A process beside ours; it ends with the run. */
@@ -111,7 +113,6 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
   await Promise.all([database.database.close(), database.orm.close(true)]);
   const connection = await Connection.connect({ address: temporal.address });
   undo.push(() => connection.close());
-  const workerPort = await findFreePort();
   const shared = {
     ...raisedLimits,
     DATABASE_URL: database.url,
@@ -123,15 +124,20 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
   };
   const profiling =
     options.profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profiles}`];
-  const worker = await launch({
-    name: 'worker',
-    folder,
-    entry: 'temporal/worker.ts',
-    port: workerPort,
-    env: { ...shared, WORKER_PORT: String(workerPort) },
-    flags: profiling,
-  });
-  undo.push(() => worker.stop());
+  const addWorker: Lab['addWorker'] = async () => {
+    const port = await findFreePort();
+    const started = await launch({
+      name: `worker-${port}`,
+      folder,
+      entry: 'temporal/worker.ts',
+      port,
+      env: { ...shared, WORKER_PORT: String(port) },
+      flags: profiling,
+    });
+    undo.push(() => started.stop());
+    return started;
+  };
+  const worker = await addWorker();
   const addGateway: Lab['addGateway'] = async () => {
     const port = await findFreePort();
     const gateway = await launch({
@@ -155,6 +161,7 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     gatewayUrl: gateway.url,
     addGateway,
     worker,
+    addWorker,
     modelUrl: model.said.url,
     world,
     addPeer,
