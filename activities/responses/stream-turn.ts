@@ -67,7 +67,7 @@ export async function streamTurn(
   }
   lane.push(composer.text(text));
   lane.push(composer.endOfText());
-  await lane.drained();
+  const rest = await lane.rest();
   const { calls, reasoned, textState } = recorder;
   return {
     composer,
@@ -76,6 +76,7 @@ export async function streamTurn(
     textState,
     reason: finish.reason,
     usage: finish.usage,
+    rest,
     nextN: lane.nextN,
   };
 }

@@ -21,7 +21,7 @@ export interface Delivered {
   delivered: number;
 }
 
-interface EventRow {
+interface LoggedRow {
   event_type: EventType;
   actor_id: string | null;
   resource_type: string;
@@ -109,7 +109,7 @@ async function findEvent(
   em: EntityManager,
   { tenantId, eventId }: DeliveryPage,
 ): Promise<LoggedEvent | null> {
-  const [row] = await em.execute<EventRow[]>(
+  const [row] = await em.execute<LoggedRow[]>(
     `select event_type, actor_id, resource_type, resource_id, metadata from events where tenant_id = ? and id = ?`,
     [tenantId, eventId],
   );

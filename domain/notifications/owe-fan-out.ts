@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { enqueueStart } from '#domain/durable/outbox.ts';
+import { enqueueStart, type DurableStart } from '#domain/durable/outbox.ts';
 import { notificationRules, spaceOfEvent, type NotificationRule, type NotifiedEvent } from './rules.ts';
 
 export const fanOutWorkflowId = (tenantId: string, eventId: string): string =>
@@ -10,6 +10,21 @@ export interface WrittenEvent extends NotifiedEvent {
   tenantId: string;
   id: string;
   actorId: string;
+}
+
+/**
+ * The workflow start that tells of an event, null where no rule wants it told. For SQL that writes event and start
+ * together; rules that have to ask the database first are for `oweFanOut` alone.
+ */
+export function fanOutOf(event: WrittenEvent): DurableStart | null {
+  const rule = notificationRules[event.type];
+  if (rule === undefined || rule.when?.(event) === false) {
+    return null;
+  }
+  if (rule.once !== undefined || rule.threshold !== undefined) {
+    throw new Error(`Whether ${event.type} is told depends on what was told before.`);
+  }
+  return toStart(event);
 }
 
 /**
@@ -27,8 +42,13 @@ export async function oweFanOut(em: EntityManager, event: WrittenEvent): Promise
     event.id,
     event.type,
   ]);
+  await enqueueStart(em, toStart(event));
+  return true;
+}
+
+function toStart(event: WrittenEvent): DurableStart {
   const spaceId = spaceOfEvent(event);
-  await enqueueStart(em, {
+  return {
     dueNow: true,
     tenantId: event.tenantId,
     workflowType: 'fanOutEvent',
@@ -39,8 +59,7 @@ export async function oweFanOut(em: EntityManager, event: WrittenEvent): Promise
       eventType: event.type,
       ...(spaceId === null ? {} : { spaceId }),
     },
-  });
-  return true;
+  };
 }
 
 async function isDue(em: EntityManager, rule: NotificationRule, event: WrittenEvent): Promise<boolean> {

@@ -1,11 +1,12 @@
 import type { Context } from '#domain/access/context.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { cancelRunning } from './cancel-response.ts';
-import { copyContext, exceeds } from './context-snapshot.ts';
+import { copyContext, exceeds, isTooLong } from './context-snapshot.ts';
 import type { CreateResponseInput } from './create-input.ts';
 import { lockHead } from './head.ts';
 import { keepInput } from './input-items.ts';
 import { authorizeResponse } from './response-access.ts';
+import type { ResponseChange } from './response-change.ts';
 import type { Response } from './response.entity.ts';
 import { checkCallOutputs } from './tool-input.ts';
 
@@ -21,8 +22,9 @@ const waitingPosition = 1_000_000;
 export async function joinChain(
   ctx: Context,
   input: CreateResponseInput,
-  { response, contextWindow }: { response: Response; contextWindow: number },
+  change: ResponseChange,
 ): Promise<void> {
+  const { response } = change;
   const parent =
     input.previousResponseId === null ? null : await readParent(ctx, input, input.previousResponseId);
   response.chainDepth = parent === null ? 0 : parent.chainDepth + 1;
@@ -31,14 +33,31 @@ export async function joinChain(
   }
   if (parent !== null && !parent.isTerminal) {
     response.waitsFor = parent.id;
-    await keepInput(ctx, response, { items: input.input, position: waitingPosition });
-    await checkCallOutputs(ctx.em, response.id);
-    return;
+    return keepInput(ctx, change, { items: input.input, position: waitingPosition });
   }
   const position = parent === null ? 0 : await copyContext(ctx.em, parent.id, response.id);
-  await keepInput(ctx, response, { items: input.input, position });
-  await checkCallOutputs(ctx.em, response.id);
-  if (await exceeds(ctx.em, response.id, contextWindow)) {
+  await keepInput(ctx, change, { items: input.input, position });
+}
+
+/**
+ * Looks at the whole of what a response was given, once that is written.
+ * @throws `tool_output_missing`, `context_length_exceeded`, `invalid_request`
+ */
+export async function checkGiven(
+  ctx: Context,
+  input: CreateResponseInput,
+  { change, contextWindow }: { change: ResponseChange; contextWindow: number },
+): Promise<void> {
+  const { response, items } = change;
+  // New messages alone hold no calls, and what they say is at hand.
+  const alone = response.chainDepth === 0 && input.input.every(({ type }) => type === 'message');
+  if (!alone) {
+    await checkCallOutputs(ctx.em, response.id);
+  }
+  if (response.waitsFor != null) {
+    return;
+  }
+  if (alone ? isTooLong(items, contextWindow) : await exceeds(ctx.em, response.id, contextWindow)) {
     throw tooLong('input', "The conversation exceeds the model's context.");
   }
 }

@@ -4,14 +4,15 @@ import { claimKey } from '#domain/idempotency/idempotency.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import { Model } from '#domain/models/model.entity.ts';
-import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
-import { joinChain } from './chain.ts';
+import { toEntity } from '#domain/persistence/rows.ts';
+import { checkGiven, joinChain } from './chain.ts';
 import type { CreateResponseInput } from './create-input.ts';
-import { currentRecord, publish } from './head.ts';
-import { oweGeneration } from './owe-generation.ts';
+import { toHead } from './head.ts';
+import { generationOf } from './owe-generation.ts';
 import { Response } from './response.entity.ts';
-import type { ResponseRecord } from './response-record.ts';
+import { ResponseChange, writeWithin } from './response-change.ts';
+import { noUsage, toResponseRecord, type ResponseRecord } from './response-record.ts';
 import type { ResponseRequest } from './response-request.ts';
 import { modelError, settleRequest } from './settle-request.ts';
 import { answerApprovals } from './tool-input.ts';
@@ -44,18 +45,20 @@ export async function createResponse(
       return { kind: 'replayed', responseId: winner };
     }
   }
-  const { space, model } = await resolveModel(ctx, input);
+  const { space, model, active } = await resolveModel(ctx, input);
   const settled = await settleRequest(ctx, input, { space, model });
   settled.request.approved_calls = await answerApprovals(ctx, input, responseId);
-  await refuseWhenBusy(ctx, space.id, limits);
-  await ctx.em.execute(
+  await refuseWhenBusy(ctx, space.id, limits, active);
+  const [head] = await ctx.em.execute<{ head: object }[]>(
     `with head as (
        insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
          previous_response_id, request, fingerprint, governance, metadata, created_at, expires_at)
        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, date_trunc('milliseconds', now()),
          date_trunc('milliseconds', now()) + make_interval(secs => ?))
-       returning tenant_id, id, space_id, principal_id, created_at, expires_at)
-     insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at) select * from head`,
+       returning *),
+     id as (insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at)
+       select tenant_id, id, space_id, principal_id, created_at, expires_at from head)
+     select to_json(head) as head from head`,
     [
       ctx.caller.tenantId,
       responseId,
@@ -73,48 +76,65 @@ export async function createResponse(
       limits.retentionSeconds,
     ],
   );
-  const response = await ctx.em.findOneOrFail(Response, { id: responseId });
-  await joinChain(ctx, input, { response, contextWindow: model.contextWindow });
-  const record = await currentRecord(ctx.em, response);
-  await publish(ctx.em, response, [{ type: 'response.created', response: record }]);
-  if (response.waitsFor == null) {
-    ctx.dispatches.push(await oweGeneration(ctx.em, response));
-  } else {
-    await publish(ctx.em, response, [{ type: 'response.queued', response: record }]);
+  if (head === undefined) {
+    throw new Error('The new response was not answered.');
   }
+  const change = new ResponseChange(toEntity(Response, head.head));
+  const { response } = change;
+  await joinChain(ctx, input, change);
+  const record = toResponseRecord(toHead(response), [], noUsage);
+  change.publish([{ type: 'response.created', response: record }]);
+  if (response.waitsFor == null) {
+    ctx.dispatches.push(change.owe(generationOf(response)));
+  } else {
+    change.publish([{ type: 'response.queued', response: record }]);
+  }
+  if ((await writeWithin(ctx.em, change)) !== 'in') {
+    throw new Error('The new response was changed by somebody else.');
+  }
+  await checkGiven(ctx, input, { change, contextWindow: model.contextWindow });
   reach('create.before_commit');
   return { kind: 'created', record, request: settled.request };
 }
 
 async function resolveModel(
   ctx: Context,
-  input: CreateResponseInput,
-): Promise<{ space: Space; model: Model }> {
-  const space = await ctx.em.findOne(Space, { id: input.spaceId });
-  if (space === null) {
+  { spaceId, modelAlias }: CreateResponseInput,
+): Promise<{ space: Space; model: Model; active: Active }> {
+  const [found] = await ctx.em.execute<
+    {
+      space: object;
+      model: object | null;
+      allowed: boolean;
+      active: number;
+      active_in_tenant: number;
+    }[]
+  >('select * from app.read_admission(?, ?, ?)', [ctx.caller.tenantId, spaceId, modelAlias]);
+  if (found === undefined) {
     throw notFound('space_not_found');
   }
-  const model = await ctx.em.findOne(
-    Model,
-    input.modelAlias === null ? { id: space.defaultModelId ?? null } : { alias: input.modelAlias },
-  );
-  const allowed =
-    model !== null &&
-    model.disabledAt == null &&
-    (await ctx.em.count(SpaceModel, { spaceId: space.id, modelId: model.id })) > 0;
-  if (model === null || !allowed) {
-    throw modelError(input.modelAlias, model !== null);
+  const model = found.model === null ? null : toEntity(Model, found.model);
+  if (model === null || model.disabledAt != null || !found.allowed) {
+    throw modelError(modelAlias, model !== null);
   }
-  return { space, model };
+  return {
+    space: toEntity(Space, found.space),
+    model,
+    active: { space: found.active, tenant: found.active_in_tenant },
+  };
 }
 
-/** @throws `too_many_active_responses` */
+/**
+ * @param known how many are running, when that was read just now
+ * @throws `too_many_active_responses`
+ */
 export async function refuseWhenBusy(
   ctx: Context,
   spaceId: string,
   { maxActivePerSpace, maxActivePerTenant = Infinity }: Omit<CreateLimits, 'retentionSeconds'>,
+  known?: Active,
 ): Promise<void> {
-  let active = await countActive(ctx, spaceId);
+  let active = known ?? (await countActive(ctx, spaceId));
   if (active.space >= maxActivePerSpace / 2 || active.tenant >= maxActivePerTenant / 2) {
     // Near a limit, requests queue here, so that those which count at once cannot all pass.
     await ctx.em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
@@ -134,8 +154,14 @@ export async function refuseWhenBusy(
   }
 }
 
-async function countActive(ctx: Context, spaceId: string): Promise<{ space: number; tenant: number }> {
-  const [row] = await ctx.em.execute<{ space: number; tenant: number }[]>(
+/** Unfinished responses of a space, and of all spaces of its tenant. */
+interface Active {
+  space: number;
+  tenant: number;
+}
+
+async function countActive(ctx: Context, spaceId: string): Promise<Active> {
+  const [row] = await ctx.em.execute<Active[]>(
     `select count(*) filter (where space_id = ?)::int as space, count(*)::int as tenant
        from responses where tenant_id = ? and finished_at is null`,
     [spaceId, ctx.caller.tenantId],

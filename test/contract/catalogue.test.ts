@@ -199,14 +199,19 @@ describe('the doors between tenants', () => {
       'append_stream',
       'note_key_use',
       'read_access',
+      'read_admission',
+      'read_call',
+      'read_head',
       'read_lane',
       'read_request',
       'read_response',
       'read_streams',
+      'read_turn',
       'refuse_change',
       'remove_outbox',
       'sum_usage',
       'take_tokens',
+      'write_response',
     ]);
   });
 });

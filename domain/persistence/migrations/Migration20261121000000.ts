@@ -9,6 +9,7 @@ export class Migration20261121000000 extends Migration {
       'secrets.sql',
       'notifications.sql',
       'rate-limits.sql',
+      'turn.sql',
       'functions.sql',
       'wall.sql',
       'notifications-doors.sql',

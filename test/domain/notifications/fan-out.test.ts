@@ -95,6 +95,26 @@ describe('an event', () => {
     expect(await owed()).toHaveLength(count);
   });
 
+  it('of a response is owed in the commit of its last turn, when the response asked for it', async () => {
+    for (const notify of ['true', 'false']) {
+      const responseId = await engine.create({ metadata: { notify } });
+      await engine.admin.query('delete from outbox');
+      const attempt = await engine.attempt(responseId);
+      await attempt.say('Done.');
+      await attempt.commit();
+      const { rows } = await engine.admin.query<{ id: string }>(
+        `select id from events where resource_id = $1 and event_type = 'space.response_completed'`,
+        [responseId],
+      );
+      expect(rows).toHaveLength(1);
+      const { tenantId } = engine.world;
+      const workflows = (await owed()).map((row) => row.workflow_id);
+      expect(workflows).toEqual(notify === 'true' ? [`notify/${tenantId}/${rows[0]!.id}`] : []);
+    }
+    const unfinished = await engine.admin.query('select event_type from fan_outs');
+    expect(unfinished.rows).toEqual([{ event_type: 'space.response_completed' }]);
+  });
+
   it('of a limit tells once in its period', async () => {
     const limit = (period: string) =>
       record({ type: 'system.limit_reached', resource: { type: 'tenant', id: 'x' }, metadata: { period } });
