@@ -17,7 +17,7 @@ const scale: FanOutScale = values.quick
   : { recipients: [10_000, 100_000], jobs: 10_000, rounds: 3 };
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 const startedAt = performance.now();
-const lab = await openLab({ toolRounds: [0], pacedTokens: 1 });
+const lab = await openLab({ toolRounds: [0], pacedTokens: 1, readers: 1 });
 try {
   const verdicts = (await measureFanOut(lab, scale, say)).map(judge);
   const killed = await measureKilled(lab, scale);

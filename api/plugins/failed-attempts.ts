@@ -20,12 +20,18 @@ export class FailedAttempts {
   readonly #limiter: RateLimiterMemory;
   readonly #most: number;
   readonly #counted: LRUCache<string, true>;
+  #lastAt = Number.NEGATIVE_INFINITY;
 
   constructor(most: number) {
     this.#most = most;
     const limiter = new RateLimiterMemory({ points: most, duration: windowSeconds });
     this.#limiter = limiter;
     this.#counted = new LRUCache({ max: mostCounted, dispose: (_, key) => void limiter.delete(key) });
+  }
+
+  /** Whether any attempt failed within the window: most of the time nobody needs to be looked for. */
+  get any(): boolean {
+    return performance.now() - this.#lastAt < windowSeconds * 1_000;
   }
 
   /** @throws `too_many_failed_attempts`, before anything is looked up */
@@ -39,6 +45,7 @@ export class FailedAttempts {
   }
 
   async count(attempt: Attempt): Promise<void> {
+    this.#lastAt = performance.now();
     const key = keyOf(attempt);
     this.#counted.set(key, true, { noDisposeOnSet: true });
     await this.#limiter.penalty(key);

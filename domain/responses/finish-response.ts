@@ -70,6 +70,7 @@ export async function endResponse(
 ): Promise<void> {
   applyEnding(response, now, ending);
   const record = await currentRecord(em, response);
+  response.record = JSON.stringify(record);
   if (response.isUnstored) {
     await shortenLife(em, response);
   }

@@ -204,13 +204,15 @@ describe('the doors between tenants', () => {
       'read_head',
       'read_lane',
       'read_request',
-      'read_response',
+      'read_responses',
       'read_streams',
       'read_turn',
+      'read_unfinished',
       'refuse_change',
       'remove_outbox',
       'sum_usage',
       'take_tokens',
+      'tell_key_change',
       'write_response',
     ]);
   });

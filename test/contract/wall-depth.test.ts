@@ -193,10 +193,11 @@ async function readEverything(): Promise<Record<string, number>> {
       [here.tenantId, theirs.principal, abroad.spaceId],
     ],
     [
-      'read_response',
-      'select head as found from app.read_response($1, $2, $3, $4)',
-      [here.tenantId, theirs.principal, abroad.spaceId, response],
+      'read_responses',
+      'select coalesce(record, head::text) as found from app.read_responses($1, $2, $3, $4)',
+      [[here.tenantId], [theirs.principal], [abroad.spaceId], [response]],
     ],
+    ['read_unfinished', 'select head as found from app.read_unfinished($1, $2)', [here.tenantId, response]],
     [
       'read_streams',
       'select events as found from app.read_streams($1, $2, $3, 10)',
@@ -248,9 +249,10 @@ describe('with every check of ours replaced by one that allows all', () => {
       'read_call',
       'read_lane',
       'read_request',
-      'read_response',
+      'read_responses',
       'read_streams',
       'read_turn',
+      'read_unfinished',
     ]);
   });
 });

@@ -1,19 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { Migration } from '@mikro-orm/migrations';
 
+/** Tables first, then what works on them, then the wall around all. */
+const files = [
+  'tables.sql',
+  'secrets.sql',
+  'notifications.sql',
+  'rate-limits.sql',
+  'turn.sql',
+  'keys.sql',
+  'reads.sql',
+  'functions.sql',
+  'wall.sql',
+  'notifications-doors.sql',
+];
+
 /** The spine: tables, the tenancy wall, hot functions. */
 export class Migration20261121000000 extends Migration {
   override up(): void {
-    for (const file of [
-      'tables.sql',
-      'secrets.sql',
-      'notifications.sql',
-      'rate-limits.sql',
-      'turn.sql',
-      'functions.sql',
-      'wall.sql',
-      'notifications-doors.sql',
-    ]) {
+    for (const file of files) {
       this.addSql(readFileSync(new URL(file, import.meta.url), 'utf8'));
     }
   }

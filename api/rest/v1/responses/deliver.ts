@@ -19,7 +19,7 @@ export function read(
   request: FastifyRequest,
   { spaceId, responseId }: Delivery,
 ): Promise<ReadResponse> {
-  return readResponse(deps.database, {
+  return readResponse(deps.responseRows, {
     identity: request.identity,
     requestId: request.id,
     spaceId,
