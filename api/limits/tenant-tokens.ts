@@ -7,10 +7,13 @@ const rememberedTenants = 10_000;
 const askAgainMs = 100;
 /** Tokens that were taken and not used go stale, because the bucket has filled again without them. */
 const staleMs = 1_000;
-const smallBlock = 5;
+/** The least that is taken at once; more where a hundredth of a second brings more. */
+const leastBlock = 5;
 
 interface Account {
   left: number;
+  /** What callers wait for. */
+  waiting: number;
   /** Tokens that the next claim asks for: as many as were used within a tenth of a second, roughly. */
   block: number;
   claimedAt: number;
@@ -29,30 +32,38 @@ export class TenantTokens {
   readonly #database: Database;
   readonly #accounts = new LRUCache<string, Account>({ max: rememberedTenants });
   readonly #largestBlock: number;
+  readonly #smallestBlock: number;
 
   constructor(database: Database, size: BucketSize) {
     this.#database = database;
     this.size = size;
-    this.#largestBlock = Math.max(1, Math.floor(Math.min(size.rate, size.burst) / 10));
+    const each = Math.min(size.rate, size.burst);
+    this.#largestBlock = Math.max(1, Math.floor(each / 10));
+    this.#smallestBlock = Math.min(this.#largestBlock, Math.max(leastBlock, Math.floor(each / 100)));
   }
 
-  async take(tenantId: string, cost: number): Promise<Rest & { taken: boolean }> {
+  async take(tenantId: string, asked: number): Promise<Rest & { taken: boolean }> {
+    const cost = Math.min(asked, this.size.burst);
     const account = this.#accountOf(tenantId);
-    for (let claims = 0; ; claims += 1) {
+    for (;;) {
       const now = performance.now();
-      dropStale(account, now);
+      if (now - account.claimedAt > staleMs) {
+        account.left = Math.min(account.left, this.#smallestBlock);
+      }
       if (account.left >= cost) {
         account.left -= cost;
         if (account.left < account.block / 2 && now >= account.emptyUntil) {
-          void this.#claim(tenantId, account, cost);
+          void this.#claim(tenantId, account);
         }
         return { taken: true, remaining: Math.floor(account.left + account.rest), waitMs: 0 };
       }
-      if (now < account.emptyUntil || claims === 3) {
+      if (now < account.emptyUntil) {
         const waitMs = Math.max(account.emptyUntil - now, (cost * 1_000) / this.size.rate);
         return { taken: false, remaining: 0, waitMs };
       }
-      await this.#claim(tenantId, account, cost);
+      account.waiting += cost;
+      await this.#claim(tenantId, account);
+      account.waiting -= cost;
     }
   }
 
@@ -61,33 +72,38 @@ export class TenantTokens {
     if (known !== undefined) {
       return known;
     }
-    const block = Math.min(smallBlock, this.#largestBlock);
-    const fresh = { left: 0, block, claimedAt: 0, rest: 0, emptyUntil: 0, claiming: null };
+    const fresh = {
+      left: 0,
+      waiting: 0,
+      block: this.#smallestBlock,
+      claimedAt: 0,
+      rest: 0,
+      emptyUntil: 0,
+      claiming: null,
+    };
     this.#accounts.set(tenantId, fresh);
     return fresh;
   }
 
   /** One at a time per tenant: whoever comes meanwhile waits for the same. */
-  #claim(tenantId: string, account: Account, cost: number): Promise<void> {
-    account.claiming ??= this.#fetch(tenantId, account, cost).finally(() => {
+  #claim(tenantId: string, account: Account): Promise<void> {
+    account.claiming ??= this.#fetch(tenantId, account).finally(() => {
       account.claiming = null;
     });
     return account.claiming;
   }
 
-  async #fetch(tenantId: string, account: Account, cost: number): Promise<void> {
+  async #fetch(tenantId: string, account: Account): Promise<void> {
     const now = performance.now();
     const { rate, burst } = this.size;
     const lastedMs = now - account.claimedAt;
-    account.block =
-      lastedMs < 100
-        ? Math.min(account.block * 2, this.#largestBlock)
-        : Math.max(
-            Math.floor(account.block / (lastedMs > staleMs ? 2 : 1)),
-            Math.min(smallBlock, this.#largestBlock),
-          );
+    if (lastedMs < 100) {
+      account.block = Math.min(account.block * 2, this.#largestBlock);
+    } else if (lastedMs > staleMs) {
+      account.block = Math.max(Math.floor(account.block / 2), this.#smallestBlock);
+    }
     account.claimedAt = now;
-    const want = Math.max(account.block, cost);
+    const want = Math.max(account.block, account.waiting);
     try {
       const [answer] = await this.#database.call<{ taken: number; rest: number }>(
         'take_tokens',
@@ -101,11 +117,5 @@ export class TenantTokens {
     } catch {
       account.left = want;
     }
-  }
-}
-
-function dropStale(account: Account, now: number): void {
-  if (now - account.claimedAt > staleMs) {
-    account.left = Math.min(account.left, smallBlock);
   }
 }

@@ -198,6 +198,15 @@ describe('the total of a tenant', () => {
     expect(writes - before).toBeLessThan(40);
   }, 20_000);
 
+  it('gives a burst that comes all at once what it may have, also when it is the first', async () => {
+    const { tenantId } = await createWorld(database.unitOfWork);
+    const [limits] = processes(1, [1, 200]);
+    const verdicts = await Promise.all(Array.from({ length: 250 }, () => limits!.admit(identity(tenantId))));
+    const admitted = verdicts.filter(({ retryAfter }) => retryAfter === null).length;
+    expect(admitted).toBeGreaterThanOrEqual(200);
+    expect(admitted).toBeLessThan(205);
+  });
+
   it('is of that tenant alone', async () => {
     const [first, second] = [await createWorld(database.unitOfWork), await createWorld(database.unitOfWork)];
     const [limits] = processes(1, [1, 3]);
