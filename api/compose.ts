@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createOidcClient } from '#adapters/identity/oidc-client.ts';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry, type Telemetry } from '#adapters/telemetry/metrics.ts';
 import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
@@ -10,6 +12,7 @@ import { Database } from '#domain/persistence/database.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
+import type { OidcClient } from '#domain/sign-in/oidc-client.ts';
 import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { connectLazily } from '#temporal/client.ts';
 import { createDispatcher, startRelay } from '#temporal/dispatcher.ts';
@@ -28,6 +31,7 @@ export interface GatewayDependencies {
   secrets: Secrets;
   verdicts: KeyVerdicts;
   dispatcher: Dispatcher;
+  oidc: OidcClient;
   workflows: WorkflowReader;
   hub: StreamHub;
   telemetry: Telemetry;
@@ -67,6 +71,7 @@ export function assemble(config: GatewayConfig): Gateway {
     secrets: new Secrets(config.MASTER_KEY),
     verdicts,
     dispatcher,
+    oidc: createOidcClient(createGuardedFetch(config.EGRESS_ALLOW)),
     workflows: createWorkflowReader(client),
     hub,
     telemetry,

@@ -1,4 +1,5 @@
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
+import { expireInvites } from '#domain/maintenance/expire-invites.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
 import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
 import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
@@ -26,7 +27,8 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
         await deps.dispatcher.dispatch(start);
       }
       const calls = await reconcileCalls(deps);
-      const failed = rounds.reduce((sum, round) => sum + round.failed, calls.failed);
+      const invites = await expireInvites(deps);
+      const failed = rounds.reduce((sum, round) => sum + round.failed, calls.failed + invites.failed);
       return { restarted: starts.length, failed };
     },
     purgeExpired: async () => {

@@ -102,7 +102,7 @@ function textOf(names: readonly string[]): string {
   return text;
 }
 
-/** The permissions among `names` with all that they imply. */
+/** The permissions among `names`, with all they imply. */
 export function expand(names: readonly string[]): Set<Permission> {
   return new Set(names.filter((name): name is Permission => known.has(name)).flatMap(implied));
 }

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { categoryOf, type EventType } from '#domain/events/catalogue.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { Project } from '#domain/projects/project.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { audienceOf, mayRead, type LoggedEvent } from './find-audience.ts';
 import { notificationRules, spaceOfEvent, type NotificationRule } from './rules.ts';
@@ -126,7 +127,12 @@ async function findEvent(
 }
 
 async function nameOfSpace(em: EntityManager, event: LoggedEvent): Promise<string> {
-  const id = spaceOfEvent(event);
+  const id = spaceOfEvent(event) ?? (await spaceOfProject(em, event));
   const space = id === null ? null : await em.findOne(Space, { id });
   return space === null ? 'a space' : `the space ${space.name}`;
+}
+
+async function spaceOfProject(em: EntityManager, { resource }: LoggedEvent): Promise<string | null> {
+  const project = resource.type === 'project' ? await em.findOne(Project, { id: resource.id }) : null;
+  return project?.spaceId ?? null;
 }

@@ -50,6 +50,13 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
         sql: 'select principal_id as user_id from response_ids where tenant_id = ? and id = ?',
         values: [tenantId, event.resource.id],
       };
+    case 'invited':
+      return {
+        sql: `select p.id as user_id from invites i
+                join principals p on p.tenant_id = i.tenant_id and lower(p.email) = lower(i.email)
+               where i.tenant_id = ? and i.id = ?::uuid and i.status = 'pending'`,
+        values: [tenantId, event.resource.id],
+      };
     case 'connector_of_server':
       return {
         sql: 'select created_by as user_id from mcp_servers where tenant_id = ? and id = ?::uuid',

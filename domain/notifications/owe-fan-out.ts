@@ -9,7 +9,7 @@ export const fanOutWorkflowId = (tenantId: string, eventId: string): string =>
 export interface WrittenEvent extends NotifiedEvent {
   tenantId: string;
   id: string;
-  actorId: string;
+  actorId: string | null;
 }
 
 /**

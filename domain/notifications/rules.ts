@@ -16,6 +16,8 @@ export type Audience =
   | { kind: 'actor' }
   /** Whoever asked for the response that the event is about. */
   | { kind: 'asker' }
+  /** The user with the address that the event's invite went to, if there is one. */
+  | { kind: 'invited' }
   /** Whoever connected the tool server that the event is about. */
   | { kind: 'connector_of_server' }
   | { kind: 'space_members' }
@@ -101,16 +103,16 @@ export const notificationRules: Readonly<Partial<Record<EventType, NotificationR
     title: (_event, space) => `Your role in a project of ${space} has changed`,
   },
   'space.invite_created': {
-    audience: [affected],
+    audience: [{ kind: 'invited' }],
     title: (_event, space) => `You are invited to ${space}`,
   },
   'space.invite_accepted': {
-    audience: [{ kind: 'principal', member: 'inviter_id' }],
+    audience: [{ kind: 'principal', member: 'invited_by' }],
     readable: 'invites.read',
     title: (_event, space) => `Your invitation to ${space} was accepted`,
   },
   'space.invite_declined': {
-    audience: [{ kind: 'principal', member: 'inviter_id' }],
+    audience: [{ kind: 'principal', member: 'invited_by' }],
     readable: 'invites.read',
     title: (_event, space) => `Your invitation to ${space} was declined`,
   },

@@ -18,14 +18,18 @@ const WITHOUT_ENTITY = new Set([
   'event_dedupe',
   'events',
   'fan_outs',
+  'external_identities',
   'idempotency_keys',
+  'login_transactions',
   'mikro_orm_migrations',
   'notified_periods',
   'outbox',
   'rate_buckets',
   'response_context',
   'response_ids',
+  'session_tokens',
   'stream_runs',
+  'used_id_tokens',
 ]);
 
 const SPELLINGS: Record<string, string> = {

@@ -110,12 +110,17 @@ describe('the doors between tenants', () => {
       { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
       { door: 'app.claim_outbox(integer)', ...system },
       { door: 'app.find_credential(text)', ...system },
+      { door: 'app.find_identity_provider(uuid,uuid,text)', ...system },
+      { door: 'app.find_login_transaction(text,text)', ...system },
+      { door: 'app.find_token(text)', ...system },
+      { door: 'app.list_due_invites(uuid,uuid,integer)', ...system },
       { door: 'app.list_expired(uuid,text,integer)', ...system },
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { door: 'app.list_tenants(uuid,integer)', ...system },
       { door: 'app.list_tenants_with_old_notifications(integer)', ...system },
       { door: 'app.list_tenants_with_stale_rows()', ...system },
+      { door: 'app.list_tenants_with_stale_sign_ins()', ...system },
       { door: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
       { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { door: 'app.maintain_partitions()', owner: 'app_owner', config: path, grantees: ['app_purge'] },
@@ -134,18 +139,24 @@ describe('the doors between tenants', () => {
       'event_dedupe r',
       'fan_outs r',
       'idempotency_keys r',
+      'identity_providers r',
+      'invites r',
+      'login_transactions r',
       'notifications r',
       'notified_periods r',
       'outbox *',
       'response_ids r',
       'responses r',
+      'session_tokens r',
+      'sessions r',
       'tenants r',
       'tool_calls r',
+      'used_id_tokens r',
     ]);
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'fan_outs', 'idempotency_keys', 'notifications', 'notified_periods', 'response_ids', 'responses', 'tenants', 'tool_calls')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'notifications', 'notified_periods', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -166,6 +177,12 @@ describe('the doors between tenants', () => {
       { name: 'event_dedupe', columns: ['created_at', 'tenant_id'] },
       { name: 'fan_outs', columns: ['created_at', 'event_id', 'event_type', 'tenant_id'] },
       { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
+      { name: 'identity_providers', columns: ['id', 'slug', 'tenant_id'] },
+      { name: 'invites', columns: ['expires_at', 'id', 'status', 'tenant_id'] },
+      {
+        name: 'login_transactions',
+        columns: ['expires_at', 'handle_hash', 'id', 'nonce_hash', 'state_hash', 'tenant_id'],
+      },
       { name: 'notifications', columns: ['created_at', 'tenant_id'] },
       { name: 'notified_periods', columns: ['created_at', 'tenant_id'] },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
@@ -185,8 +202,14 @@ describe('the doors between tenants', () => {
           'waits_for',
         ],
       },
+      {
+        name: 'session_tokens',
+        columns: ['expires_at', 'id', 'kind', 'session_id', 'tenant_id', 'token_hash'],
+      },
+      { name: 'sessions', columns: ['ended_at', 'expires_at', 'id', 'principal_id', 'tenant_id'] },
       { name: 'tenants', columns: ['created_at', 'is_platform', 'name', 'slug', 'status', 'tenant_id'] },
       { name: 'tool_calls', columns: ['response_id', 'status', 'tenant_id'] },
+      { name: 'used_id_tokens', columns: ['expires_at', 'tenant_id'] },
     ]);
   });
 

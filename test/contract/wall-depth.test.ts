@@ -39,6 +39,8 @@ beforeAll(async () => {
   const document = await maker.document(abroad, collection);
   const response = await maker.response(abroad, { 'idempotency-key': 'theirs' });
   await maker.ended(abroad);
+  await maker.admin.projectMember(abroad, await maker.admin.project(abroad));
+  await maker.admin.invite(abroad);
   const admin = await connect(database.adminUrl);
   const { rows } = await admin.query('select principal_id from responses where id = $1', [response]);
   const server = (await maker.server(abroad)).id;

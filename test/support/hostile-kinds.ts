@@ -2,12 +2,15 @@ import { neutralValues } from '#api/contract/openai/request.ts';
 import type { Call } from './gateway.ts';
 import type { Operation } from './openapi.ts';
 import type { Place } from './places.ts';
+import { beforeSignIn } from './sign-in-fixtures.ts';
 
 /** What a cell of hostile input starts from: a request of the operation that is right in everything. */
 export interface Target {
   operation: Operation;
   /** The members of its body. */
   fields: string[];
+  /** The methods that its path takes. */
+  methods: string[];
   call: Call;
   here: Place;
   abroad: Place;
@@ -54,6 +57,16 @@ const required: Record<string, { name: string; longest: number }> = {
   createCollection: { name: 'name', longest: 200 },
   uploadDocument: { name: 'filename', longest: 255 },
   registerServer: { name: 'display_name', longest: 200 },
+  createIdentityProvider: { name: 'display_name', longest: 200 },
+  linkIdentity: { name: 'subject', longest: 255 },
+  createRole: { name: 'name', longest: 200 },
+  createApiKey: { name: 'name', longest: 200 },
+  createTenant: { name: 'name', longest: 200 },
+  updateTenant: { name: 'name', longest: 200 },
+  createSpace: { name: 'name', longest: 200 },
+  updateSpace: { name: 'name', longest: 200 },
+  createProject: { name: 'name', longest: 200 },
+  createInvite: { name: 'email', longest: 320 },
 };
 /** A field that holds text, and how a value gets there. */
 const text: Record<string, { param: string; put: (value: unknown) => object }> = {
@@ -62,6 +75,20 @@ const text: Record<string, { param: string; put: (value: unknown) => object }> =
   createCollection: { param: 'name', put: (value) => ({ name: value }) },
   uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
   registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
+  createIdentityProvider: { param: 'display_name', put: (value) => ({ display_name: value }) },
+  linkIdentity: { param: 'subject', put: (value) => ({ subject: value }) },
+  ...Object.fromEntries(
+    [
+      'createRole',
+      'createApiKey',
+      'createTenant',
+      'updateTenant',
+      'createSpace',
+      'updateSpace',
+      'createProject',
+    ].map((operation) => [operation, { param: 'name', put: (value: unknown) => ({ name: value }) }]),
+  ),
+  createInvite: { param: 'email', put: (value) => ({ email: value }) },
 };
 
 const inText =
@@ -88,30 +115,33 @@ const inNumbers =
       .filter((name) => ['limit', 'after', 'starting_after'].includes(name))
       .map((name) => invalid(query(target.call, `${name}=${value}`), name));
 
-/** The first id of the path, which is the space's where there is one. */
-const inFirstId =
-  (segment: string, expected: Omit<Hostile, 'call' | 'param'> & { named: boolean }): Kind =>
-  ({ operation, call, here }) => {
-    const [id] = call.path.includes(here.spaceId) ? [here.spaceId] : (uuidIn.exec(call.path) ?? []);
-    const param = /\{(\w+)\}/.exec(operation.path)?.[1];
-    const { named, ...refusal } = expected;
-    return id === undefined || param === undefined
-      ? []
-      : [
-          {
-            call: { ...call, path: call.path.replace(id, segment) },
-            ...refusal,
-            param: named ? param : null,
-          },
-        ];
+/** OpenID Connect has clients ignore what a provider adds to its redirect. */
+const ignoresUnknown = ({ operation }: Target): boolean => operation.id === 'finishLogin';
+/** A sign-in has no credential to confuse. */
+const isAnonymous = ({ operation }: Target): boolean => beforeSignIn.some((id) => id === operation.id);
+
+/** In place of the first id of a path; a provider's before sign-in is any text. */
+const inPathId =
+  (segment: string, expected: Omit<Hostile, 'call' | 'param'>, named = false): Kind =>
+  ({ call, operation }) => {
+    const steps = operation.path.split('/');
+    const at = steps.findIndex((step) => step.startsWith('{'));
+    if (at < 0 || steps[at] === '{provider_id}') {
+      return [];
+    }
+    const path = call.path
+      .split('/')
+      .map((step, i) => (i === at ? segment : step))
+      .join('/');
+    return [{ call: { ...call, path }, ...expected, param: named ? (steps[at] ?? '').slice(1, -1) : null }];
   };
-const uuidIn = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
 const withHeaders =
   (headers: (target: Target) => Record<string, string>, expected: Omit<Hostile, 'call'>): Kind =>
-  (target) => [
-    { call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected },
-  ];
+  (target) =>
+    isAnonymous(target)
+      ? []
+      : [{ call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected }];
 
 const numberFields: Record<string, { param: string; body: (value: string) => string }[]> = {
   createResponse: [
@@ -136,6 +166,32 @@ const numbers =
     (numberFields[operation.id] ?? []).map(({ param, body }) =>
       invalid({ ...call, body: body(value) }, param),
     );
+
+/** What a body does not decide: whose a thing is, what it may do, when it was made. */
+export const forgedMembers = [
+  'id',
+  'tenant_id',
+  'owner_id',
+  'created_by',
+  'created_at',
+  'updated_at',
+  'deleted_at',
+  'expires_at',
+  'is_admin',
+  'is_platform',
+  'built_in',
+  'granted',
+  'scope',
+  'secret_hash',
+  'api_key',
+  'key_id',
+  'invited_by',
+  'answered_by',
+  'writer_epoch',
+  'default_model_id',
+  'usage',
+  'governance',
+];
 
 const both =
   (...kinds: Kind[]): Kind =>
@@ -162,7 +218,7 @@ export const hostileKinds: Record<string, Kind> = {
   ),
   NUL: both(
     inText(() => 'a\0b'),
-    inFirstId('%00', { status: 422, code: 'invalid_request', named: true }),
+    inPathId('%00', { status: 422, code: 'invalid_request' }, true),
   ),
   'a lone surrogate': inText(() => 'a\uD800b'),
   'a wrong type in each field': (target) => {
@@ -175,7 +231,9 @@ export const hostileKinds: Record<string, Kind> = {
         return { call, status: 422, code: 'unsupported_parameter', param: name };
       }
       const isList =
-        ['tools', 'enabled_tools'].includes(name) ||
+        ['tools', 'enabled_tools', 'extra_audiences', 'redirect_uris', 'permissions', 'models'].includes(
+          name,
+        ) ||
         (isOpenAi(target) && ['input', 'include'].includes(name));
       return invalid(call, isList ? `${name}.0` : name);
     });
@@ -189,21 +247,36 @@ export const hostileKinds: Record<string, Kind> = {
           ),
         ]
       : [],
-  'an unknown query parameter': (target) => [unknown(query(target.call, 'colour=red'), 'colour')],
+  'forged members': (target) =>
+    takesBody(target)
+      ? forgedMembers
+          .filter((name) => !target.fields.includes(name))
+          .map((name) =>
+            unknown(
+              { ...target.call, body: { ...(target.call.body as object | undefined), [name]: true } },
+              name,
+            ),
+          )
+      : [],
+  'an unknown query parameter': (target) =>
+    ignoresUnknown(target) ? [] : [unknown(query(target.call, 'colour=red'), 'colour')],
   'prototype keys': both(
     withBody('{"__proto__":{"admin":true}}', 422, 'invalid_request'),
     withBody('{"constructor":{"prototype":{"admin":true}}}', 422, 'invalid_request'),
-    (target) => [unknown(query(target.call, '__proto__=1'), '__proto__')],
+    (target) => (ignoresUnknown(target) ? [] : [unknown(query(target.call, '__proto__=1'), '__proto__')]),
   ),
   'a cursor of another tenant': (target) => {
     const { call, operation, foreignCursors } = target;
     const stolen = foreignCursors[operation.id];
+    if (ignoresUnknown(target)) {
+      return [];
+    }
     return stolen === undefined
       ? [unknown(query(call, `cursor=${Object.values(foreignCursors)[0]}`), 'cursor')]
       : [{ call: query(call, `cursor=${stolen}`), status: 422, code: 'invalid_cursor', param: 'cursor' }];
   },
-  'ids of another tenant': ({ call, here, abroad }) =>
-    call.path.includes(here.spaceId)
+  'ids of another tenant': ({ call, here, abroad, operation }) =>
+    operation.path.includes('{space_id}')
       ? [
           {
             call: { ...call, path: call.path.replace(here.spaceId, abroad.spaceId) },
@@ -213,7 +286,7 @@ export const hostileKinds: Record<string, Kind> = {
           },
         ]
       : [],
-  'ids that are none': inFirstId('1%20or%201=1', { status: 422, code: 'invalid_request', named: true }),
+  'ids that are none': inPathId('1%20or%201=1', { status: 422, code: 'invalid_request' }, true),
   'malformed JSON': both(
     withBody('{"a":', 422, 'invalid_request'),
     withBody("{'a':1}", 422, 'invalid_request'),
@@ -252,7 +325,7 @@ export const hostileKinds: Record<string, Kind> = {
       queryOf(target).includes('cursor')
         ? [invalid(query(target.call, `cursor=${'x'.repeat(501)}`), 'cursor')]
         : [],
-    inFirstId('x'.repeat(201), { status: 404, code: 'route_not_found', named: false }),
+    inPathId('x'.repeat(201), { status: 404, code: 'route_not_found' }),
   ),
   'invalid UTF-8': both(
     withBody(
@@ -275,18 +348,20 @@ export const hostileKinds: Record<string, Kind> = {
           ),
         ];
   },
-  'a wrong method': ({ call, operation }) =>
-    ['PUT', 'OPTIONS', ...(operation.path.endsWith('{server_id}') ? [] : ['PATCH'])].map((method) => ({
-      call: { ...call, method },
-      status: 405,
-      code: 'method_not_allowed',
-      param: null,
-      allow: operation.path,
-    })),
+  'a wrong method': ({ call, operation, methods }) =>
+    ['PUT', 'OPTIONS', 'PATCH', 'DELETE']
+      .filter((method) => !methods.includes(method))
+      .map((method) => ({
+        call: { ...call, method },
+        status: 405,
+        code: 'method_not_allowed',
+        param: null,
+        allow: operation.path,
+      })),
   'bad percent-encoding': both(
-    inFirstId('%ZZ', { status: 400, code: 'malformed_http', named: false }),
-    inFirstId('%E0%A4%A', { status: 400, code: 'malformed_http', named: false }),
-    inFirstId('%ED%A0%80', { status: 400, code: 'malformed_http', named: false }),
+    inPathId('%ZZ', { status: 400, code: 'malformed_http' }),
+    inPathId('%E0%A4%A', { status: 400, code: 'malformed_http' }),
+    inPathId('%ED%A0%80', { status: 400, code: 'malformed_http' }),
   ),
   'forged headers': both(
     withHeaders(({ abroad }) => ({ authorization: `Bearer ${abroad.apiKey}` }), {

@@ -202,13 +202,18 @@ describe('the rules', () => {
         via: 'workflow',
         space_id: spaceId,
         principal_id: principalId,
-        inviter_id: principalId,
+        invited_by: principalId,
         author_id: principalId,
         connector_principal_id: principalId,
       };
       const actorId = type === 'security.login_succeeded' ? principalId : owner.principalId;
       await deliver({ type, actorId, resource, metadata });
-      const byQuery = ['system.model_removed', 'space.response_completed', 'space.response_failed'];
+      const byQuery = [
+        'system.model_removed',
+        'space.invite_created',
+        'space.response_completed',
+        'space.response_failed',
+      ];
       const rows = (await told()).filter((row) => row.user_id === principalId);
       expect(rows).toHaveLength(byQuery.includes(type) ? 0 : 1);
       for (const { title } of rows) expect(title).toMatch(/^[A-Z].*\S$/);
@@ -278,6 +283,24 @@ describe('the audience', () => {
         body: 'The reason is model_error.',
       },
     ]);
+  });
+
+  it('of an invite is the user with its address, in whatever letters', async () => {
+    const [user, other] = await addUsers(engine.admin, engine.world, { count: 2 });
+    await engine.admin.query(`update principals set email = 'Ann@Example.org' where id = $1`, [user]);
+    await engine.admin.query(`update principals set email = 'bob@example.org' where id = $1`, [other]);
+    const { tenantId, spaceId, owner } = engine.world;
+    const id = newId();
+    await engine.admin.query(
+      `insert into invites (tenant_id, id, space_id, email, role_key, invited_by) values ($1, $2, $3, 'ann@example.ORG', 'space_member', $4)`,
+      [tenantId, id, spaceId, owner.principalId],
+    );
+    await deliver({
+      type: 'space.invite_created',
+      resource: { type: 'invite', id },
+      metadata: { space_id: spaceId },
+    });
+    expect(await usersTold()).toEqual([user]);
   });
 
   it('has the actor where the security of the account is at stake', async () => {
