@@ -112,6 +112,16 @@ async function leaveTraces(
   await run(`insert into used_id_tokens (tenant_id, claims_hash, expires_at) values ($1, 'c', now())`, [
     tenantId,
   ]);
+  await run(
+    `insert into notifications (tenant_id, event_id, user_id, category, event_type, title)
+    select r.tenant_id, uuidv7(), r.principal_id, 'space', 'space.deleted', 'A space was deleted' from responses r where r.id = $1`,
+    [response],
+  );
+  await run(`insert into notified_periods (tenant_id, key) values ($1, 'k')`, [tenantId]);
+  await run(
+    'insert into rate_buckets (tenant_id, tokens, filled_at) values ($1, 1, now()) on conflict do nothing',
+    [tenantId],
+  );
   await run(`insert into data_keys (tenant_id, id, wrapped) values ($1, gen_random_uuid(), 'w')`, [tenantId]);
   await run(`insert into roles (tenant_id, id, key, name) values ($1, $2, 'mine', 'Mine')`, [
     tenantId,

@@ -43,7 +43,9 @@ export interface IdentityParts {
   abroad: Place;
 }
 
-const inSpace = ({ url }: RouteOptions): boolean => url.includes(':space_id');
+/** Where a role of a space counts: in it, and for one's own notifications, which belong to none. */
+const inSpace = ({ url, config }: RouteOptions): boolean =>
+  url.includes(':space_id') || config?.permission === 'notifications.read';
 const everything = permissions.filter((permission) => !platformOnly.has(permission));
 const none: ReadonlySet<Permission> = new Set();
 /** Enough to give the roles that the requests of the matrix give. */

@@ -13,6 +13,7 @@ import { observabilityRoutes } from './observability/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { skillVersionRoutes } from './skills/version-routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
@@ -35,6 +36,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
     await scope.register(eventRoutes);
+    await scope.register(notificationRoutes);
     await scope.register(signInRoutes(deps));
     await scope.register(sessionRoutes(deps));
     await scope.register(identityProviderRoutes);
