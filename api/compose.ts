@@ -1,8 +1,11 @@
 import type { Logger } from 'pino';
+import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry, type Telemetry } from '#adapters/telemetry/metrics.ts';
 import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
 import type { GatewayConfig } from '#domain/kernel/config.ts';
+import type { NameRecogniser } from '#domain/governance/found-names.ts';
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
 import { Database } from '#domain/persistence/database.ts';
@@ -24,6 +27,7 @@ export interface GatewayDependencies {
   unitOfWork: UnitOfWork;
   secrets: Secrets;
   dispatcher: Dispatcher;
+  names: NameRecogniser;
   workflows: WorkflowReader;
   hub: StreamHub;
   telemetry: Telemetry;
@@ -60,6 +64,7 @@ export function assemble(config: GatewayConfig): Gateway {
     unitOfWork: new UnitOfWork(orm),
     secrets: new Secrets(config.MASTER_KEY),
     dispatcher,
+    names: createPresidio({ fetch: createGuardedFetch(config.EGRESS_ALLOW) }),
     workflows: createWorkflowReader(client),
     hub,
     telemetry,

@@ -8,6 +8,7 @@ import { anthropic } from '#adapters/models/anthropic.ts';
 import { builtinModel } from '#adapters/models/builtin.ts';
 import { createCredentials } from '#adapters/models/credentials.ts';
 import { google } from '#adapters/models/google.ts';
+import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAi } from '#adapters/models/openai.ts';
@@ -75,6 +76,7 @@ const activities = createActivities({
   secrets,
   metrics,
   dispatcher,
+  names: createPresidio({ fetch: guardedFetch }),
   inspector: createInspector(client),
   writer: new StreamWriter(database),
   extractor: createTextExtractor(),

@@ -1,5 +1,6 @@
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
+import { purgeThreads } from '#domain/maintenance/purge-threads.ts';
 import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
 import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
 import { reconcileResponses, type ReconcileDependencies } from '#domain/maintenance/reconcile-responses.ts';
@@ -22,7 +23,14 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
       const calls = await reconcileCalls(deps);
       return { restarted: starts.length, failed: responses.failed + documents.failed + calls.failed };
     },
-    purgeExpired: () => purgeExpired(deps.database, deps.purge),
+    purgeExpired: async () => {
+      const responses = await purgeExpired(deps.database, deps.purge);
+      const threads = await purgeThreads(deps.database, deps.purge);
+      return {
+        purged: responses.purged + threads.purged,
+        failed: responses.failed + threads.failed,
+      };
+    },
     maintainPartitions: async () => {
       await deps.purge.acrossTenants((em) => em.execute('select app.maintain_partitions()'));
     },

@@ -16,6 +16,8 @@ import { UsageEntry } from '#domain/responses/usage-entry.entity.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { Tenant } from '#domain/tenants/tenant.entity.ts';
+import { Message } from '#domain/threads/message.entity.ts';
+import { Thread } from '#domain/threads/thread.entity.ts';
 import { McpServer } from '#domain/tools/mcp-server.entity.ts';
 import { McpTool } from '#domain/tools/mcp-tool.entity.ts';
 
@@ -34,6 +36,8 @@ export const allEntities = [
   Document,
   McpServer,
   McpTool,
+  Thread,
+  Message,
   Response,
   Item,
   Turn,

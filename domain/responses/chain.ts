@@ -1,5 +1,6 @@
 import type { Context } from '#domain/access/context.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
+import { enterThread, keepQuestion, placeHistory } from '#domain/threads/join-thread.ts';
 import { cancelRunning } from './cancel-response.ts';
 import { copyContext, exceeds } from './context-snapshot.ts';
 import type { CreateResponseInput } from './create-input.ts';
@@ -23,8 +24,9 @@ export async function joinChain(
   input: CreateResponseInput,
   { response, contextWindow }: { response: Response; contextWindow: number },
 ): Promise<void> {
+  const running = await enterThread(ctx, input, response);
   const parent =
-    input.previousResponseId === null ? null : await readParent(ctx, input, input.previousResponseId);
+    input.previousResponseId === null ? running : await readParent(ctx, input, input.previousResponseId);
   response.chainDepth = parent === null ? 0 : parent.chainDepth + 1;
   if (response.chainDepth > maxChainDepth) {
     throw tooLong('previous_response_id', `A chain holds at most ${maxChainDepth} responses.`);
@@ -32,11 +34,16 @@ export async function joinChain(
   if (parent !== null && !parent.isTerminal) {
     response.waitsFor = parent.id;
     await keepInput(ctx, response, { items: input.input, position: waitingPosition });
+    await keepQuestion(ctx, response, input.input);
     await checkCallOutputs(ctx.em, response.id);
     return;
   }
-  const position = parent === null ? 0 : await copyContext(ctx.em, parent.id, response.id);
+  const position =
+    parent === null
+      ? await placeHistory(ctx, response, { input: input.input, contextWindow })
+      : await copyContext(ctx.em, parent.id, response.id);
   await keepInput(ctx, response, { items: input.input, position });
+  await keepQuestion(ctx, response, input.input);
   await checkCallOutputs(ctx.em, response.id);
   if (await exceeds(ctx.em, response.id, contextWindow)) {
     throw tooLong('input', "The conversation exceeds the model's context.");

@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildCaller } from '#domain/access/load-caller.ts';
 import type { Permission } from '#domain/access/permissions.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import type { Redaction } from '#domain/governance/pii-settings.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { approvedTool, type ApprovedTool } from '#domain/tools/approved-tool.ts';
 import type { ToolServerSpec } from '#domain/tools/tool-server.ts';
@@ -23,6 +24,10 @@ export interface ClaimedCall extends CallKey {
   idempotencyKey: string;
   firstLabel: number;
   includeResults: boolean;
+  /** Of a tool server's tool. */
+  serverLabel: string | null;
+  /** Set when the space demanded that personal data is replaced. */
+  redaction: Redaction | undefined;
 }
 
 export type CallTarget =
@@ -106,6 +111,8 @@ export async function claimCall(em: EntityManager, key: CallKey): Promise<CallCl
       idempotencyKey: row.idempotencyKey,
       firstLabel: row.firstLabel,
       includeResults: response.request.include.includes('file_search_call.results'),
+      serverLabel: row.serverLabel ?? null,
+      redaction: response.request.redaction,
     },
   };
 }

@@ -4,6 +4,7 @@ import { rebuildActor } from '#domain/access/rebuild-actor.ts';
 import type { Actor } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { keepAnswer } from '#domain/threads/keep-answer.ts';
 import { callItem } from './call-items.ts';
 import { failureReason } from './failure-reasons.ts';
 import { currentRecord, publish } from './head.ts';
@@ -81,6 +82,7 @@ export async function endResponse(
     case 'completed':
   }
   const record = await currentRecord(em, response);
+  await keepAnswer(em, response, record.output);
   if (response.isUnstored) {
     await shortenLife(em, response);
   }

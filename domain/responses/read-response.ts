@@ -1,5 +1,6 @@
 import type { Identity } from '#domain/access/caller.ts';
 import { admit, type AccessRecord } from '#domain/access/policy.ts';
+import { maySeeValues } from '#domain/governance/show-restored.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import { callItem, type CallPlace } from './call-items.ts';
@@ -30,6 +31,8 @@ export interface ReadResponse {
   nextN: number;
   /** By the database's clock. */
   expiresInMs: number;
+  /** Whether tokens are shown to this reader as what they stand for. */
+  maySeeValues: boolean;
 }
 
 export interface ResponseAddress {
@@ -65,6 +68,7 @@ export async function readResponse(database: Database, address: ResponseAddress)
     record: toResponseRecord(row.head, outputOf(row), row.usage ?? noUsage),
     nextN: row.head.next_n,
     expiresInMs: row.head.expires_in_ms,
+    maySeeValues: maySeeValues(caller, row.head.principal_id),
   };
 }
 

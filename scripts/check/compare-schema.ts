@@ -20,9 +20,11 @@ const WITHOUT_ENTITY = new Set([
   'idempotency_keys',
   'mikro_orm_migrations',
   'outbox',
+  'redactions',
   'response_context',
   'response_ids',
   'stream_runs',
+  'thread_branches',
 ]);
 
 const SPELLINGS: Record<string, string> = {

@@ -110,6 +110,7 @@ describe('the doors between tenants', () => {
       { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
       { door: 'app.claim_outbox(integer)', ...system },
       { door: 'app.find_credential(text)', ...system },
+      { door: 'app.list_deleted_threads(uuid,uuid,integer)', ...system },
       { door: 'app.list_expired(uuid,text,integer)', ...system },
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
@@ -135,12 +136,13 @@ describe('the doors between tenants', () => {
       'response_ids r',
       'responses r',
       'tenants r',
+      'threads r',
       'tool_calls r',
     ]);
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'response_ids', 'responses', 'tenants', 'tool_calls')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'response_ids', 'responses', 'tenants', 'threads', 'tool_calls')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -178,6 +180,7 @@ describe('the doors between tenants', () => {
         ],
       },
       { name: 'tenants', columns: ['created_at', 'is_platform', 'name', 'slug', 'status', 'tenant_id'] },
+      { name: 'threads', columns: ['id', 'status', 'tenant_id'] },
       { name: 'tool_calls', columns: ['response_id', 'status', 'tenant_id'] },
     ]);
   });

@@ -3,9 +3,12 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
+import { governanceRoutes } from './governance/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
+import { messageRoutes } from './threads/message-routes.ts';
+import { threadRoutes } from './threads/routes.ts';
 
 /** Every REST operation of version 1. */
 export function restV1(deps: GatewayDependencies) {
@@ -16,5 +19,8 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
+    await scope.register(threadRoutes);
+    await scope.register(messageRoutes(deps));
+    await scope.register(governanceRoutes);
   };
 }

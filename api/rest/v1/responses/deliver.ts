@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { speaksOpenAi } from '#api/present/openai/errors.ts';
+import { openMapping, restoreRead, restoresFor } from '#api/restore.ts';
+import { Restorer } from '#api/sse/restorer.ts';
 import { streamResponse, type RenderEvent } from '#api/sse/response-stream.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
@@ -14,17 +16,14 @@ export interface Delivery {
 }
 
 /** The response as the caller may see it now. @throws not found, expired, deleted or a refusal */
-export function read(
+export async function read(
   deps: GatewayDependencies,
   request: FastifyRequest,
   { spaceId, responseId }: Delivery,
 ): Promise<ReadResponse> {
-  return readResponse(deps.database, {
-    identity: request.identity,
-    requestId: request.id,
-    spaceId,
-    responseId,
-  });
+  const { identity, id: requestId } = request;
+  const current = await readResponse(deps.database, { identity, requestId, spaceId, responseId });
+  return restoreRead(deps, { tenantId: identity.tenantId, responseId }, current);
 }
 
 export interface Attachment extends Delivery {
@@ -62,7 +61,8 @@ export async function deliverStream(
     });
   }
   deps.streamPlaces.refuseMore(request.identity);
-  attach(deps, request, reply, { ...attachment, expiresInMs: current.expiresInMs });
+  const { expiresInMs } = current;
+  attach(deps, request, reply, { ...attachment, expiresInMs, restores: restoresFor(current) });
 }
 
 /** Begins the stream of a response that the caller is known to be allowed to read. */
@@ -70,9 +70,10 @@ export function attach(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  attachment: Omit<Attachment, 'cursor'> & { expiresInMs: number },
+  attachment: Omit<Attachment, 'cursor'> & { expiresInMs: number; restores: boolean },
 ): void {
-  const { responseId, after, expiresInMs, render } = attachment;
+  const { responseId, after, expiresInMs, render, restores } = attachment;
+  const { tenantId } = request.identity;
   reply.header('Location', locationOf(request, attachment));
   let leave = () => {};
   streamResponse(request, reply, deps.hub, {
@@ -80,9 +81,13 @@ export function attach(
     after,
     expiresInMs,
     render,
+    restorer: restores ? new Restorer(() => openMapping(deps, { tenantId, responseId })) : null,
     authorize: async () => {
       await request.reauthenticate();
-      await read(deps, request, attachment);
+      const now = await read(deps, request, attachment);
+      if (restores && !restoresFor(now)) {
+        throw new DomainError('missing_permission', 'Missing permission threads.read_pii in this space.');
+      }
     },
     open: deps.openStreams,
     onOpen: () => {
@@ -101,13 +106,15 @@ export async function deliverCreated(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  created: Omit<Attachment, 'cursor'> & { replayed: boolean },
+  created: Omit<Attachment, 'cursor'> & { replayed: boolean; record: ResponseRecord | null },
 ): Promise<void> {
   if (created.replayed) {
     await deliverStream(deps, request, reply, { ...created, cursor: 'Last-Event-ID' });
   } else {
     const expiresInMs = deps.config.RESPONSE_RETENTION_SECONDS * 1_000;
-    attach(deps, request, reply, { ...created, expiresInMs });
+    // Whoever creates a response brought what it holds.
+    const restores = created.record?.platform.governance_applied.pii !== undefined;
+    attach(deps, request, reply, { ...created, expiresInMs, restores });
   }
 }
 
