@@ -23,9 +23,9 @@ export async function purgeThreads(
     );
     for (const row of rows) {
       await failures.collect(() =>
-        purge.inTenant(row.tenant_id, (em) =>
-          em.execute(`delete from threads where id = ? and status = 'deleted'`, [row.thread_id]),
-        ),
+        purge.inTenant(row.tenant_id, async (em) => {
+          await em.execute(`delete from threads where id = ? and status = 'deleted'`, [row.thread_id]);
+        }),
       );
     }
     seen += rows.length;
