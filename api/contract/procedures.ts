@@ -3,7 +3,9 @@ import { permissions } from '#domain/access/permissions.ts';
 import { continuations, inputModalities, providerKinds } from '#domain/models/model-gateway.ts';
 import { responseStatuses } from '#domain/responses/response-status.ts';
 import { memberRoles } from '#domain/spaces/member-roles.ts';
+import { shownThreadStatuses } from '#domain/threads/thread-status.ts';
 import { uuid } from './common.ts';
+import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './mcp-servers.ts';
 
 /** Inputs of the procedures: JSON, where the routes have text in paths and queries. */
@@ -56,6 +58,11 @@ export const createApiKeyInput = z.strictObject({
   permissions: z.array(z.enum(permissions)).min(1).max(permissions.length).nullish(),
 });
 export const revokeApiKeyInput = z.strictObject({ key_id: z.string().min(1).max(64) });
+
+export const listThreadsInput = spaceListInput.extend({ status: z.enum(shownThreadStatuses).nullish() });
+export const threadInput = spaceInput.extend({ thread_id: uuid });
+export const listMessagesInput = threadInput.extend({ branch_id: uuid.nullish(), ...page });
+export const updateGovernanceInput = spaceInput.extend(updateGovernanceBody.shape);
 
 export const collectionInput = spaceInput.extend({ collection_id: uuid });
 export const documentListInput = collectionInput.extend(page);

@@ -4,6 +4,7 @@ import { models, prices } from './models.ts';
 import { responses } from './responses.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
+import { governance, threads } from './threads.ts';
 import { tenants } from './tenants.ts';
 import { router } from './trpc.ts';
 import { workflows } from './workflows.ts';
@@ -22,6 +23,8 @@ export const appRouter = router({
   collections,
   documents,
   toolServers,
+  threads,
+  governance,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

@@ -6,6 +6,7 @@ import { addModels, addPrices } from './commands/models.ts';
 import { addResponses } from './commands/responses.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
+import { addGovernance, addThreads } from './commands/threads.ts';
 import { addTenants } from './commands/tenants.ts';
 import { addWorkflows } from './commands/workflows.ts';
 import { describe } from './connect.ts';
@@ -39,6 +40,8 @@ export function createProgram(streams: Streams): Command {
   addCollections(program);
   addDocuments(program);
   addToolServers(program);
+  addThreads(program);
+  addGovernance(program);
   addLocal(program);
   return program;
 }

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { startPresidio, type PresidioFake } from '../support/presidio-fake.ts';
 import { connect } from '../support/tables.ts';
-import { addMember, createWorld, type World } from '../support/world.ts';
+import { addMember, createWorld, scriptedModel, type World } from '../support/world.ts';
 
 let database: TestDatabase;
 let gateway: TestGateway;
@@ -20,7 +20,8 @@ beforeAll(async () => {
   admin = await connect(database.adminUrl);
 });
 beforeEach(async () => {
-  world = await createWorld(database.unitOfWork);
+  const model = scriptedModel({ url: 'http://127.0.0.1:9/v1' }, 'never-called');
+  world = await createWorld(database.unitOfWork, [{ ...model, inputModalities: ['text', 'file'] }]);
   member = await addMember(database.unitOfWork, world);
 });
 afterAll(async () => {

@@ -148,6 +148,20 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
       },
     ]),
   ),
+  'threads list': { procedure: 'threads.list', args: flags(inSpace, ...page) },
+  'threads get': {
+    procedure: 'threads.get',
+    args: (input) => [...argument('thread_id')(input), ...flags(inSpace)(input)],
+  },
+  'threads messages': {
+    procedure: 'threads.messages',
+    args: (input) => [...argument('thread_id')(input), ...flags(inSpace, ['limit', 'limit'])(input)],
+  },
+  'governance get': { procedure: 'governance.get', args: flags(inSpace) },
+  'governance set': {
+    procedure: 'governance.update',
+    args: (input) => [...flags(inSpace)(input), '--mode', 'off'],
+  },
   'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(
     ['get', 'delete', 'retry'].map((verb) => [

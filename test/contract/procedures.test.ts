@@ -33,6 +33,9 @@ const plainText = [
   ...['slug', 'display_name', 'transport_type', 'url', 'icon_url', 'auth.credential_ref', 'auth.header'].map(
     (name) => `toolServers.register ${name}`,
   ),
+  ...['restore_in_tool_arguments[]', 'presidio_url', 'language'].map(
+    (name) => `governance.update pii.${name}`,
+  ),
   // of the server that server_id names
   ...['enabled_tools[]', 'tools[].name', 'display_name', 'icon_url'].map(
     (name) => `toolServers.update ${name}`,

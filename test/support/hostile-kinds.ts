@@ -54,6 +54,8 @@ const required: Record<string, { name: string; longest: number }> = {
   createCollection: { name: 'name', longest: 200 },
   uploadDocument: { name: 'filename', longest: 255 },
   registerServer: { name: 'display_name', longest: 200 },
+  startThread: { name: 'content', longest: 1_000_000 },
+  addMessage: { name: 'content', longest: 1_000_000 },
 };
 /** A field that holds text, and how a value gets there. */
 const text: Record<string, { param: string; put: (value: unknown) => object }> = {
@@ -62,6 +64,8 @@ const text: Record<string, { param: string; put: (value: unknown) => object }> =
   createCollection: { param: 'name', put: (value) => ({ name: value }) },
   uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
   registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
+  startThread: { param: 'content', put: (value) => ({ content: value }) },
+  addMessage: { param: 'content', put: (value) => ({ content: value }) },
 };
 
 const inText =
@@ -258,7 +262,11 @@ export const hostileKinds: Record<string, Kind> = {
         ];
   },
   'a wrong method': ({ call, operation }) =>
-    ['PUT', 'OPTIONS', ...(operation.path.endsWith('{server_id}') ? [] : ['PATCH'])].map((method) => ({
+    [
+      ...(operation.path.endsWith('/governance') ? [] : ['PUT']),
+      'OPTIONS',
+      ...(/(\{(server|thread)_id\}|\/threads\/messages)$/.test(operation.path) ? [] : ['PATCH']),
+    ].map((method) => ({
       call: { ...call, method },
       status: 405,
       code: 'method_not_allowed',

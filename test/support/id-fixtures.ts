@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
+import { threadFixtures } from './thread-fixtures.ts';
 import { question, type Maker, type Place } from './places.ts';
 
 /** How an id position is tried. */
@@ -380,5 +381,5 @@ export function idFixtures(maker: Maker): Fixtures {
     ),
     'deleteDocument path document_id': remembering(documentIn('DELETE')),
   };
-  return { ...native, ...openAiFixtures(maker), ...mirrored(native) };
+  return { ...native, ...threadFixtures(maker), ...openAiFixtures(maker), ...mirrored(native) };
 }
