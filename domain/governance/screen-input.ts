@@ -6,7 +6,7 @@ import type { Space } from '#domain/spaces/space.entity.ts';
 import { withNames, type FoundNames } from './found-names.ts';
 import { readMapping } from './pii-mapping.ts';
 import { demandOf, type Holder, type PiiSettings, type Redaction } from './pii-settings.ts';
-import { Redactor, type PiiEntry } from './redact.ts';
+import type { PiiEntry, Redactor } from './redact.ts';
 
 /** A request as it may be kept and sent on. */
 export interface ScreenedInput {

@@ -224,7 +224,7 @@ describe('a space that demands redaction', () => {
 
   it('goes on from the exact character after a kill, restored for its reader', async () => {
     const text = planted.slice(0, 24).map(sentenceOf).join(' ');
-    let killed: Promise<unknown> | null = null;
+    const killed: Promise<unknown>[] = [];
     const recording = await followResponse({
       request: () => ({
         url: tools.client.url(),
@@ -233,15 +233,13 @@ describe('a space that demands redaction', () => {
         body: { input: { text }, model: 'slow', tools: [], stream: true },
       }),
       onFrame: (frame) => {
-        if (killed === null && frame.id?.endsWith(':14')) {
+        if (killed.length === 0 && frame.id?.endsWith(':14')) {
           const workers = tools.stack.workers.splice(0);
-          killed = Promise.all(workers.map((worker) => worker.kill())).then(() =>
-            tools.stack.start('worker'),
-          );
+          killed.push(...workers.map((worker) => worker.kill()), tools.stack.start('worker'));
         }
       },
     });
-    await killed;
+    await Promise.all(killed);
     const final = await tools.client.read(recording.responseId!);
     expect(final.status).toBe('completed');
     expect(final.platform.attempts).toBeGreaterThan(1);

@@ -14,7 +14,7 @@ const random = mulberry32(20_261_121);
 const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
 const digits = (n: number): string => Array.from({ length: n }, () => Math.floor(random() * 10)).join('');
 const letters = (n: number, from: string): string =>
-  Array.from({ length: n }, () => pick([...from])).join('');
+  Array.from({ length: n }, () => pick(from.split(''))).join('');
 const alphanumeric = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 function email(): string {
@@ -59,7 +59,10 @@ function iban(): string {
 }
 
 function withCheckDigits(country: string, account: string): string {
-  const numbers = [...`${account}${country}00`].map((each) => Number.parseInt(each, 36)).join('');
+  const numbers = `${account}${country}00`
+    .split('')
+    .map((each) => Number.parseInt(each, 36))
+    .join('');
   return `${country}${String(98n - (BigInt(numbers) % 97n)).padStart(2, '0')}${account}`;
 }
 
@@ -77,10 +80,13 @@ function card(): string {
 }
 
 function luhn(body: string): string {
-  const sum = [...body].reverse().reduce((total, each, i) => {
-    const value = i % 2 === 0 ? Number(each) * 2 : Number(each);
-    return total + (value > 9 ? value - 9 : value);
-  }, 0);
+  const sum = body
+    .split('')
+    .toReversed()
+    .reduce((total, each, i) => {
+      const value = i % 2 === 0 ? Number(each) * 2 : Number(each);
+      return total + (value > 9 ? value - 9 : value);
+    }, 0);
   return String((10 - (sum % 10)) % 10);
 }
 

@@ -36,8 +36,8 @@ export async function startPresidio(names: readonly string[]): Promise<PresidioF
       fake.requests.push(asked);
       const found = names.flatMap((name) =>
         [...asked.text.matchAll(new RegExp(name, 'g'))].map((match) => {
-          const start = [...asked.text.slice(0, match.index)].length;
-          return { entity_type: 'PERSON', start, end: start + [...name].length, score: 0.85 };
+          const start = Array.from(asked.text.slice(0, match.index)).length;
+          return { entity_type: 'PERSON', start, end: start + Array.from(name).length, score: 0.85 };
         }),
       );
       const stray = { entity_type: 'DATE_TIME', start: 0, end: 1, score: 0.9, analysis_explanation: null };
