@@ -10,6 +10,3 @@ export interface Finding {
   start: number;
   end: number;
 }
-
-/** What finds one kind in a text. Findings come in order and do not overlap. */
-export type Recogniser = (text: string) => Finding[];
