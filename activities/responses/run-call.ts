@@ -5,27 +5,27 @@ import { executionError } from '#domain/responses/call-items.ts';
 import { claimCall, type CallClaim, type CallKey, type ClaimedCall } from '#domain/responses/claim-call.ts';
 import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
 import type { OfferedSearch } from '#domain/responses/response-request.ts';
+import type { ResponseStore } from '#domain/responses/response-change.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { commitSurely } from './commit-surely.ts';
 import { restoreArguments, screenKnowledge } from './screen-call.ts';
 import { callServer, unknownOutcome, withheld, type ServerCallDependencies } from './call-server.ts';
 
-export interface CallDependencies extends ServerCallDependencies {
+export interface CallDependencies extends ServerCallDependencies, ResponseStore {
   metrics: Metrics;
 }
 
 /** One tool call through the ledger: started is committed before the tool is touched, the outcome once. */
 export async function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome: string }> {
-  const { unitOfWork } = deps;
   const beat = keepAlive(new AbortController());
   try {
-    const claim = await unitOfWork.inTenant(key.tenantId, (em) => claimCall(em, key));
+    const claim = await claimCall(deps, key);
     reach('call.after_start');
     if (claim.kind === 'settled') {
       return { outcome: 'settled' };
     }
     const outcome = await settle(deps, claim);
-    await commitSurely(() => unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome)));
+    await commitSurely(() => commitCall(deps, key, outcome));
     reach('call.after_commit');
     const isServers = claim.kind === 'claimed' && claim.call.target.kind === 'mcp';
     deps.metrics.toolCall({ tool: isServers ? 'mcp' : 'knowledge_search', outcome: outcome.outcome });

@@ -5,6 +5,7 @@ import type { Metrics } from '#domain/kernel/metrics.ts';
 import { ModelFailure, type ModelGateway } from '#domain/models/model-gateway.ts';
 import { claimTurn } from '#domain/responses/claim-turn.ts';
 import { commitTurn, committedResult, Fenced, type TurnOutcome } from '#domain/responses/commit-turn.ts';
+import type { ResponseStore } from '#domain/responses/response-change.ts';
 import { keepRun } from '#domain/responses/keep-run.ts';
 import { failTurn, yieldTurn } from '#domain/responses/fail-turn.ts';
 import type { ClaimedTurn, TurnKey } from '#domain/responses/turn-claim.ts';
@@ -18,7 +19,7 @@ import type { ScreeningDependencies } from './screening.ts';
 import { streamTurn } from './stream-turn.ts';
 import type { StreamWriter } from './stream-writer.ts';
 
-export interface TurnDependencies extends ScreeningDependencies {
+export interface TurnDependencies extends ScreeningDependencies, ResponseStore {
   models: ModelGateway;
   writer: StreamWriter;
   metrics: Metrics;
@@ -32,7 +33,7 @@ export async function runTurn(deps: TurnDependencies, key: TurnKey): Promise<Tur
   const stop = new AbortController();
   const beat = keepAlive(stop);
   try {
-    const claim = await deps.unitOfWork.inTenant(key.tenantId, (em) => claimTurn(em, deps.secrets, key));
+    const claim = await claimTurn(deps, deps.secrets, key);
     reach('turn.after_claim');
     return claim.kind === 'settled'
       ? claim.result
@@ -65,7 +66,7 @@ function commit(deps: TurnDependencies, turn: ClaimedTurn, outcome: TurnOutcome)
   const { unitOfWork, secrets } = deps;
   return commitSurely(async (doubtful) => {
     try {
-      return await unitOfWork.inTenant(turn.tenantId, (em) => commitTurn(em, secrets, turn, outcome));
+      return await commitTurn(deps, secrets, turn, outcome);
     } catch (error) {
       const stored =
         doubtful && error instanceof Fenced

@@ -69,7 +69,7 @@ export async function streamTurn(
   }
   lane.push(composer.text(text + (guard?.end() ?? '')));
   lane.push(composer.endOfText());
-  await lane.drained();
+  const rest = await lane.rest();
   const { calls, reasoned, textState } = recorder;
   return {
     composer,
@@ -78,6 +78,7 @@ export async function streamTurn(
     textState,
     reason: finish.reason,
     usage: finish.usage,
+    rest,
     nextN: lane.nextN,
   };
 }

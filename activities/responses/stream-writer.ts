@@ -63,6 +63,18 @@ export class Lane {
   }
 
   inFlight = false;
+  ended = false;
+
+  /** Ends the lane. @returns what was not on its way yet, to go in with the commit. @throws Fenced */
+  async rest(): Promise<StreamEvent[]> {
+    this.ended = true;
+    if (this.inFlight || this.#failure !== null) {
+      await this.drained();
+    }
+    const rest = this.pending;
+    this.pending = [];
+    return rest;
+  }
 
   fail(reason: Error): void {
     if (this.#failure === null) {
@@ -74,7 +86,7 @@ export class Lane {
   }
 
   settleIfIdle(): void {
-    if (this.pending.length === 0 && !this.inFlight) {
+    if ((this.pending.length === 0 || this.ended) && !this.inFlight) {
       this.#settle((waiter) => waiter.resolve());
     }
   }
@@ -131,7 +143,7 @@ export class StreamWriter {
 
   #take(): Flight[] {
     return [...this.#lanes]
-      .filter((lane) => lane.pending.length > 0 && !lane.inFlight)
+      .filter((lane) => lane.pending.length > 0 && !lane.inFlight && !lane.ended)
       .map((lane) => {
         const events = lane.pending;
         lane.pending = [];
@@ -173,6 +185,7 @@ export class StreamWriter {
         break;
       case 'busy':
         lane.pending = [...events, ...lane.pending];
+        lane.settleIfIdle();
         setTimeout(() => void this.#flush(), busyRetryMs);
         return;
     }

@@ -1,17 +1,17 @@
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import type { ModelGateway } from '#domain/models/model-gateway.ts';
+import { keepClients } from './kept-clients.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
 /** Gemini over the Generative Language API. */
 export function google(options: VendorOptions): ModelGateway {
+  const clientOf = keepClients((connection, model) => createGoogleGenerativeAI(connection)(model));
   return vendorGateway(
     {
       baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
       summarises: true,
       prompting: { systemFirst: true, reasoningWithCallsOnly: false },
-      connect: ({ model }, connection) => ({
-        model: createGoogleGenerativeAI(connection)(model.providerModel),
-      }),
+      connect: ({ model }, connection) => ({ model: clientOf(connection, model.providerModel) }),
       options: ({ reasoningEffort, reasoningSummary }) => ({
         ...(reasoningEffort === null ? {} : { reasoning: reasoningEffort }),
         providerOptions: {

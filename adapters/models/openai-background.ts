@@ -1,5 +1,5 @@
-import type { Connection } from './vendor-gateway.ts';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
+import type { VendorConnection } from './vendor-connection.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -85,7 +85,7 @@ function watched(answer: Response, found: (id: string) => void): Response {
 
 /** Ends a run. One that has ended already is fine. */
 export async function cancelRun(
-  { baseURL, apiKey, fetch }: Connection,
+  { baseURL, apiKey, fetch }: VendorConnection,
   runId: string,
   signal: AbortSignal,
 ): Promise<void> {

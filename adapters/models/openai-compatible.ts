@@ -1,25 +1,27 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { ModelGateway } from '#domain/models/model-gateway.ts';
+import { keepClients } from './kept-clients.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
 /** Any server that speaks Chat Completions: Ollama, vLLM, LM Studio, a gateway. */
 export function openAiCompatible(options: VendorOptions): ModelGateway {
+  const clientOf = keepClients(({ baseURL, apiKey, fetch }, model) =>
+    createOpenAICompatible({
+      name: 'vendor',
+      baseURL,
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+      fetch,
+      ...(apiKey === '' ? {} : { apiKey }),
+    }).chatModel(model),
+  );
   return vendorGateway(
     {
       baseUrl: '',
       summarises: false,
       // Models that think between calls want their thoughts back; others refuse or ignore old ones.
       prompting: { systemFirst: false, reasoningWithCallsOnly: true },
-      connect: ({ model }, { baseURL, apiKey, fetch }) => ({
-        model: createOpenAICompatible({
-          name: 'vendor',
-          baseURL,
-          includeUsage: true,
-          supportsStructuredOutputs: true,
-          fetch,
-          ...(apiKey === '' ? {} : { apiKey }),
-        }).chatModel(model.providerModel),
-      }),
+      connect: ({ model }, connection) => ({ model: clientOf(connection, model.providerModel) }),
       options: ({ reasoningEffort, tools, parallelToolCalls, format }) => ({
         providerOptions: {
           vendor: {

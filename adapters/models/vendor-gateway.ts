@@ -14,6 +14,7 @@ import {
 import { idleMsOf, withIdleLimit } from './idle-limit.ts';
 import { toModelFailure } from './model-failures.ts';
 import type { BackgroundRun } from './openai-background.ts';
+import type { VendorConnection } from './vendor-connection.ts';
 import { PartReader } from './vendor-parts.ts';
 import { toCallOptions, type Prompting } from './vendor-prompt.ts';
 
@@ -21,13 +22,6 @@ export interface VendorOptions {
   fetch: typeof globalThis.fetch;
   /** The value of an environment variable that holds a vendor's key, if it may go to that address. */
   credential(ref: string, url: string): string | undefined;
-}
-
-export interface Connection {
-  baseURL: string;
-  /** Empty: none. */
-  apiKey: string;
-  fetch: typeof globalThis.fetch;
 }
 
 type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
@@ -42,7 +36,7 @@ export interface Dialect {
   /** `run`: the call runs on the vendor's side. */
   connect(
     request: ModelRequest,
-    connection: Connection,
+    connection: VendorConnection,
   ): { model: LanguageModelV4; run?: Omit<BackgroundRun, 'fetch'> };
   /** Settings of the call in the provider's own words. */
   options(request: ModelRequest): {
@@ -139,7 +133,7 @@ export function connectionOf(
   { model }: Pick<ModelRequest, 'model'>,
   dialect: Pick<Dialect, 'baseUrl'>,
   options: VendorOptions,
-): Connection {
+): VendorConnection {
   const baseURL = model.baseUrl ?? dialect.baseUrl;
   const apiKey = model.credentialRef === null ? undefined : options.credential(model.credentialRef, baseURL);
   // Without one of ours the packages would look for a key in the environment.

@@ -17,8 +17,18 @@ export interface DurableStart {
 
 /** Owes a workflow start to the engine, in the transaction of the change that wants it. */
 export async function enqueueStart(em: EntityManager, start: DurableStart): Promise<Dispatch> {
-  const { dueNow = false, ...row } = start;
-  return insert(em, { ...row, id: newId(), kind: 'start' }, dueNow);
+  const { dispatch, leaseSeconds } = toOwed(start);
+  return insert(em, dispatch, leaseSeconds);
+}
+
+/** A start as its row, for SQL that writes it together with its change, leased from then on. */
+export function toOwed({ dueNow = false, ...row }: DurableStart): OwedStart {
+  return { dispatch: { ...row, id: newId(), kind: 'start' }, leaseSeconds: dueNow ? 0 : firstLeaseSeconds };
+}
+
+export interface OwedStart {
+  dispatch: Dispatch;
+  leaseSeconds: number;
 }
 
 /**
@@ -37,7 +47,7 @@ export async function enqueueCancel(
 }
 
 /** Unless due now, the row is leased to this process for a moment, since it dispatches after the commit. */
-async function insert(em: EntityManager, row: Dispatch, dueNow = false): Promise<Dispatch> {
+async function insert(em: EntityManager, row: Dispatch, leaseSeconds = firstLeaseSeconds): Promise<Dispatch> {
   await em.execute(
     `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
      values (?, ?, ?, ?, ?, ?, now() + make_interval(secs => ?))`,
@@ -48,7 +58,7 @@ async function insert(em: EntityManager, row: Dispatch, dueNow = false): Promise
       row.workflowType,
       row.workflowId,
       JSON.stringify(row.payload),
-      dueNow ? 0 : firstLeaseSeconds,
+      leaseSeconds,
     ],
   );
   return row;

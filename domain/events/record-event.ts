@@ -16,6 +16,43 @@ export interface AuditEvent {
 /** Whoever an event names as its actor, with how the act reached us. */
 export type Actor = Pick<Caller, 'tenantId' | 'principalId' | 'principalType' | 'origin'>;
 
+/** An event as its row, for SQL that writes it together with its change. */
+export interface EventRow {
+  id: string;
+  category: string;
+  eventType: EventType;
+  actorId: string;
+  resourceType: ResourceType;
+  resourceId: string;
+  metadata: Record<string, string | number | boolean | null>;
+  dedupeKey: string | null;
+}
+
+export function toEventRow(actor: Actor, event: AuditEvent): EventRow {
+  const metadata = {
+    outcome: event.outcome ?? 'success',
+    actor_type: actor.principalType,
+    via: actor.origin.via,
+    request_id: actor.origin.requestId,
+    ...event.metadata,
+  };
+  return {
+    id: newId(),
+    category: categoryOf(event.type),
+    eventType: event.type,
+    actorId: actor.principalId,
+    resourceType: event.resource.type,
+    resourceId: event.resource.id,
+    metadata: Object.fromEntries(
+      Object.entries(metadata).map(([key, value]) => [
+        key,
+        typeof value === 'string' ? value.slice(0, 1_000).toWellFormed() : value,
+      ]),
+    ),
+    dedupeKey: event.dedupeKey ?? null,
+  };
+}
+
 /**
  * Writes an event into the transaction of the change it tells of.
  * @returns false when the dedupe key was known.
@@ -30,31 +67,19 @@ export async function recordEvent(em: EntityManager, actor: Actor, event: AuditE
       return false;
     }
   }
-  const metadata = {
-    outcome: event.outcome ?? 'success',
-    actor_type: actor.principalType,
-    via: actor.origin.via,
-    request_id: actor.origin.requestId,
-    ...event.metadata,
-  };
-  const bounded = Object.fromEntries(
-    Object.entries(metadata).map(([key, value]) => [
-      key,
-      typeof value === 'string' ? value.slice(0, 1_000).toWellFormed() : value,
-    ]),
-  );
+  const row = toEventRow(actor, event);
   await em.execute(
     `insert into events (tenant_id, id, category, event_type, actor_id, resource_type, resource_id, metadata)
      values (?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       actor.tenantId,
-      newId(),
-      categoryOf(event.type),
-      event.type,
-      actor.principalId,
-      event.resource.type,
-      event.resource.id,
-      JSON.stringify(bounded),
+      row.id,
+      row.category,
+      row.eventType,
+      row.actorId,
+      row.resourceType,
+      row.resourceId,
+      JSON.stringify(row.metadata),
     ],
   );
   return true;

@@ -2,11 +2,12 @@ import type { Context } from '#domain/access/context.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { enterThread, keepQuestion, placeHistory } from '#domain/threads/join-thread.ts';
 import { cancelRunning } from './cancel-response.ts';
-import { copyContext, exceeds } from './context-snapshot.ts';
+import { copyContext, exceeds, isTooLong } from './context-snapshot.ts';
 import type { CreateResponseInput } from './create-input.ts';
 import { lockHead } from './head.ts';
 import { keepInput } from './input-items.ts';
 import { authorizeResponse } from './response-access.ts';
+import type { ResponseChange } from './response-change.ts';
 import type { Response } from './response.entity.ts';
 import { checkCallOutputs } from './tool-input.ts';
 
@@ -22,8 +23,10 @@ const waitingPosition = 1_000_000;
 export async function joinChain(
   ctx: Context,
   input: CreateResponseInput,
-  { response, contextWindow }: { response: Response; contextWindow: number },
+  change: ResponseChange,
+  contextWindow: number,
 ): Promise<void> {
+  const { response } = change;
   const running = await enterThread(ctx, input, response);
   const parent =
     input.previousResponseId === null ? running : await readParent(ctx, input, input.previousResponseId);
@@ -33,19 +36,37 @@ export async function joinChain(
   }
   if (parent !== null && !parent.isTerminal) {
     response.waitsFor = parent.id;
-    await keepInput(ctx, response, { items: input.input, position: waitingPosition });
-    await keepQuestion(ctx, response, input.input);
-    await checkCallOutputs(ctx.em, response.id);
-    return;
+    await keepInput(ctx, change, { items: input.input, position: waitingPosition });
+    return keepQuestion(ctx, response, input.input);
   }
   const position =
     parent === null
       ? await placeHistory(ctx, response, { input: input.input, contextWindow })
       : await copyContext(ctx.em, parent.id, response.id);
-  await keepInput(ctx, response, { items: input.input, position });
+  await keepInput(ctx, change, { items: input.input, position });
   await keepQuestion(ctx, response, input.input);
-  await checkCallOutputs(ctx.em, response.id);
-  if (await exceeds(ctx.em, response.id, contextWindow)) {
+}
+
+/**
+ * Looks at the whole of what a response was given, once that is written.
+ * @throws `tool_output_missing`, `context_length_exceeded`, `invalid_request`
+ */
+export async function checkGiven(
+  ctx: Context,
+  input: CreateResponseInput,
+  { change, contextWindow }: { change: ResponseChange; contextWindow: number },
+): Promise<void> {
+  const { response, items } = change;
+  // New messages alone hold no calls, and what they say is at hand.
+  const alone =
+    response.chainDepth === 0 && response.threadId == null && input.input.every(({ type }) => type === 'message');
+  if (!alone) {
+    await checkCallOutputs(ctx.em, response.id);
+  }
+  if (response.waitsFor != null) {
+    return;
+  }
+  if (alone ? isTooLong(items, contextWindow) : await exceeds(ctx.em, response.id, contextWindow)) {
     throw tooLong('input', "The conversation exceeds the model's context.");
   }
 }

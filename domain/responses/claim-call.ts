@@ -1,15 +1,15 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildCaller } from '#domain/access/load-caller.ts';
 import type { Permission } from '#domain/access/permissions.ts';
-import { recordEvent } from '#domain/events/record-event.ts';
 import type { Redaction } from '#domain/governance/pii-settings.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
+import { copyEntity } from '#domain/persistence/rows.ts';
 import { approvedTool, type ApprovedTool } from '#domain/tools/approved-tool.ts';
 import type { ToolServerSpec } from '#domain/tools/tool-server.ts';
-import { lockHead, publish } from './head.ts';
+import { readCall, type HeadState } from './read-turn.ts';
+import { ResponseChange, writeChange, type ResponseStore } from './response-change.ts';
 import type { OfferedSearch } from './response-request.ts';
 import type { Response } from './response.entity.ts';
-import { ToolCall } from './tool-call.entity.ts';
+import type { ToolCall } from './tool-call.entity.ts';
 import type { TurnKey } from './turn-claim.ts';
 
 export interface CallKey extends TurnKey {
@@ -60,23 +60,37 @@ const mostAttempts = 8;
  * before has lost its worker: a search runs again, since it reads only; a server's tool runs again, with the
  * same key, only when our own record of it says `repeatable`.
  */
-export async function claimCall(em: EntityManager, key: CallKey): Promise<CallClaim> {
-  const head = await lockHead(em, key.responseId);
-  const row = await em.findOne(ToolCall, {
-    responseId: key.responseId,
-    iteration: key.iteration,
-    callIndex: key.callIndex,
-  });
-  if (head === null || head.response.isTerminal || row === null || row.status === 'done') {
-    return { kind: 'settled' };
+export async function claimCall(store: ResponseStore, key: CallKey): Promise<CallClaim> {
+  for (;;) {
+    const { head, call } = await readCall(store.database, key);
+    if (head === null || head.response.isTerminal || call === null || call.status === 'done') {
+      return { kind: 'settled' };
+    }
+    const change = new ResponseChange(head.response);
+    const tool = call.serverLabel == null ? null : await findTool(store, head.response, call);
+    const claim = decide(key, { head, call, tool }, change);
+    // Another call of the response may have come in between: then both are looked at again.
+    if (change.isEmpty || (await writeChange(store.database, change)) === 'in') {
+      return claim;
+    }
   }
-  const { response, now } = head;
+}
+
+interface Claiming {
+  head: HeadState;
+  call: ToolCall;
+  /** Of a server; null for a search, and for one that is not what was approved any more. */
+  tool: ApprovedTool | null;
+}
+
+function decide(key: CallKey, { head, call, tool }: Claiming, change: ResponseChange): CallClaim {
+  const { response } = change;
+  const row = copyEntity(call);
   const again = row.status === 'started';
-  const tool = row.serverLabel == null ? null : await approvedTool(em, response.spaceId, toolOf(row));
   if (row.serverLabel != null && again && !mayRepeat(tool, row)) {
     return { kind: 'unknown' };
   }
-  const missing = await missingPermission(em, response, row);
+  const missing = missingPermission(head, row, change);
   if (missing !== null) {
     // A right that went after the call was sent does not undo what the call did.
     return again && row.serverLabel != null ? { kind: 'unknown' } : { kind: 'denied', message: missing };
@@ -94,13 +108,14 @@ export async function claimCall(em: EntityManager, key: CallKey): Promise<CallCl
   row.attempts += 1;
   if (row.status === 'planned') {
     row.status = 'started';
-    row.startedAt = now;
+    row.startedAt = head.now;
     if (target.kind === 'search') {
-      await publish(em, response, [
+      change.publish([
         { type: 'response.file_search_call.searching', item_id: row.itemId, output_index: row.outputIndex },
       ]);
     }
   }
+  change.step(call, row);
   return {
     kind: 'claimed',
     call: {
@@ -117,8 +132,9 @@ export async function claimCall(em: EntityManager, key: CallKey): Promise<CallCl
   };
 }
 
-function toolOf(row: ToolCall): { slug: string; name: string } {
-  return { slug: row.serverLabel ?? '', name: row.toolName ?? '' };
+function findTool(store: ResponseStore, response: Response, row: ToolCall): Promise<ApprovedTool | null> {
+  const named = { slug: row.serverLabel ?? '', name: row.toolName ?? '' };
+  return store.unitOfWork.inTenant(response.tenantId, (em) => approvedTool(em, response.spaceId, named));
 }
 
 function mayRepeat(tool: ApprovedTool | null, row: ToolCall): boolean {
@@ -138,18 +154,15 @@ function searchOf(response: Response, row: ToolCall): Extract<CallTarget, { kind
 }
 
 /** Rights are read again before every call, so that a revocation bites inside a running response. */
-async function missingPermission(
-  em: EntityManager,
-  response: Response,
-  row: ToolCall,
-): Promise<string | null> {
+function missingPermission(head: HeadState, row: ToolCall, change: ResponseChange): string | null {
+  const { response } = head;
   const needed: Permission = row.serverLabel == null ? 'knowledge.search' : 'tools.execute';
   try {
-    const caller = await rebuildCaller(em, response);
+    const caller = rebuildCaller(response, head.asker);
     if (caller.granted.has(needed)) {
       return null;
     }
-    await recordEvent(em, caller, {
+    change.record(caller, {
       type: 'space.tool_blocked',
       resource: { type: 'response', id: response.id },
       outcome: 'denied',

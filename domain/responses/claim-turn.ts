@@ -1,28 +1,27 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
-import { rebuildCaller } from '#domain/access/load-caller.ts';
+import { askerOf, rebuildCaller } from '#domain/access/load-caller.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
-import { Model } from '#domain/models/model.entity.ts';
-import type { ModelPrice } from '#domain/models/model-price.entity.ts';
 import { parseUsd } from '#domain/models/pricing.ts';
 import { planContinuation } from './continue-turn.ts';
+import { endClaimed } from './end-claimed.ts';
 import { failureReason } from './failure-reasons.ts';
-import { finishResponse, type Ending } from './finish-response.ts';
-import { readTurnEvents } from './item-store.ts';
-import { currentRecord, lockHead, publish, usageOf } from './head.ts';
+import type { Ending } from './finish-response.ts';
+import { toHead } from './head.ts';
 import { itemId } from './item-ids.ts';
 import { buildPrompt } from './model-prompt.ts';
 import { foldTurn } from './open-item.ts';
 import { listTools, planApproved } from './open-with-tools.ts';
+import type { OutputItem } from './output-items.ts';
 import { waitsForCaller } from './outstanding-calls.ts';
+import { readTurn, type HeadState, type TurnState } from './read-turn.ts';
+import { ResponseChange, writeChange, type ResponseStore } from './response-change.ts';
+import { toResponseRecord } from './response-record.ts';
 import { firstModelTurn } from './response-request.ts';
 import { queueLimitMs } from './response-status.ts';
-import type { Response } from './response.entity.ts';
-import { TurnAttempt } from './turn-attempt.entity.ts';
-import { Turn } from './turn.entity.ts';
+import { settleLostAttempts } from './settle-attempts.ts';
 import type { TurnResult } from './turn-result.ts';
 import type { ClaimedTurn, TurnKey } from './turn-claim.ts';
-import { committedOutputTokens, currentPrice, estimatePrompt, reserveUsage, settleOrphans } from './usage.ts';
+import { estimatePrompt } from './usage.ts';
 
 /** Crashes in a row, without one new published character, after which a turn is given up. */
 const poisonLimit = 10;
@@ -35,46 +34,71 @@ const done: TurnClaim = { kind: 'settled', result: { next: 'done', calls: [] } }
  * Takes a turn for one attempt: begins the response, fences earlier writers, settles what they left, checks
  * rights and limits, and says from where the text goes on. A turn that was committed answers its result.
  */
-export async function claimTurn(em: EntityManager, secrets: Secrets, key: TurnKey): Promise<TurnClaim> {
-  const head = await lockHead(em, key.responseId);
-  if (head === null || head.response.isTerminal) {
-    return done;
+export async function claimTurn(store: ResponseStore, secrets: Secrets, key: TurnKey): Promise<TurnClaim> {
+  for (;;) {
+    const state = await readTurn(store.database, key);
+    if (state === null || state.response.isTerminal) {
+      return done;
+    }
+    const { turn: existing } = state;
+    if (existing?.status === 'committed') {
+      return { kind: 'settled', result: existing.result ?? { next: 'done', calls: [] } };
+    }
+    const decision = decide(secrets, state, key.iteration);
+    // Whoever changed the response since it was read is taken into account by reading it again.
+    switch (decision.kind) {
+      case 'end':
+        if (await endClaimed(store.unitOfWork, decision.change, decision.ending)) {
+          return done;
+        }
+        break;
+      case 'settle_lost':
+        await settleLostAttempts(store.unitOfWork, key);
+        break;
+      case 'write':
+        if ((await writeChange(store.database, decision.change)) === 'in') {
+          return decision.claim;
+        }
+    }
   }
-  const { response, now } = head;
-  const existing = await em.findOne(Turn, { responseId: response.id, iteration: key.iteration });
-  if (existing?.status === 'committed') {
-    return { kind: 'settled', result: existing.result ?? { next: 'done', calls: [] } };
-  }
-  const refused = await mayNotGoOn(em, response, now, key.iteration);
+}
+
+type Decision =
+  /** The response ends here; `change` holds what became of it before. */
+  | { kind: 'end'; change: ResponseChange; ending: Ending }
+  /** First what earlier attempts left is settled; then the turn is read again. */
+  | { kind: 'settle_lost' }
+  | { kind: 'write'; change: ResponseChange; claim: TurnClaim };
+
+function decide(secrets: Secrets, state: TurnState, iteration: number): Decision {
+  const change = new ResponseChange(state.response);
+  const { response } = change;
+  const refused = mayNotGoOn(state, iteration);
   if (refused !== null) {
-    await finishResponse(em, response, now, refused);
-    return done;
+    return { kind: 'end', change, ending: refused };
+  }
+  if (state.unsettled > 0 || state.attempts.some(({ outcome }) => outcome === 'running')) {
+    return { kind: 'settle_lost' };
   }
   if (response.status === 'queued') {
-    response.begin(now);
+    response.begin(state.now);
   }
-  if (existing === null && key.iteration > 0 && (await waitsForCaller(em, response.id))) {
-    await finishResponse(em, response, now, { status: 'completed' });
-    return done;
+  if (state.turn === null && iteration > 0 && waitsForCaller(state.own)) {
+    return { kind: 'end', change, ending: { status: 'completed' } };
   }
-  const turn = existing ?? (await openTurn(em, secrets, response, key.iteration));
-  if (key.iteration < firstModelTurn(response.request)) {
-    // The ledger's rows refer to the turn's.
-    await em.flush();
-    const { result, events } = planApproved({ em, secrets, response }, turn, now);
-    await publish(em, response, events);
-    return { kind: 'settled', result };
+  const opened = state.turn ?? openTurn({ change, secrets }, state, iteration);
+  if (iteration < firstModelTurn(response.request)) {
+    const { result, events } = planApproved({ change, secrets }, iteration);
+    change.turn = { ...opened, status: 'committed', committedAt: state.now, result };
+    change.publish(events);
+    return { kind: 'write', change, claim: { kind: 'settled', result } };
   }
-  return attempt(em, secrets, { response, turn, now });
+  return attempt(secrets, state, change, opened);
 }
 
 /** The end that stands in the way of another attempt, if any. */
-async function mayNotGoOn(
-  em: EntityManager,
-  response: Response,
-  now: Date,
-  iteration: number,
-): Promise<Ending | null> {
+function mayNotGoOn(state: HeadState, iteration: number): Ending | null {
+  const { response, now } = state;
   if (response.status === 'queued' && now.getTime() - response.queuedSince.getTime() > queueLimitMs) {
     return { status: 'failed', failure: failureReason('engine_unavailable') };
   }
@@ -84,15 +108,12 @@ async function mayNotGoOn(
   if (iteration - firstModelTurn(response.request) >= response.governance.limits.max_iterations) {
     return { status: 'incomplete', reason: 'max_iterations' };
   }
-  return (await isStillGranted(em, response))
-    ? null
-    : { status: 'failed', failure: failureReason('permission_revoked') };
+  return isStillGranted(state) ? null : { status: 'failed', failure: failureReason('permission_revoked') };
 }
 
-async function isStillGranted(em: EntityManager, response: Response): Promise<boolean> {
+function isStillGranted({ response, asker }: HeadState): boolean {
   try {
-    const caller = await rebuildCaller(em, response);
-    return caller.granted.has('responses.create');
+    return rebuildCaller(response, asker).granted.has('responses.create');
   } catch (error) {
     if (error instanceof DomainError) {
       return false;
@@ -101,83 +122,62 @@ async function isStillGranted(em: EntityManager, response: Response): Promise<bo
   }
 }
 
-async function openTurn(
-  em: EntityManager,
-  secrets: Secrets,
-  response: Response,
+type OpenTurn = NonNullable<ResponseChange['turn']>;
+
+function openTurn(
+  planning: { change: ResponseChange; secrets: Secrets },
+  state: TurnState,
   iteration: number,
-): Promise<Turn> {
+): OpenTurn {
+  const { change } = planning;
+  const { response } = change;
   response.iterationCount = iteration + 1;
-  const record = await currentRecord(em, response);
-  await publish(em, response, [{ type: 'response.in_progress', response: record }]);
+  const record = toResponseRecord(toHead(response), outputOf(state), state.usage);
+  change.publish([{ type: 'response.in_progress', response: record }]);
   if (iteration === 0) {
-    await publish(em, response, listTools(em, secrets, response));
+    change.publish(listTools(planning));
   }
-  return em.create(Turn, {
-    tenantId: response.tenantId,
-    responseId: response.id,
+  change.turn = {
     iteration,
+    status: 'open',
     firstN: response.nextN,
     firstOutputIndex: response.nextOutputIndex,
-  });
+    result: null,
+    committedAt: null,
+  };
+  return change.turn;
 }
 
-interface Attempting {
-  response: Response;
-  turn: Turn;
-  now: Date;
+function outputOf({ own }: Pick<TurnState, 'own'>): OutputItem[] {
+  return own.map(({ wire }) => JSON.parse(wire) as OutputItem);
 }
 
-async function attempt(
-  em: EntityManager,
-  secrets: Secrets,
-  { response, turn, now }: Attempting,
-): Promise<TurnClaim> {
-  const events = await readTurnEvents(em, response.id, turn.firstN);
+function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, turn: OpenTurn): Decision {
+  const { model, attempts: earlier, events, now } = state;
+  const { response } = change;
   const folded = foldTurn(events);
-  const earlier = await em.find(
-    TurnAttempt,
-    { responseId: response.id, iteration: turn.iteration },
-    { orderBy: { attempt: 'asc' } },
-  );
-  for (const lost of earlier.filter((entry) => entry.outcome === 'running')) {
-    lost.outcome = 'crashed';
-    lost.endedAt = now;
-  }
-  const model = await em.findOneOrFail(Model, { id: response.modelId });
   const plan = planContinuation(response.request, model, { folded, earlier, events });
-  const resume = plan === 'give_up' ? null : (plan.resume ?? null);
-  // A run that is read again is paid for once, by the attempt that ends it.
-  await settleOrphans(em, response, events, resume);
-  await em.flush();
   const prefixLength = folded.open?.text.length ?? 0;
   const recent = earlier.slice(-poisonLimit);
-  if (
+  const poisoned =
     recent.length === poisonLimit &&
-    recent.every((e) => e.outcome === 'crashed' && e.prefixLength === prefixLength)
-  ) {
-    await finishResponse(em, response, now, { status: 'failed', failure: failureReason('generation_lost') });
-    return done;
+    recent.every((e) => e.outcome === 'crashed' && e.prefixLength === prefixLength);
+  if (poisoned || plan === 'give_up') {
+    const failure = failureReason('generation_lost');
+    return { kind: 'end', change, ending: { status: 'failed', failure } };
   }
-  if (plan === 'give_up') {
-    await finishResponse(em, response, now, { status: 'failed', failure: failureReason('generation_lost') });
-    return done;
-  }
-  const prompt = await buildPrompt(em, response, model);
+  const prompt = buildPrompt(response, [...state.context, ...state.own], model);
   const messages = [...prompt.messages, ...plan.messages];
-  const price = await currentPrice(em, model.id);
   const inputTokens = estimatePrompt(messages);
-  const budget = await outputBudget(em, response, price, inputTokens);
+  const budget = outputBudget(state, inputTokens);
   if (typeof budget !== 'number') {
-    await finishResponse(em, response, now, budget);
-    return done;
+    return { kind: 'end', change, ending: budget };
   }
   response.attempts += 1;
   const epoch = response.bumpEpoch();
   const number = earlier.length + 1;
-  em.create(TurnAttempt, {
-    tenantId: response.tenantId,
-    responseId: response.id,
+  const resume = plan.resume ?? null;
+  change.attempt = {
     iteration: turn.iteration,
     attempt: number,
     epoch,
@@ -185,12 +185,13 @@ async function attempt(
     prefixLength,
     continuation: plan.name,
     // Known before its first event: whatever ends this attempt, the run is paid for once.
-    ...(resume === null ? {} : { runId: resume }),
+    runId: resume,
     startedAt: now,
-  });
-  reserveUsage(em, response, { iteration: turn.iteration, attempt: number, price, inputTokens });
+    priceId: state.price.id,
+    inputTokens,
+  };
   if (response.request.stream_events && number > 1) {
-    await publish(em, response, [
+    change.publish([
       {
         type: 'platform.continued',
         iteration: turn.iteration,
@@ -200,55 +201,56 @@ async function attempt(
     ]);
   }
   const last = [...folded.closed.map((closed) => closed.outputIndex), folded.open?.outputIndex ?? -1];
-  return {
-    kind: 'claimed',
-    turn: {
-      tenantId: response.tenantId,
-      responseId: response.id,
-      iteration: turn.iteration,
-      attempt: number,
-      epoch,
-      nextN: response.nextN,
-      closed: folded.closed,
-      composer: {
-        open: folded.open,
-        restart: plan.restart ?? false,
-        ...(plan.reread === undefined ? {} : { reread: plan.reread }),
-        nextOutputIndex: Math.max(turn.firstOutputIndex, ...last.map((index) => index + 1)),
-        // A model that is held to JSON cannot go on in the middle of it.
-        buffered: response.request.stream_granularity === 'item' || response.request.format.type !== 'text',
-        citations: prompt.citations,
-        messageId: (outputIndex) => itemId(secrets, 'msg', response.id, outputIndex),
-      },
-      model: {
-        alias: model.alias,
-        providerKind: model.providerKind,
-        providerModel: model.providerModel,
-        baseUrl: model.baseUrl ?? null,
-        credentialRef: model.credentialRef ?? null,
-        maxOutputTokens: model.maxOutputTokens,
-        supportsReasoning: model.supportsReasoning,
-        keepsRuns: model.continuation === 'reattach',
-        inputModalities: model.inputModalities,
-      },
-      messages,
-      resume,
-      settings: response.request,
-      maxOutputTokens: budget,
+  const claimed: ClaimedTurn = {
+    tenantId: response.tenantId,
+    responseId: response.id,
+    iteration: turn.iteration,
+    attempt: number,
+    epoch,
+    nextN: response.nextN,
+    closed: folded.closed,
+    composer: {
+      open: folded.open,
+      restart: plan.restart ?? false,
+      ...(plan.reread === undefined ? {} : { reread: plan.reread }),
+      nextOutputIndex: Math.max(turn.firstOutputIndex, ...last.map((index) => index + 1)),
+      // A model that is held to JSON cannot go on in the middle of it.
+      buffered: response.request.stream_granularity === 'item' || response.request.format.type !== 'text',
+      citations: prompt.citations,
+      messageId: (outputIndex) => itemId(secrets, 'msg', response.id, outputIndex),
+    },
+    model: {
+      alias: model.alias,
+      providerKind: model.providerKind,
+      providerModel: model.providerModel,
+      baseUrl: model.baseUrl ?? null,
+      credentialRef: model.credentialRef ?? null,
+      maxOutputTokens: model.maxOutputTokens,
+      supportsReasoning: model.supportsReasoning,
+      keepsRuns: model.continuation === 'reattach',
+      inputModalities: model.inputModalities,
+    },
+    messages,
+    resume,
+    settings: response.request,
+    maxOutputTokens: budget,
+    held: {
+      response,
+      turn,
+      output: [...state.own, ...change.items].map(({ wire }) => wire),
+      usage: state.usage,
+      price: state.price,
+      inputTokens,
+      asker: askerOf(response, state.asker),
     },
   };
+  return { kind: 'write', change, claim: { kind: 'claimed', turn: claimed } };
 }
 
 /** Output tokens that limits and money leave for one more call, or the end that they demand. */
-async function outputBudget(
-  em: EntityManager,
-  response: Response,
-  price: ModelPrice,
-  inputTokens: number,
-): Promise<number | Ending> {
-  const { limits } = response.governance;
-  const spent = await usageOf(em, response);
-  const tokens = limits.max_output_tokens - (await committedOutputTokens(em, response.id));
+function outputBudget(state: TurnState, inputTokens: number): number | Ending {
+  const { limits } = state.response.governance;
+  const tokens = limits.max_output_tokens - state.committedOutputTokens;
   if (tokens <= 0) {
     return { status: 'incomplete', reason: 'max_output_tokens' };
   }
@@ -257,9 +259,9 @@ async function outputBudget(
   }
   const left =
     parseUsd(limits.max_cost_usd) -
-    BigInt(spent.cost_pico_usd) -
-    BigInt(inputTokens) * price.inputMicroUsdPerMillion;
-  const output = price.outputMicroUsdPerMillion;
+    BigInt(state.usage.cost_pico_usd) -
+    BigInt(inputTokens) * state.price.inputMicroUsdPerMillion;
+  const output = state.price.outputMicroUsdPerMillion;
   const affordable = output === 0n ? BigInt(tokens) : left / output;
   return left < 0n || affordable < 1n
     ? { status: 'incomplete', reason: 'max_cost' }

@@ -2,20 +2,32 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { TokenUsage } from '#domain/models/model-gateway.ts';
-import { endResponse, type Ending } from './finish-response.ts';
-import { keepItem } from './item-store.ts';
-import { lockHead, publish } from './head.ts';
+import { copyEntity } from '#domain/persistence/rows.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { applyEnding, auditOf, endResponse, type Ending } from './finish-response.ts';
+import type { ItemRow } from './item-store.ts';
+import { lockHead, toHead } from './head.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { OutputItem } from './output-items.ts';
 import { planCalls, type RequestedCall } from './plan-calls.ts';
 import type { ProviderState } from './provider-state.ts';
 import { placeReasoning, type Reasoned } from './reasoning-items.ts';
+import {
+  ResponseChange,
+  writeChange,
+  writeWithin,
+  type ChangeAnswer,
+  type ResponseStore,
+} from './response-change.ts';
+import { toResponseRecord } from './response-record.ts';
 import type { Response } from './response.entity.ts';
+import type { StreamEvent } from './stream-events.ts';
+import { readLane } from './stream-store.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
 import { Turn } from './turn.entity.ts';
 import type { ClaimedTurn } from './turn-claim.ts';
 import type { TurnResult } from './turn-result.ts';
-import { settleUsage } from './usage.ts';
+import { addUsage, settle } from './usage.ts';
 
 /** What a model call came to. */
 export interface TurnOutcome {
@@ -26,6 +38,8 @@ export interface TurnOutcome {
   textState: ProviderState | null;
   reason: 'stop' | 'length' | 'tool_calls' | 'content_filter';
   usage: TokenUsage | null;
+  /** Events that no append has taken yet. */
+  rest: readonly StreamEvent[];
   /** Sequence number after the last published event of the model lane. */
   nextN: number;
 }
@@ -42,24 +56,60 @@ export class Fenced extends Error {
 export async function lockLane(
   em: EntityManager,
   turn: ClaimedTurn,
-  nextN?: number,
 ): Promise<{ response: Response; now: Date }> {
   const head = await lockHead(em, turn.responseId);
-  const held = head?.response.writerEpoch === turn.epoch && !head.response.isTerminal;
-  if (head === null || !held || (nextN !== undefined && head.response.nextN !== nextN)) {
+  if (head === null || head.response.writerEpoch !== turn.epoch || head.response.isTerminal) {
     throw new Fenced();
   }
   return head;
 }
 
-/** Commits a turn in one transaction: items, planned calls, usage, events and, where it ends here, the response. */
+/**
+ * Commits a turn in one transaction: items, planned calls, usage, events and, where it ends here, the response.
+ * @throws Fenced
+ */
 export async function commitTurn(
-  em: EntityManager,
+  store: ResponseStore,
   secrets: Secrets,
   turn: ClaimedTurn,
   outcome: TurnOutcome,
 ): Promise<TurnResult> {
-  const { response, now } = await lockLane(em, turn, outcome.nextN);
+  const lane = await readLane(store.database, turn.tenantId, turn.responseId);
+  if (lane === null || lane.epoch !== turn.epoch || lane.nextN !== outcome.nextN) {
+    throw new Fenced();
+  }
+  const held = Object.assign(copyEntity(turn.held.response), { nextN: outcome.nextN });
+  const { change, result, ending } = settleTurn(secrets, { turn, outcome, held, now: lane.now });
+  reach('turn.before_commit');
+  const answer =
+    ending !== null && (lane.awaited || bringsMore(held))
+      ? await endAwaited(store.unitOfWork, change, ending)
+      : await writeChange(store.database, ending === null ? change : ended(change, turn, lane.now, ending));
+  switch (answer) {
+    case 'in':
+      return result;
+    case 'moved':
+      throw new Fenced();
+    case 'awaited':
+      // Somebody came to wait while this was decided.
+      return commitTurn(store, secrets, turn, outcome);
+  }
+}
+
+interface Settling {
+  turn: ClaimedTurn;
+  outcome: TurnOutcome;
+  held: Response;
+  now: Date;
+}
+
+/** What a turn comes to, all but the end of its response. */
+function settleTurn(
+  secrets: Secrets,
+  { turn, outcome, held, now }: Settling,
+): { change: ResponseChange; result: TurnResult; ending: Ending | null } {
+  const change = new ResponseChange(held);
+  const { response } = change;
   response.bumpEpoch();
   const cut = outcome.reason === 'length' || outcome.reason === 'content_filter';
   const { events, done } = outcome.composer.end({
@@ -72,18 +122,10 @@ export async function commitTurn(
   const kept = done.map((finished, i) =>
     i === done.length - 1 ? { ...finished, providerState: outcome.textState } : finished,
   );
-  for (const finished of [...turn.closed, ...kept, ...reasoning.items]) {
-    keepItem(em, response, finished);
-  }
-  await settleUsage(em, response, {
-    iteration: turn.iteration,
-    attempt: turn.attempt,
-    usage: outcome.usage,
-    text: [...done.map(({ item }) => textOf(item)), ...outcome.calls.map((call) => call.arguments)].join(' '),
-    aborted: false,
-  });
-  const planned = cut ? { kind: 'none' as const } : planCalls({ em, secrets, response }, turn, outcome.calls);
-  await publish(em, response, [
+  [...turn.closed, ...kept, ...reasoning.items].forEach((finished) => change.keep(finished));
+  const planned = cut ? { kind: 'none' as const } : planCalls({ change, secrets }, turn, outcome.calls);
+  change.publish([
+    ...outcome.rest,
     ...events,
     ...reasoning.events,
     ...(planned.kind === 'none' ? [] : planned.events),
@@ -93,21 +135,63 @@ export async function commitTurn(
     ending === null && planned.kind === 'run'
       ? { next: 'tools', calls: planned.calls }
       : { next: 'done', calls: [] };
-  await em.nativeUpdate(
-    TurnAttempt,
-    { responseId: response.id, iteration: turn.iteration, attempt: turn.attempt },
-    { outcome: 'committed', endedAt: now },
+  const text = [...done.map(({ item }) => textOf(item)), ...outcome.calls.map((call) => call.arguments)];
+  change.committed = {
+    iteration: turn.iteration,
+    attempt: turn.attempt,
+    endedAt: now,
+    ...settle({ ...turn.held, usage: outcome.usage, text: text.join(' ') }),
+  };
+  change.turn = { ...turn.held.turn, status: 'committed', committedAt: now, result };
+  return { change, result, ending };
+}
+
+/** The terminal event and the audit event, of a response for which no other waits. */
+function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: Ending): ResponseChange {
+  const { response, committed } = change;
+  applyEnding(response, now, ending);
+  const output = [
+    ...turn.held.output,
+    ...change.items
+      .filter(isShown)
+      .toSorted(byPlace)
+      .map(({ wire }) => wire),
+  ];
+  const usage = committed === null ? turn.held.usage : addUsage(turn.held.usage, committed);
+  const record = toResponseRecord(
+    toHead(response),
+    output.map((wire) => JSON.parse(wire) as OutputItem),
+    usage,
   );
-  await em.nativeUpdate(
-    Turn,
-    { responseId: response.id, iteration: turn.iteration },
-    { status: 'committed', committedAt: now, result },
-  );
-  if (ending !== null) {
-    await endResponse(em, response, now, ending);
-  }
-  reach('turn.before_commit');
-  return result;
+  change.publish([{ type: `response.${ending.status}`, response: record }]);
+  change.record(turn.held.asker, auditOf(response, now, record));
+  return change;
+}
+
+function isShown({ supersededBy }: ItemRow): boolean {
+  return supersededBy === null;
+}
+
+function byPlace(a: ItemRow, b: ItemRow): number {
+  return (a.outputIndex ?? 0) - (b.outputIndex ?? 0);
+}
+
+/** Whose end writes more than one call carries: messages of its thread, and what was found on the way. */
+function bringsMore({ threadId, request }: Response): boolean {
+  return threadId != null || request.redaction !== undefined;
+}
+
+/** The same end in one transaction with what the waiting responses, or the thread, are given. */
+function endAwaited(unitOfWork: UnitOfWork, change: ResponseChange, ending: Ending): Promise<ChangeAnswer> {
+  const { tenantId, id } = change.response;
+  return unitOfWork.inTenant(tenantId, async (em) => {
+    const answer = await writeWithin(em, change);
+    const head = answer === 'in' ? await lockHead(em, id) : null;
+    if (head !== null) {
+      await endResponse(em, head.response, head.now, ending);
+    }
+    return answer;
+  });
 }
 
 /** The result of this attempt's own commit, when its answer was lost; null when another writer took the lane. */

@@ -22,6 +22,15 @@ export async function copyContext(em: EntityManager, parentId: string, childId: 
  */
 const largestContextBytes = 32 * 1024 * 1024;
 
+/** Whether new messages alone are longer than their model takes, by estimate. */
+export function isTooLong(messages: readonly { wire: string }[], contextWindow: number): boolean {
+  const bytes = messages.reduce((sum, { wire }) => sum + Buffer.byteLength(wire), 0);
+  return (
+    bytes > largestContextBytes ||
+    messages.reduce((sum, { wire }) => sum + estimateStored(wire), 0) > contextWindow
+  );
+}
+
 /** What an item says; the result of some stands in their wire form already. */
 const told = `i.wire || case when i.type in ('mcp_call', 'function_call_output') then ''
     else coalesce(i.exchange ->> 'result', '') end`;

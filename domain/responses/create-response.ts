@@ -7,14 +7,15 @@ import { claimKey } from '#domain/idempotency/idempotency.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import { Model } from '#domain/models/model.entity.ts';
-import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
-import { joinChain } from './chain.ts';
+import { toEntity } from '#domain/persistence/rows.ts';
+import { checkGiven, joinChain } from './chain.ts';
 import type { CreateResponseInput } from './create-input.ts';
-import { currentRecord, publish } from './head.ts';
-import { oweGeneration } from './owe-generation.ts';
+import { toHead } from './head.ts';
+import { generationOf } from './owe-generation.ts';
 import { Response } from './response.entity.ts';
-import type { ResponseRecord } from './response-record.ts';
+import { ResponseChange, writeWithin } from './response-change.ts';
+import { noUsage, toResponseRecord, type ResponseRecord } from './response-record.ts';
 import type { ResponseRequest } from './response-request.ts';
 import { modelError, settleRequest } from './settle-request.ts';
 import { answerApprovals } from './tool-input.ts';
@@ -45,21 +46,23 @@ export async function createResponse(
       return { kind: 'replayed', responseId: winner };
     }
   }
-  const { space, model } = await resolveModel(ctx, asked);
+  const { space, model, active } = await resolveModel(ctx, asked);
   const screened = await screenInput(ctx, asked, { space, responseId, names: options.names ?? null });
   const { input } = screened;
   const settled = await settleRequest(ctx, input, { space, model });
   noteRedaction(settled, screened);
   settled.request.approved_calls = await answerApprovals(ctx, input, responseId);
-  await refuseWhenBusy(ctx, space.id, limits.maxActivePerSpace);
-  await ctx.em.execute(
+  await refuseWhenBusy(ctx, space.id, limits.maxActivePerSpace, active);
+  const [head] = await ctx.em.execute<{ head: object }[]>(
     `with head as (
        insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
          previous_response_id, request, fingerprint, governance, metadata, created_at, expires_at)
        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, date_trunc('milliseconds', now()),
          date_trunc('milliseconds', now()) + make_interval(secs => ?))
-       returning tenant_id, id, space_id, principal_id, created_at, expires_at)
-     insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at) select * from head`,
+       returning *),
+     id as (insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at)
+       select tenant_id, id, space_id, principal_id, created_at, expires_at from head)
+     select to_json(head) as head from head`,
     [
       ctx.caller.tenantId,
       responseId,
@@ -77,44 +80,53 @@ export async function createResponse(
       limits.retentionSeconds,
     ],
   );
-  const response = await ctx.em.findOneOrFail(Response, { id: responseId });
-  await joinChain(ctx, input, { response, contextWindow: model.contextWindow });
-  await keepScreened(ctx, response, screened);
-  const record = await currentRecord(ctx.em, response);
-  await publish(ctx.em, response, [{ type: 'response.created', response: record }]);
-  if (response.waitsFor == null) {
-    ctx.dispatches.push(await oweGeneration(ctx.em, response));
-  } else {
-    await publish(ctx.em, response, [{ type: 'response.queued', response: record }]);
+  if (head === undefined) {
+    throw new Error('The new response was not answered.');
   }
+  const change = new ResponseChange(toEntity(Response, head.head));
+  const { response } = change;
+  await joinChain(ctx, input, change, model.contextWindow);
+  await keepScreened(ctx, response, screened);
+  const record = toResponseRecord(toHead(response), [], noUsage);
+  change.publish([{ type: 'response.created', response: record }]);
+  if (response.waitsFor == null) {
+    ctx.dispatches.push(change.owe(generationOf(response)));
+  } else {
+    change.publish([{ type: 'response.queued', response: record }]);
+  }
+  if ((await writeWithin(ctx.em, change)) !== 'in') {
+    throw new Error('The new response was changed by somebody else.');
+  }
+  await checkGiven(ctx, input, { change, contextWindow: model.contextWindow });
   reach('create.before_commit');
   return { kind: 'created', record, request: settled.request };
 }
 
 async function resolveModel(
   ctx: Context,
-  input: CreateResponseInput,
-): Promise<{ space: Space; model: Model }> {
-  const space = await ctx.em.findOne(Space, { id: input.spaceId });
-  if (space === null) {
+  { spaceId, modelAlias }: CreateResponseInput,
+): Promise<{ space: Space; model: Model; active: number }> {
+  const [found] = await ctx.em.execute<
+    { space: object; model: object | null; allowed: boolean; active: number }[]
+  >('select * from app.read_admission(?, ?, ?)', [ctx.caller.tenantId, spaceId, modelAlias]);
+  if (found === undefined) {
     throw notFound('space_not_found');
   }
-  const model = await ctx.em.findOne(
-    Model,
-    input.modelAlias === null ? { id: space.defaultModelId ?? null } : { alias: input.modelAlias },
-  );
-  const allowed =
-    model !== null &&
-    model.disabledAt == null &&
-    (await ctx.em.count(SpaceModel, { spaceId: space.id, modelId: model.id })) > 0;
-  if (model === null || !allowed) {
-    throw modelError(input.modelAlias, model !== null);
+  const model = found.model === null ? null : toEntity(Model, found.model);
+  if (model === null || model.disabledAt != null || !found.allowed) {
+    throw modelError(modelAlias, model !== null);
   }
-  return { space, model };
+  return { space: toEntity(Space, found.space), model, active: found.active };
 }
 
-export async function refuseWhenBusy(ctx: Context, spaceId: string, limit: number): Promise<void> {
-  let active = await ctx.em.count(Response, { spaceId, finishedAt: null });
+/** @param known how many are running, when that was read just now */
+export async function refuseWhenBusy(
+  ctx: Context,
+  spaceId: string,
+  limit: number,
+  known?: number,
+): Promise<void> {
+  let active = known ?? (await ctx.em.count(Response, { spaceId, finishedAt: null }));
   if (active >= limit / 2) {
     // Near the limit, requests queue here, so that those which count at once cannot all pass.
     await ctx.em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`active/${spaceId}`]);

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '#domain/access/caller.ts';
 import { rebuildActor } from '#domain/access/rebuild-actor.ts';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor, AuditEvent } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import { keepAnswer } from '#domain/threads/keep-answer.ts';
@@ -11,7 +11,8 @@ import { currentRecord, publish } from './head.ts';
 import { keepItem, readTurnEvents } from './item-store.ts';
 import { closeMessage } from './message-events.ts';
 import { foldTurn } from './open-item.ts';
-import type { FailureReason, IncompleteReason } from './response-status.ts';
+import type { ResponseRecord } from './response-record.ts';
+import type { FailureReason, IncompleteReason, TerminalStatus } from './response-status.ts';
 import { releaseWaiting } from './release-waiting.ts';
 import type { Response } from './response.entity.ts';
 import type { StreamEvent } from './stream-events.ts';
@@ -68,6 +69,23 @@ export async function endResponse(
   now: Date,
   ending: Ending,
 ): Promise<void> {
+  applyEnding(response, now, ending);
+  const record = await currentRecord(em, response);
+  await keepAnswer(em, response, record.output);
+  if (response.isUnstored) {
+    await shortenLife(em, response);
+  }
+  await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
+  await recordEvent(em, await actorOf(em, response, ending), auditOf(response, now, record));
+  for (const child of await releaseWaiting(em, response)) {
+    await endResponse(em, child, now, {
+      status: 'failed',
+      failure: failureReason('context_length_exceeded'),
+    });
+  }
+}
+
+export function applyEnding(response: Response, now: Date, ending: Ending): void {
   response.finish(ending.status, now);
   switch (ending.status) {
     case 'incomplete':
@@ -81,30 +99,26 @@ export async function endResponse(
       break;
     case 'completed':
   }
-  const record = await currentRecord(em, response);
-  await keepAnswer(em, response, record.output);
-  if (response.isUnstored) {
-    await shortenLife(em, response);
-  }
-  await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
-  await recordEvent(em, await actorOf(em, response, ending), {
-    type: `space.response_${ending.status}`,
+}
+
+/** What the log is told of the end of a response. */
+export function auditOf(
+  response: Response,
+  now: Date,
+  { status, usage }: Pick<ResponseRecord, 'status' | 'usage'>,
+): AuditEvent {
+  return {
+    type: `space.response_${status as TerminalStatus}`,
     resource: { type: 'response', id: response.id },
-    outcome: ending.status === 'failed' ? 'failure' : 'success',
+    outcome: status === 'failed' ? 'failure' : 'success',
     metadata: {
       space_id: response.spaceId,
       reason: response.incompleteReason ?? response.failure?.code ?? null,
-      cost_usd: record.usage.cost_usd,
+      cost_usd: usage.cost_usd,
       duration_ms: now.getTime() - response.createdAt.getTime(),
     },
     dedupeKey: `response/${response.id}/finished`,
-  });
-  for (const child of await releaseWaiting(em, response)) {
-    await endResponse(em, child, now, {
-      status: 'failed',
-      failure: failureReason('context_length_exceeded'),
-    });
-  }
+  };
 }
 
 /** A cancel names whoever cancelled; every other end names whoever asked. */

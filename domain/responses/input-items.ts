@@ -3,70 +3,58 @@ import { invalid } from '#domain/kernel/errors.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import type { InputItem } from './create-input.ts';
 import { itemId } from './item-ids.ts';
-import { Item } from './item.entity.ts';
 import type { InputContent, InputMessage, ReasoningItem } from './output-items.ts';
+import type { ResponseChange } from './response-change.ts';
 import type { Response } from './response.entity.ts';
 import { keepToolItem } from './tool-input.ts';
 
 /** Stores a response's own input and puts it into its context from `position` on. */
 export async function keepInput(
   ctx: Context,
-  response: Response,
+  change: ResponseChange,
   input: { items: readonly InputItem[]; position: number },
 ): Promise<void> {
   const ids: string[] = [];
   for (const [index, item] of input.items.entries()) {
-    ids.push(await keepItem(ctx, response, { item, index }));
+    ids.push(await keepItem(ctx, change, { item, index }));
   }
-  await ctx.em.flush();
-  await ctx.em.execute(
-    `insert into response_context (tenant_id, response_id, position, item_id)
-     select ?, ?, ? + given.place - 1, given.id from jsonb_array_elements_text(?::jsonb) with ordinality as given (id, place)`,
-    [response.tenantId, response.id, input.position, JSON.stringify(ids)],
-  );
+  change.give(ids, input.position);
 }
 
 async function keepItem(
   ctx: Context,
-  response: Response,
+  change: ResponseChange,
   { item, index }: { item: InputItem; index: number },
 ): Promise<string> {
   switch (item.type) {
     case 'message':
-      return keepMessage(ctx, response, { ...item, index });
+      return keepMessage(ctx, change, { ...item, index });
     case 'item_reference':
-      return referenced(ctx, response, item.id);
+      return referenced(ctx, change.response, item.id);
     case 'reasoning':
       return (
-        (item.id === null ? null : await findReadable(ctx, response, item.id)) ??
-        keepReasoning(ctx, response, { ...item, index })
+        (item.id === null ? null : await findReadable(ctx, change.response, item.id)) ??
+        keepReasoning(ctx, change, { ...item, index })
       );
     default:
-      return keepToolItem(ctx, response, { item, index });
+      return keepToolItem(ctx, change, { item, index });
   }
 }
 
 /** Reasoning that is not ours: shown among the input, but no provider takes it back. */
 function keepReasoning(
   ctx: Context,
-  response: Response,
+  change: ResponseChange,
   { summary, index }: { summary: ReasoningItem['summary']; index: number },
 ): string {
-  const id = itemId(ctx.secrets, 'rs', response.id, `in${index}`);
+  const id = itemId(ctx.secrets, 'rs', change.response.id, `in${index}`);
   const wire: ReasoningItem = {
     id,
     type: 'reasoning',
     status: 'completed',
     summary: summary.map((part) => ({ ...part, text: cleanText(part.text) })),
   };
-  const { tenantId } = response;
-  ctx.em.create(Item, {
-    tenantId,
-    id,
-    responseId: response.id,
-    type: 'reasoning',
-    wire: JSON.stringify(wire),
-  });
+  change.take(wire);
   return id;
 }
 
@@ -84,10 +72,10 @@ function storablePart(part: InputContent): InputContent {
 
 function keepMessage(
   ctx: Context,
-  response: Response,
+  change: ResponseChange,
   message: { role: InputMessage['role']; text: string; content?: InputContent[]; index: number },
 ): string {
-  const id = itemId(ctx.secrets, 'msg', response.id, `in${message.index}`);
+  const id = itemId(ctx.secrets, 'msg', change.response.id, `in${message.index}`);
   const type = message.role === 'assistant' ? 'output_text' : 'input_text';
   const wire: InputMessage = {
     id,
@@ -96,8 +84,7 @@ function keepMessage(
     role: message.role,
     content: message.content?.map(storablePart) ?? [{ type, text: cleanText(message.text) }],
   };
-  const { tenantId } = response;
-  ctx.em.create(Item, { tenantId, id, responseId: response.id, type: 'message', wire: JSON.stringify(wire) });
+  change.take(wire);
   return id;
 }
 

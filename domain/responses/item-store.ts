@@ -10,23 +10,32 @@ export interface FinishedItem {
   providerState?: Item['providerState'];
 }
 
-/** Stores a finished item of the output. */
-export function keepItem(
-  em: EntityManager,
-  response: Response,
-  { outputIndex, item, exchange = null, providerState = null }: FinishedItem,
-): void {
-  em.create(Item, {
-    tenantId: response.tenantId,
+/** A finished item of the output as it is stored. */
+export type ItemRow = Pick<
+  Item,
+  'id' | 'outputIndex' | 'type' | 'wire' | 'exchange' | 'providerState' | 'supersededBy'
+>;
+
+export function toItemRow({
+  outputIndex,
+  item,
+  exchange = null,
+  providerState = null,
+}: FinishedItem): ItemRow {
+  return {
     id: item.id,
-    responseId: response.id,
     outputIndex,
     type: item.type,
     wire: JSON.stringify(item),
     exchange,
     providerState,
     supersededBy: item.type === 'message' ? (item.platform?.superseded_by ?? null) : null,
-  });
+  };
+}
+
+/** Stores a finished item of the output. */
+export function keepItem(em: EntityManager, response: Response, finished: FinishedItem): void {
+  em.create(Item, { tenantId: response.tenantId, responseId: response.id, ...toItemRow(finished) });
 }
 
 /** The stored events since `firstN`, one JSON document each. */

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildActor } from '#domain/access/rebuild-actor.ts';
-import { recordEvent } from '#domain/events/record-event.ts';
+import { recordEvent, type AuditEvent } from '#domain/events/record-event.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
 import type { Response } from './response.entity.ts';
 import { ToolCall } from './tool-call.entity.ts';
@@ -17,19 +17,22 @@ export async function settleLostCalls(em: EntityManager, response: Response): Pr
     call.doneAt = doneAt;
     call.outcome = call.serverLabel == null ? 'failed' : 'unknown';
     if (call.outcome === 'unknown') {
-      await recordUnknown(em, response, call);
+      await recordEvent(em, await rebuildActor(em, response), unknownEvent(response, call));
     }
   }
   await em.flush();
 }
 
 /** Tells operators that a call may have taken effect, once for each call. */
-export async function recordUnknown(em: EntityManager, response: Response, call: ToolCall): Promise<void> {
-  await recordEvent(em, await rebuildActor(em, response), {
+export function unknownEvent(
+  response: Response,
+  call: Pick<ToolCall, 'tool' | 'callId'>,
+): AuditEvent & { dedupeKey: string } {
+  return {
     type: 'space.tool_outcome_unknown',
     resource: { type: 'response', id: response.id },
     outcome: 'failure',
     metadata: { space_id: response.spaceId, tool: call.tool, call_id: call.callId },
     dedupeKey: `response/${response.id}/${call.callId}/unknown`,
-  });
+  };
 }

@@ -1,4 +1,3 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import type {
   InputModality,
   OpaqueState,
@@ -13,15 +12,13 @@ import { arrange, type ProviderState, type StateOwner } from './provider-state.t
 import type { Response } from './response.entity.ts';
 import { joinResults } from './tool-exchanges.ts';
 
-interface StoredItem {
+export interface StoredItem {
   response_id: string;
   type: string;
   wire: string;
   exchange: ToolExchange | null;
   provider_state: ProviderState | null;
 }
-
-const columns = 'i.response_id, i.type, i.wire, i.exchange, i.provider_state';
 
 /** What the model is told, and which files its citation marks may mean. */
 export interface Prompt {
@@ -34,22 +31,11 @@ const citationRule =
   'right after the sentence that it supports. Cite only labels that a result carries.';
 
 /** The conversation so far: the chain's snapshot, this response's input, then its own finished items. */
-export async function buildPrompt(
-  em: EntityManager,
-  { id: responseId, request }: Pick<Response, 'id' | 'request'>,
+export function buildPrompt(
+  { request }: Pick<Response, 'request'>,
+  items: readonly StoredItem[],
   model: StateOwner & { inputModalities: readonly InputModality[] },
-): Promise<Prompt> {
-  const stored = await em.execute<StoredItem[]>(
-    `select ${columns} from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
-       where c.response_id = ? order by c.position`,
-    [responseId],
-  );
-  const own = await em.execute<StoredItem[]>(
-    `select ${columns} from items i
-       where i.response_id = ? and i.output_index is not null and i.superseded_by is null
-       order by i.output_index`,
-    [responseId],
-  );
+): Prompt {
   const messages: PromptMessage[] = [];
   if (request.instructions !== null) {
     messages.push({ role: 'system', text: request.instructions });
@@ -58,8 +44,8 @@ export async function buildPrompt(
     messages.push({ role: 'system', text: citationRule });
   }
   return {
-    messages: [...messages, ...toMessages(joinResults([...stored, ...own]), model)],
-    citations: citationsOf([...stored, ...own]),
+    messages: [...messages, ...toMessages(joinResults(items), model)],
+    citations: citationsOf(items),
   };
 }
 

@@ -1,16 +1,12 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Secrets } from '#domain/kernel/secrets.ts';
 import { itemId } from './item-ids.ts';
-import { keepItem } from './item-store.ts';
 import { planCall, type Planning } from './plan-calls.ts';
 import type { McpListTools } from './output-items.ts';
-import type { Response } from './response.entity.ts';
 import type { StreamEvent } from './stream-events.ts';
-import type { Turn } from './turn.entity.ts';
 import type { TurnResult } from './turn-result.ts';
 
 /** One item for each server that the caller named by `type: mcp`: what of it the model is offered. */
-export function listTools(em: EntityManager, secrets: Secrets, response: Response): StreamEvent[] {
+export function listTools({ change, secrets }: Planning): StreamEvent[] {
+  const { response } = change;
   const { request } = response;
   return request.listed_servers.flatMap((label): StreamEvent[] => {
     const outputIndex = response.nextOutputIndex++;
@@ -25,7 +21,7 @@ export function listTools(em: EntityManager, secrets: Secrets, response: Respons
           : [],
       ),
     };
-    keepItem(em, response, { outputIndex, item });
+    change.keep({ outputIndex, item });
     const place = { item_id: item.id, output_index: outputIndex };
     return [
       {
@@ -40,19 +36,18 @@ export function listTools(em: EntityManager, secrets: Secrets, response: Respons
   });
 }
 
-/** A committed turn without a model: the calls that the caller's input approves, before the model goes on. */
+/** A turn without a model: the calls that the caller's input approves, before the model goes on. */
 export function planApproved(
   planning: Planning,
-  turn: Turn,
-  now: Date,
+  iteration: number,
 ): { result: TurnResult; events: StreamEvent[] } {
-  const { response } = planning;
+  const { response } = planning.change;
   const { tenantId, id: responseId } = response;
   const approved = response.request.approved_calls;
   const events = approved.flatMap((call, callIndex) =>
     planCall(
       planning,
-      { tenantId, responseId, iteration: turn.iteration, callIndex },
+      { tenantId, responseId, iteration, callIndex },
       {
         name: call.name,
         arguments: call.arguments,
@@ -69,8 +64,5 @@ export function planApproved(
     summary: `tool ${name}`,
     retryClass: 'once' as const,
   }));
-  turn.status = 'committed';
-  turn.committedAt = now;
-  turn.result = { next: 'tools', calls };
-  return { result: turn.result, events };
+  return { result: { next: 'tools', calls }, events };
 }

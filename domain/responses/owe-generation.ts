@@ -1,15 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { enqueueStart } from '#domain/durable/outbox.ts';
+import { enqueueStart, type DurableStart } from '#domain/durable/outbox.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import type { Response } from './response.entity.ts';
 
-/** Owes the response's workflow to the engine, in the current transaction. `dueNow` leaves it to the relays. */
-export function oweGeneration(
-  em: EntityManager,
+/** The response's workflow as it is owed to the engine. `dueNow` leaves it to the relays. */
+export function generationOf(
   response: Response,
   options: { dueNow: boolean } = { dueNow: false },
-): Promise<Dispatch> {
-  return enqueueStart(em, {
+): DurableStart {
+  return {
     dueNow: options.dueNow,
     tenantId: response.tenantId,
     workflowType: 'generateResponse',
@@ -21,5 +20,14 @@ export function oweGeneration(
       model: response.modelAlias,
       timeoutSeconds: response.governance.limits.timeout_seconds,
     },
-  });
+  };
+}
+
+/** Owes it in the current transaction. */
+export function oweGeneration(
+  em: EntityManager,
+  response: Response,
+  options: { dueNow: boolean } = { dueNow: false },
+): Promise<Dispatch> {
+  return enqueueStart(em, generationOf(response, options));
 }

@@ -1,14 +1,11 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { callItem, closing, opening, type CallPlace } from './call-items.ts';
-import { keepItem } from './item-store.ts';
 import { callId, itemId, toolCallKey } from './item-ids.ts';
 import { askApproval, returnCall } from './outstanding-calls.ts';
 import type { ProviderState } from './provider-state.ts';
 import type { OfferedMcpTool, OfferedSearch } from './response-request.ts';
-import type { Response } from './response.entity.ts';
+import type { ResponseChange } from './response-change.ts';
 import type { StreamEvent } from './stream-events.ts';
-import { ToolCall } from './tool-call.entity.ts';
 import type { ClaimedTurn, TurnKey } from './turn-claim.ts';
 import type { PlannedCall } from './turn-result.ts';
 
@@ -29,14 +26,13 @@ export type CallPlan =
   | { kind: 'too_many'; events: StreamEvent[] };
 
 export interface Planning {
-  em: EntityManager;
+  change: ResponseChange;
   secrets: Secrets;
-  response: Response;
 }
 
 /** Writes a turn's calls into the ledger as planned and opens their items, in model order. */
 export function planCalls(planning: Planning, turn: ClaimedTurn, requested: RequestedCall[]): CallPlan {
-  const { response } = planning;
+  const { response } = planning.change;
   if (requested.length === 0) {
     return { kind: 'none' };
   }
@@ -100,12 +96,13 @@ export interface NewCall extends RequestedCall {
 
 /** One row of the ledger, planned, and the events that open its item. */
 export function planCall(
-  { em, secrets, response }: Planning,
+  { change, secrets }: Planning,
   key: TurnKey & { callIndex: number },
   call: NewCall,
 ): StreamEvent[] {
+  const { response } = change;
   const outputIndex = response.nextOutputIndex++;
-  const place: CallPlace = {
+  const place = {
     itemId: itemId(secrets, call.serverLabel === null ? 'fs' : 'mcp', response.id, outputIndex),
     outputIndex,
     tool: call.name,
@@ -114,9 +111,7 @@ export function planCall(
     approvalRequestId: call.approvalRequestId ?? null,
     arguments: call.arguments,
   };
-  em.create(ToolCall, {
-    tenantId: response.tenantId,
-    responseId: response.id,
+  change.calls.push({
     iteration: key.iteration,
     callIndex: key.callIndex,
     callId: call.callId ?? callId(secrets, response.id, outputIndex),
@@ -130,7 +125,8 @@ export function planCall(
 }
 
 /** The model asked for a tool that it was not offered: the call fails, the model is told, the loop goes on. */
-function refuseCall({ em, secrets, response }: Planning, call: RequestedCall): StreamEvent[] {
+function refuseCall({ change, secrets }: Planning, call: RequestedCall): StreamEvent[] {
+  const { response } = change;
   const outputIndex = response.nextOutputIndex++;
   const message = 'This tool was not offered.';
   const place: CallPlace = {
@@ -149,6 +145,6 @@ function refuseCall({ em, secrets, response }: Planning, call: RequestedCall): S
     arguments: call.arguments,
     result: message,
   };
-  keepItem(em, response, { outputIndex, item, exchange, providerState: call.providerState ?? null });
+  change.keep({ outputIndex, item, exchange, providerState: call.providerState ?? null });
   return [...opening(place), ...closing(place, item)];
 }

@@ -37,18 +37,29 @@ export async function appendStream(
   return row?.answers ?? [];
 }
 
-/** Where the lane stands now: asked after a commit whose answer was lost. */
+/** Where a lane stands now, with the database's time. */
+export interface LaneState {
+  epoch: number;
+  nextN: number;
+  now: Date;
+  /** Another response waits for this one to end. */
+  awaited: boolean;
+}
+
+/** Asked before a turn's commit, and after a commit whose answer was lost. Null: unknown, expired or deleted. */
 export async function readLane(
   database: Database,
   tenantId: string,
   responseId: string,
-): Promise<{ epoch: number; nextN: number } | null> {
-  const [row] = await database.call<{ epoch: number; next_n: number }>(
+): Promise<LaneState | null> {
+  const [row] = await database.call<{ epoch: number; next_n: number; now_ms: number; awaited: boolean }>(
     'read_lane',
-    'select epoch, next_n from app.read_lane($1, $2)',
+    'select epoch, next_n, now_ms, awaited from app.read_lane($1, $2)',
     [tenantId, responseId],
   );
-  return row === undefined ? null : { epoch: row.epoch, nextN: row.next_n };
+  return row === undefined
+    ? null
+    : { epoch: row.epoch, nextN: row.next_n, now: new Date(row.now_ms), awaited: row.awaited };
 }
 
 export interface StreamCursor {

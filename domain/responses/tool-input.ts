@@ -8,24 +8,17 @@ import { itemId } from './item-ids.ts';
 import { Item } from './item.entity.ts';
 import type { FunctionCall, FunctionCallOutput, McpApprovalResponse, ToolExchange } from './output-items.ts';
 import type { ApprovedCall } from './response-request.ts';
+import type { ResponseChange } from './response-change.ts';
 import type { Response } from './response.entity.ts';
 
 /** Stores an item of the input that belongs to a call. @returns its id */
 export async function keepToolItem(
   ctx: Context,
-  response: Response,
+  change: ResponseChange,
   given: { item: ToolInputItem; index: number },
 ): Promise<string> {
-  const { wire, exchange } = await toStored(ctx, response, given);
-  const { tenantId, id: responseId } = response;
-  ctx.em.create(Item, {
-    tenantId,
-    id: wire.id,
-    responseId,
-    type: wire.type,
-    wire: JSON.stringify(wire),
-    exchange,
-  });
+  const { wire, exchange } = await toStored(ctx, change.response, given);
+  change.take(wire, exchange);
   return wire.id;
 }
 

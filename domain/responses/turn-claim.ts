@@ -1,7 +1,12 @@
+import type { Actor } from '#domain/events/record-event.ts';
 import type { ModelSpec, PromptMessage } from '#domain/models/model-gateway.ts';
+import type { Price } from '#domain/models/pricing.ts';
 import type { ComposerOptions } from './message-composer.ts';
 import type { OutputItem } from './output-items.ts';
+import type { UsageSum } from './response-record.ts';
 import type { ResponseRequest } from './response-request.ts';
+import type { Response } from './response.entity.ts';
+import type { Turn } from './turn.entity.ts';
 
 export interface TurnKey {
   tenantId: string;
@@ -24,4 +29,19 @@ export interface ClaimedTurn extends TurnKey {
   resume: string | null;
   settings: ResponseRequest;
   maxOutputTokens: number;
+  held: HeldTurn;
+}
+
+/** What the claim left of the response. It stays true for as long as the attempt holds the lane. */
+export interface HeldTurn {
+  response: Response;
+  turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'>;
+  /** The finished items of the output so far, as JSON, in order. */
+  output: string[];
+  /** Of all settled attempts, this one left out. */
+  usage: UsageSum;
+  price: Price;
+  /** As they were reserved. */
+  inputTokens: number;
+  asker: Actor;
 }

@@ -1,11 +1,11 @@
-import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { estimateTokenCount } from 'tokenx';
 import { ModelPrice } from '#domain/models/model-price.entity.ts';
 import type { PromptMessage, TokenUsage } from '#domain/models/model-gateway.ts';
-import { costPicoUsd } from '#domain/models/pricing.ts';
+import { costPicoUsd, type Price } from '#domain/models/pricing.ts';
 import { estimateFile } from './input-files.ts';
 import { textSince } from './open-item.ts';
+import type { UsageSum } from './response-record.ts';
 import type { Response } from './response.entity.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
 import { UsageEntry } from './usage-entry.entity.ts';
@@ -20,43 +20,11 @@ export function estimatePrompt(messages: readonly PromptMessage[]): number {
   }, 0);
 }
 
-/** The price in force, by the clock of the database. Every model has at least one: it is written with the model. */
-export async function currentPrice(em: EntityManager, modelId: string): Promise<ModelPrice> {
-  const [price] = await em.find(
-    ModelPrice,
-    { modelId, validFrom: { $lte: raw('now()') } },
-    { orderBy: { validFrom: 'desc', id: 'desc' }, limit: 1 },
-  );
-  if (price === undefined) {
-    throw new Error('The model has no price.');
-  }
-  return price;
-}
-
 const noTokens: TokenUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
 export interface AttemptPlace {
   iteration: number;
   attempt: number;
-}
-
-/** Writes down an attempt before its model call, unsettled, with the input it is about to pay for. */
-export function reserveUsage(
-  em: EntityManager,
-  response: Response,
-  place: AttemptPlace & { price: ModelPrice; inputTokens: number },
-): void {
-  em.create(UsageEntry, {
-    tenantId: response.tenantId,
-    responseId: response.id,
-    iteration: place.iteration,
-    attempt: place.attempt,
-    spaceId: response.spaceId,
-    principalId: response.principalId,
-    modelId: response.modelId,
-    priceId: place.price.id,
-    inputTokens: place.inputTokens,
-  });
 }
 
 /** Settles an attempt once: by the provider's figures, or by estimate when it was cut off (`text` is what came of it). */
@@ -75,20 +43,41 @@ export async function settleUsage(
     return;
   }
   const price = await em.findOneOrFail(ModelPrice, { id: entry.priceId });
-  const usage = place.usage ?? {
-    inputTokens: entry.inputTokens,
-    cachedInputTokens: 0,
-    outputTokens: place.text === '' ? 0 : estimateTokenCount(place.text),
-    reasoningTokens: 0,
-  };
-  entry.inputTokens = usage.inputTokens;
-  entry.cachedInputTokens = usage.cachedInputTokens;
-  entry.outputTokens = usage.outputTokens;
-  entry.reasoningTokens = usage.reasoningTokens;
-  entry.costPicoUsd = costPicoUsd(price, usage);
-  entry.estimated = place.usage === null;
+  Object.assign(entry, settle({ ...place, price, inputTokens: entry.inputTokens }));
   entry.aborted = place.aborted;
   entry.settled = true;
+}
+
+export interface SettledUsage extends TokenUsage {
+  costPicoUsd: bigint;
+  estimated: boolean;
+}
+
+/** The figures of an attempt: the provider's, or an estimate from the reserved input and the text that came. */
+export function settle(attempt: {
+  price: Price;
+  inputTokens: number;
+  usage: TokenUsage | null;
+  text: string;
+}): SettledUsage {
+  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = attempt.usage ?? {
+    inputTokens: attempt.inputTokens,
+    cachedInputTokens: 0,
+    outputTokens: attempt.text === '' ? 0 : estimateTokenCount(attempt.text),
+    reasoningTokens: 0,
+  };
+  const usage = { inputTokens, cachedInputTokens, outputTokens, reasoningTokens };
+  return { ...usage, costPicoUsd: costPicoUsd(attempt.price, usage), estimated: attempt.usage === null };
+}
+
+/** The ledger's sum as it becomes when an attempt is settled by these figures. */
+export function addUsage(sum: UsageSum, usage: SettledUsage): UsageSum {
+  return {
+    input_tokens: sum.input_tokens + usage.inputTokens,
+    output_tokens: sum.output_tokens + usage.outputTokens,
+    reasoning_tokens: sum.reasoning_tokens + usage.reasoningTokens,
+    cost_pico_usd: String(BigInt(sum.cost_pico_usd) + usage.costPicoUsd),
+  };
 }
 
 /**
@@ -114,13 +103,4 @@ export async function settleOrphans(
     const usage = free ? noTokens : null;
     await settleUsage(em, response, { iteration, attempt, usage, text, aborted: true });
   }
-}
-
-/** Output tokens of the turns that were committed: what a crash threw away is paid for, but not held against the limit. */
-export async function committedOutputTokens(em: EntityManager, responseId: string): Promise<number> {
-  const [row] = await em.execute<{ tokens: number }[]>(
-    'select coalesce(sum(output_tokens), 0)::int as tokens from usage_ledger where response_id = ? and settled and not aborted',
-    [responseId],
-  );
-  return row?.tokens ?? 0;
 }

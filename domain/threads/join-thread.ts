@@ -54,6 +54,11 @@ export async function enterThread(
   }
   response.threadId = threadId;
   response.branchId = branchId;
+  await ctx.em.execute('update responses set thread_id = ?, branch_id = ? where id = ?', [
+    threadId,
+    branchId,
+    response.id,
+  ]);
   return waitsFor;
 }
 

@@ -11,8 +11,10 @@ export interface Defect {
 }
 
 const functions = 'domain/persistence/migrations/functions.sql';
+const turn = 'domain/persistence/migrations/turn.sql';
 const wall = 'domain/persistence/migrations/wall.sql';
 const turns = 'test/domain/responses/turns.test.ts';
+const changes = 'test/domain/responses/response-change.test.ts';
 const publishing = 'test/domain/responses/publishing.test.ts';
 const clocks = 'test/domain/responses/clocks.test.ts';
 const limits = 'test/domain/responses/limits.test.ts';
@@ -96,6 +98,27 @@ export const defects: readonly Defect[] = [
     caughtBy: 'before the commit, then everything',
   },
   {
+    name: 'NOTIFY dropped with a change',
+    file: turn,
+    replace: [[`perform pg_notify('wake', p_response ||`, `perform length(p_response ||`]],
+    test: changes,
+    caughtBy: 'wakes the listeners with its last number',
+  },
+  {
+    name: "a change written over another's",
+    file: turn,
+    replace: [['or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then', 'then']],
+    test: changes,
+    caughtBy: 'is not written once its lane has another writer',
+  },
+  {
+    name: 'a step of the ledger taken twice',
+    file: turn,
+    replace: [['and c.call_index = n.call_index and c.status = n.was;', 'and c.call_index = n.call_index;']],
+    test: changes,
+    caughtBy: 'only from where it was read',
+  },
+  {
     name: 'cursor MAC ignored',
     file: 'domain/kernel/page.ts',
     replace: [[' || !timingSafeEqual(given, expected)', '']],
@@ -151,6 +174,13 @@ export const defects: readonly Defect[] = [
     name: 'deadline by the process clock',
     file: 'domain/persistence/database-now.ts',
     replace: [['return new Date(row?.now ?? Number.NaN);', 'return new Date();']],
+    test: clocks,
+    caughtBy: 'a deadline comes when the database says so',
+  },
+  {
+    name: 'turn claimed by the process clock',
+    file: 'domain/responses/read-turn.ts',
+    replace: [['now: new Date(now), asker', 'now: new Date(), asker']],
     test: clocks,
     caughtBy: 'a response runs, is read and ends as ever',
   },

@@ -42,8 +42,9 @@ it('an effect is not called unknown because the database was away when its outco
     },
   };
   const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
+  const { database, unitOfWork } = engine.database;
   const names = { find: () => Promise.resolve([]) };
-  const deps = { unitOfWork: engine.database.unitOfWork, secrets, toolServers, metrics, names };
+  const deps = { database, unitOfWork, secrets, toolServers, metrics, names };
   const outcome = await new MockActivityEnvironment().run(() => runCall(deps, key));
   expect({ outcome, effects }).toEqual({ outcome: { outcome: 'succeeded' }, effects: 1 });
   expect((await engine.record(id)).output).toMatchObject([

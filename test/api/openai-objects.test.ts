@@ -42,13 +42,13 @@ async function searched(id: string): Promise<void> {
   await (await engine.attempt(id)).commit({ calls: [search('tides')], reason: 'tool_calls' });
   const { tenantId } = engine.world;
   const key = { tenantId, responseId: id, iteration: 0, callIndex: 0 };
-  await engine.database.unitOfWork.inTenant(tenantId, (em) => claimCall(em, key));
+  await claimCall(engine.database, key);
   const outcome = {
     outcome: 'succeeded',
     result: '{"results":[]}',
     end: { status: 'completed', output: '', results: null },
   } as const;
-  await engine.database.unitOfWork.inTenant(tenantId, (em) => commitCall(em, key, outcome));
+  await commitCall(engine.database, key, outcome);
 }
 
 const states: Record<string, () => Promise<string>> = {

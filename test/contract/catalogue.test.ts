@@ -194,13 +194,18 @@ describe('the doors between tenants', () => {
       'append_stream',
       'note_key_use',
       'read_access',
+      'read_admission',
+      'read_call',
+      'read_head',
       'read_lane',
       'read_request',
       'read_response',
       'read_streams',
+      'read_turn',
       'refuse_change',
       'remove_outbox',
       'sum_usage',
+      'write_response',
     ]);
   });
 });

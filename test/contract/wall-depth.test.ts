@@ -197,6 +197,8 @@ async function readEverything(): Promise<Record<string, number>> {
       [[here.tenantId], [response], [-1]],
     ],
     ['read_request', 'select app.read_request($1, $2) as found', [here.tenantId, response]],
+    ['read_turn', 'select head as found from app.read_turn($1, $2, 0)', [here.tenantId, response]],
+    ['read_call', 'select head as found from app.read_call($1, $2, 0, 0)', [here.tenantId, response]],
     ['read_lane', 'select epoch as found from app.read_lane($1, $2)', [here.tenantId, response]],
   ];
   for (const [name, text, values] of hot) {
@@ -237,10 +239,12 @@ describe('with every check of ours replaced by one that allows all', () => {
     expect(alwaysEmpty.sort()).toEqual([
       'findKey',
       'read_access',
+      'read_call',
       'read_lane',
       'read_request',
       'read_response',
       'read_streams',
+      'read_turn',
     ]);
   });
 });

@@ -73,8 +73,7 @@ export async function openEngine(model: Partial<NewModel> = {}): Promise<Engine>
       await engine.act((ctx) => createResponse(ctx, requestOf(world, input), { responseId, limits }));
       return responseId;
     },
-    claim: (responseId, iteration = 0) =>
-      inTenant(tenantId, (em) => claimTurn(em, secrets, { tenantId, responseId, iteration })),
+    claim: (responseId, iteration = 0) => claimTurn(database, secrets, { tenantId, responseId, iteration }),
     attempt: async (responseId, iteration = 0) => {
       const claim = await engine.claim(responseId, iteration);
       if (claim.kind !== 'claimed') {
@@ -171,9 +170,9 @@ export class Attempt {
   }
 
   async commit(options: CommitOptions = {}): Promise<TurnResult> {
-    await this.#publish(this.#composer.endOfText());
     const outcome = {
       composer: this.#composer,
+      rest: this.#composer.endOfText(),
       calls: options.calls ?? [],
       reasoned: options.reasoned ?? [],
       textState: options.textState ?? null,
@@ -181,9 +180,7 @@ export class Attempt {
       usage: options.usage === undefined ? usage : options.usage,
       nextN: this.nextN,
     };
-    return this.#engine.database.unitOfWork.inTenant(this.turn.tenantId, (em) =>
-      commitTurn(em, secrets, this.turn, outcome),
-    );
+    return commitTurn(this.#engine.database, secrets, this.turn, outcome);
   }
 
   async #publish(events: StreamEvent[]): Promise<boolean> {

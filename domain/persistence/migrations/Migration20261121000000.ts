@@ -8,6 +8,7 @@ export class Migration20261121000000 extends Migration {
       'tables.sql',
       'secrets.sql',
       'threads.sql',
+      'turn.sql',
       'functions.sql',
       'threads-purge.sql',
       'wall.sql',

@@ -73,13 +73,6 @@ begin
   end loop;
 end $$;
 
-create function app.read_lane(p_tenant uuid, p_response text) returns table (epoch integer, next_n integer)
-language plpgsql stable as $$
-begin
-  perform set_config('app.tenant_id', p_tenant::text, true);
-  return query select r.writer_epoch, r.next_n from responses r where r.tenant_id = p_tenant and r.id = p_response;
-end $$;
-
 -- Everything that decides what a principal may do in a tenant and, when given, in one of its spaces.
 create function app.read_access(p_tenant uuid, p_principal uuid, p_space uuid) returns jsonb
 language plpgsql stable as $$

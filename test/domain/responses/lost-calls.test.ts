@@ -36,19 +36,17 @@ async function begun(): Promise<string> {
   const pay = { name: 'mcp__crm__pay', arguments: '{}' };
   await (await engine.attempt(id)).commit({ calls: [pay, search('tides'), pay], reason: 'tool_calls' });
   for (const index of [0, 1]) {
-    await engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) => claimCall(em, key(id, index)));
+    await claimCall(engine.database, key(id, index));
   }
   return id;
 }
 
 const commit = (id: string, outcome: CallOutcome['outcome']) =>
-  engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) =>
-    commitCall(em, key(id, 0), {
-      outcome,
-      result: 'Paid.',
-      end: { status: 'completed', output: 'Paid.', results: null },
-    }),
-  );
+  commitCall(engine.database, key(id, 0), {
+    outcome,
+    result: 'Paid.',
+    end: { status: 'completed', output: 'Paid.', results: null },
+  });
 const cancel = (responseId: string) => engine.act((ctx) => cancelResponse(ctx, { responseId }));
 const remove = (responseId: string) => engine.act((ctx) => deleteResponse(ctx, { responseId }));
 const pass = (id: string, minutes: number) =>

@@ -63,7 +63,7 @@ async function afterCall(parts: ModelPart[] = said): Promise<string> {
   await attempt.commit({ ...recorded(parts), reason: 'tool_calls' });
   const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
   const outcome = found('Nothing was found.');
-  await engine.database.unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome));
+  await commitCall(engine.database, key, outcome);
   return id;
 }
 
@@ -146,7 +146,7 @@ describe('what a provider wants back', () => {
     await second.commit({ calls, reason: 'tool_calls' });
     const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 1, callIndex: 0 };
     const outcome = found('Still nothing.');
-    await engine.database.unitOfWork.inTenant(key.tenantId, (em) => commitCall(em, key, outcome));
+    await commitCall(engine.database, key, outcome);
     const { turn } = await engine.attempt(id, 2);
     expect(turn.messages.map(({ role }) => role).slice(-4)).toEqual([
       'assistant',

@@ -72,14 +72,13 @@ async function runRound(responseId: string, iteration: number, count: number): P
   await Promise.all(
     Array.from({ length: count }, async (_, callIndex) => {
       const key = { tenantId, responseId, iteration, callIndex };
-      const inTenant = engine.database.unitOfWork.inTenant.bind(engine.database.unitOfWork, tenantId);
-      await inTenant((em) => claimCall(em, key));
+      await claimCall(engine.database, key);
       const outcome = {
         outcome: 'succeeded' as const,
         result: '{"results":[]}',
         end: { status: 'completed' as const, output: '', results: null },
       };
-      await inTenant((em) => commitCall(em, key, outcome));
+      await commitCall(engine.database, key, outcome);
     }),
   );
 }

@@ -19,9 +19,7 @@ const key = (responseId: string, callIndex: number) => ({
 });
 
 const claim = (responseId: string, callIndex = 0): Promise<CallClaim> =>
-  engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) =>
-    claimCall(em, key(responseId, callIndex)),
-  );
+  claimCall(engine.database, key(responseId, callIndex));
 
 const found: CallOutcome = {
   outcome: 'succeeded',
@@ -30,9 +28,7 @@ const found: CallOutcome = {
 };
 
 const commit = (responseId: string, callIndex = 0, outcome = found): Promise<void> =>
-  engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) =>
-    commitCall(em, key(responseId, callIndex), outcome),
-  );
+  commitCall(engine.database, key(responseId, callIndex), outcome);
 
 /** A response whose first turn asked for these searches. */
 async function withCalls(...queries: string[]): Promise<string> {
@@ -143,9 +139,7 @@ describe('a tool call', () => {
       );
       for (const callIndex of [0, 1]) {
         const { tenantId } = other.world;
-        const denied = await other.database.unitOfWork.inTenant(tenantId, (em) =>
-          claimCall(em, { tenantId, responseId: id, iteration: 0, callIndex }),
-        );
+        const denied = await claimCall(other.database, { tenantId, responseId: id, iteration: 0, callIndex });
         expect(denied).toMatchObject({
           kind: 'denied',
           message: 'Missing permission knowledge.search in this space.',

@@ -30,16 +30,12 @@ afterAll(() => engine.stop());
 const inTenant = <T>(work: Parameters<Engine['database']['unitOfWork']['inTenant']>[1]) =>
   engine.database.unitOfWork.inTenant(engine.world.tenantId, work) as Promise<T>;
 const claim = (responseId: string, callIndex = 0, iteration = 0) =>
-  inTenant<CallClaim>((em) =>
-    claimCall(em, { tenantId: engine.world.tenantId, responseId, iteration, callIndex }),
-  );
+  claimCall(engine.database, { tenantId: engine.world.tenantId, responseId, iteration, callIndex });
 const settle = (responseId: string, callIndex = 0, iteration = 0) =>
-  inTenant<void>((em) =>
-    commitCall(
-      em,
-      { tenantId: engine.world.tenantId, responseId, iteration, callIndex },
-      { outcome: 'succeeded', result: 'ok', end: { status: 'completed', output: 'ok', results: null } },
-    ),
+  commitCall(
+    engine.database,
+    { tenantId: engine.world.tenantId, responseId, iteration, callIndex },
+    { outcome: 'succeeded', result: 'ok', end: { status: 'completed', output: 'ok', results: null } },
   );
 const asked = (name: string, args: object = {}) => ({ name, arguments: JSON.stringify(args) });
 

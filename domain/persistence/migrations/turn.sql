@@ -1,0 +1,242 @@
+-- A turn and its calls: one reading call that brings all that the decision needs, and one writing call that
+-- carries all that was decided. Nothing is decided here but whether the response is still as it was read.
+
+-- A head with the clock and with all that decides what its asker may do now.
+create function app.read_head(p_tenant uuid, p_head responses) returns json language plpgsql stable as $$
+begin
+  return json_build_object(
+    'now', floor(extract(epoch from clock_timestamp()) * 1000),
+    'head', to_json(p_head),
+    'access', app.read_access(p_tenant, p_head.principal_id, p_head.space_id),
+    'key', (select json_build_object('revoked', k.revoked_at is not null, 'permissions', k.permissions)
+            from api_keys k where k.tenant_id = p_tenant and k.id = p_head.api_key_id));
+end $$;
+
+-- All that the claim of a turn is decided by, under one snapshot. No row: unknown or out of reach.
+create function app.read_turn(p_tenant uuid, p_response text, p_iteration integer)
+returns table (head json, turn json, attempts json, events text, context json, own json, model json, price json, ledger json)
+language plpgsql stable as $$
+declare
+  r responses;
+  t turns;
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  select * into r from responses where tenant_id = p_tenant and id = p_response;
+  if not found then
+    return;
+  end if;
+  head := app.read_head(p_tenant, r);
+  select * into t from turns where tenant_id = p_tenant and response_id = p_response and iteration = p_iteration;
+  if found then
+    turn := to_json(t);
+    select string_agg(s.events, e'\n' order by s.first_n) into events from stream_runs s
+      where s.tenant_id = p_tenant and s.response_id = p_response and s.first_n >= t.first_n
+        and s.expires_at = r.expires_at;
+    select json_agg(a order by a.attempt) into attempts from turn_attempts a
+      where a.tenant_id = p_tenant and a.response_id = p_response and a.iteration = p_iteration;
+  end if;
+  select json_agg(json_build_object('response_id', i.response_id, 'type', i.type, 'wire', i.wire,
+        'exchange', i.exchange, 'provider_state', i.provider_state) order by c.position)
+    into context
+    from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
+    where c.tenant_id = p_tenant and c.response_id = p_response;
+  select json_agg(json_build_object('response_id', i.response_id, 'type', i.type, 'wire', i.wire,
+        'exchange', i.exchange, 'provider_state', i.provider_state) order by i.output_index)
+    into own from items i
+    where i.tenant_id = p_tenant and i.response_id = p_response
+      and i.output_index is not null and i.superseded_by is null;
+  select to_json(m) into model from models m where m.tenant_id = p_tenant and m.id = r.model_id;
+  select json_build_object('id', p.id, 'input', p.input_micro_usd_per_million::text,
+        'cached_input', p.cached_input_micro_usd_per_million::text, 'output', p.output_micro_usd_per_million::text)
+    into price from model_prices p
+    where p.tenant_id = p_tenant and p.model_id = r.model_id and p.valid_from <= now()
+    order by p.valid_from desc, p.id desc limit 1;
+  select json_build_object('usage', app.sum_usage(p_tenant, p_response),
+        'committed_output_tokens', coalesce(sum(u.output_tokens) filter (where u.settled and not u.aborted), 0),
+        'unsettled', count(*) filter (where not u.settled))
+    into ledger from usage_ledger u where u.tenant_id = p_tenant and u.response_id = p_response;
+  return next;
+end $$;
+
+-- Where the lane stands now, the database's clock and whether another response waits for this one to end.
+create function app.read_lane(p_tenant uuid, p_response text)
+returns table (epoch integer, next_n integer, now_ms double precision, awaited boolean)
+language plpgsql stable as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  return query
+    select r.writer_epoch, r.next_n, floor(extract(epoch from clock_timestamp()) * 1000)::float8,
+      exists (select from responses w where w.tenant_id = p_tenant and w.waits_for = p_response)
+    from responses r where r.tenant_id = p_tenant and r.id = p_response;
+end $$;
+
+-- What a new response is settled by: its space, the model by its alias or as the space's default, whether the space
+-- may use it, and how many responses of the space are running.
+create function app.read_admission(p_tenant uuid, p_space uuid, p_alias text)
+returns table (space json, model json, allowed boolean, active integer) language plpgsql stable as $$
+declare
+  s spaces;
+  m models;
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  select * into s from spaces where tenant_id = p_tenant and id = p_space;
+  if not found then
+    return;
+  end if;
+  space := to_json(s);
+  if p_alias is null then
+    select * into m from models where tenant_id = p_tenant and id = s.default_model_id;
+  else
+    select * into m from models where tenant_id = p_tenant and alias = p_alias;
+  end if;
+  if found then
+    model := to_json(m);
+    allowed := exists (select from space_models a
+      where a.tenant_id = p_tenant and a.space_id = p_space and a.model_id = m.id);
+  end if;
+  active := (select count(*) from responses r
+    where r.tenant_id = p_tenant and r.space_id = p_space and r.finished_at is null);
+  return next;
+end $$;
+
+-- A call of the ledger and the head above it; either is null when it is out of reach.
+create function app.read_call(p_tenant uuid, p_response text, p_iteration integer, p_index integer)
+returns table (head json, call json) language plpgsql stable as $$
+declare
+  r responses;
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  select * into r from responses where tenant_id = p_tenant and id = p_response;
+  if found then
+    head := app.read_head(p_tenant, r);
+  end if;
+  select to_json(c) into call from tool_calls c
+    where c.tenant_id = p_tenant and c.response_id = p_response and c.iteration = p_iteration and c.call_index = p_index;
+  return next;
+end $$;
+
+-- Writes one change of a response, whole or not at all: the head's new values, rows and events, readers woken.
+-- 'moved': the response is not as it was read (its epoch or its next number differs, or the call's status does).
+-- 'awaited': it would end while another response waits for that. Nothing is written in either case.
+create function app.write_response(p_tenant uuid, p_response text, p_epoch integer, p_next_n integer, p_change jsonb)
+returns text language plpgsql as $$
+declare
+  old responses;
+  new responses;
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  select * into old from responses where tenant_id = p_tenant and id = p_response for no key update;
+  if not found or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then
+    return 'moved';
+  end if;
+  if p_change ? 'call' then
+    update tool_calls c set status = n.status, attempts = n.attempts, outcome = n.outcome,
+        result_digest = n.result_digest, started_at = n.started_at, done_at = n.done_at
+      from jsonb_to_record(p_change -> 'call') as n(iteration integer, call_index integer, was text, status text,
+        attempts integer, outcome text, result_digest text, started_at timestamptz, done_at timestamptz)
+      where c.tenant_id = p_tenant and c.response_id = p_response and c.iteration = n.iteration
+        and c.call_index = n.call_index and c.status = n.was;
+    if not found then
+      return 'moved';
+    end if;
+  end if;
+  if p_change -> 'head' ? 'finished_at'
+      and exists (select from responses where tenant_id = p_tenant and waits_for = p_response) then
+    return 'awaited';
+  end if;
+  if p_change ? 'head' then
+    new := jsonb_populate_record(old, p_change -> 'head');
+    update responses set status = new.status, writer_epoch = new.writer_epoch, next_n = new.next_n,
+        next_output_index = new.next_output_index, iteration_count = new.iteration_count,
+        tool_call_count = new.tool_call_count, attempts = new.attempts, failure = new.failure,
+        incomplete_reason = new.incomplete_reason, started_at = new.started_at, deadline_at = new.deadline_at,
+        finished_at = new.finished_at, expires_at = new.expires_at, chain_depth = new.chain_depth,
+        waits_for = new.waits_for
+      where tenant_id = p_tenant and id = p_response;
+    -- Where the events of a response stand follows from its expiry, so they move with it.
+    if new.expires_at <> old.expires_at then
+      update response_ids set expires_at = new.expires_at where tenant_id = p_tenant and id = p_response;
+      update stream_runs set expires_at = new.expires_at where tenant_id = p_tenant and response_id = p_response;
+    end if;
+  else
+    new := old;
+  end if;
+  if p_change ? 'events' then
+    insert into stream_runs (tenant_id, response_id, first_n, n, events, expires_at)
+      values (p_tenant, p_response, p_next_n, new.next_n - p_next_n, p_change ->> 'events', new.expires_at);
+    perform pg_notify('wake', p_response || ':' || (new.next_n - 1));
+  end if;
+  if p_change ? 'items' then
+    insert into items (tenant_id, id, response_id, output_index, type, wire, exchange, provider_state, superseded_by)
+      select p_tenant, n.id, p_response, n.output_index, n.type, n.wire, n.exchange, n.provider_state, n.superseded_by
+      from jsonb_to_recordset(p_change -> 'items') as n(id text, output_index integer, type text, wire text,
+        exchange jsonb, provider_state jsonb, superseded_by text);
+  end if;
+  if p_change ? 'context' then
+    insert into response_context (tenant_id, response_id, position, item_id)
+      select p_tenant, p_response, n.position, n.item_id
+      from jsonb_to_recordset(p_change -> 'context') as n(position integer, item_id text);
+  end if;
+  if p_change ? 'start' then
+    insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
+      select p_tenant, n.id, 'start', n.workflow_type, n.workflow_id, n.payload, now() + make_interval(secs => n.lease_seconds)
+      from jsonb_to_record(p_change -> 'start') as n(id uuid, workflow_type text, workflow_id text, payload jsonb,
+        lease_seconds double precision);
+  end if;
+  if p_change ? 'turn' then
+    insert into turns (tenant_id, response_id, iteration, status, first_n, first_output_index, result, committed_at)
+      select p_tenant, p_response, n.iteration, n.status, n.first_n, n.first_output_index, n.result, n.committed_at
+      from jsonb_to_record(p_change -> 'turn') as n(iteration integer, status text, first_n integer,
+        first_output_index integer, result jsonb, committed_at timestamptz)
+      on conflict (tenant_id, response_id, iteration) do update
+        set status = excluded.status, result = excluded.result, committed_at = excluded.committed_at;
+  end if;
+  if p_change ? 'attempt' then
+    insert into turn_attempts (tenant_id, response_id, iteration, attempt, epoch, first_n, prefix_length, continuation,
+        run_id, started_at)
+      select p_tenant, p_response, n.iteration, n.attempt, n.epoch, n.first_n, n.prefix_length, n.continuation,
+        n.run_id, n.started_at
+      from jsonb_to_record(p_change -> 'attempt') as n(iteration integer, attempt integer, epoch integer,
+        first_n integer, prefix_length integer, continuation text, run_id text, started_at timestamptz);
+    insert into usage_ledger (tenant_id, response_id, iteration, attempt, space_id, principal_id, model_id, price_id,
+        input_tokens)
+      select p_tenant, p_response, n.iteration, n.attempt, old.space_id, old.principal_id, old.model_id, n.price_id,
+        n.input_tokens
+      from jsonb_to_record(p_change -> 'attempt') as n(iteration integer, attempt integer, price_id uuid,
+        input_tokens bigint);
+  end if;
+  if p_change ? 'committed' then
+    update turn_attempts a set outcome = 'committed', ended_at = n.ended_at
+      from jsonb_to_record(p_change -> 'committed') as n(iteration integer, attempt integer, ended_at timestamptz)
+      where a.tenant_id = p_tenant and a.response_id = p_response
+        and a.iteration = n.iteration and a.attempt = n.attempt;
+    update usage_ledger u set input_tokens = n.input_tokens, cached_input_tokens = n.cached_input_tokens,
+        output_tokens = n.output_tokens, reasoning_tokens = n.reasoning_tokens, cost_pico_usd = n.cost_pico_usd,
+        estimated = n.estimated, aborted = false, settled = true
+      from jsonb_to_record(p_change -> 'committed') as n(iteration integer, attempt integer, input_tokens bigint,
+        cached_input_tokens bigint, output_tokens bigint, reasoning_tokens bigint, cost_pico_usd bigint, estimated boolean)
+      where u.tenant_id = p_tenant and u.response_id = p_response and u.iteration = n.iteration
+        and u.attempt = n.attempt and u.kind = 'attempt' and not u.settled;
+  end if;
+  if p_change ? 'calls' then
+    insert into tool_calls (tenant_id, response_id, iteration, call_index, call_id, item_id, output_index, tool,
+        server_label, tool_name, approval_request_id, arguments, idempotency_key, first_label, provider_state)
+      select p_tenant, p_response, n.iteration, n.call_index, n.call_id, n.item_id, n.output_index, n.tool,
+        n.server_label, n.tool_name, n.approval_request_id, n.arguments, n.idempotency_key, n.first_label, n.provider_state
+      from jsonb_to_recordset(p_change -> 'calls') as n(iteration integer, call_index integer, call_id text, item_id text,
+        output_index integer, tool text, server_label text, tool_name text, approval_request_id text, arguments text,
+        idempotency_key text, first_label integer, provider_state jsonb);
+  end if;
+  if p_change ? 'audits' then
+    with told as (
+      select * from jsonb_to_recordset(p_change -> 'audits') as n(id uuid, dedupe_key text, category text, event_type text,
+        actor_id uuid, resource_type text, resource_id text, metadata jsonb)),
+    fresh as (
+      insert into event_dedupe (tenant_id, key) select p_tenant, dedupe_key from told where dedupe_key is not null
+      on conflict do nothing returning key)
+    insert into events (tenant_id, id, category, event_type, actor_id, resource_type, resource_id, metadata)
+      select p_tenant, id, category, event_type, actor_id, resource_type, resource_id, metadata from told
+      where dedupe_key is null or dedupe_key in (select key from fresh);
+  end if;
+  return 'in';
+end $$;

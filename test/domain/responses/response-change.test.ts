@@ -1,0 +1,101 @@
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyEntity } from '#domain/persistence/rows.ts';
+import { claimCall } from '#domain/responses/claim-call.ts';
+import { readCall, readTurn, type TurnState } from '#domain/responses/read-turn.ts';
+import { ResponseChange, writeChange } from '#domain/responses/response-change.ts';
+import { openEngine, search, type Engine } from '../../support/engine.ts';
+
+let engine: Engine;
+let listener: Client;
+let woken: string[] = [];
+
+beforeAll(async () => {
+  engine = await openEngine();
+  listener = engine.database.database.newClient();
+  await listener.connect();
+  listener.on('notification', ({ payload }) => woken.push((payload ?? '').trim()));
+  await listener.query('listen wake');
+});
+afterAll(async () => {
+  await listener.end();
+  await engine.stop();
+});
+
+const keyOf = (responseId: string) => ({ tenantId: engine.world.tenantId, responseId, iteration: 0 });
+
+async function stateOf(responseId: string): Promise<TurnState> {
+  return (await readTurn(engine.database.database, keyOf(responseId)))!;
+}
+
+const write = (change: ResponseChange) => writeChange(engine.database.database, change);
+
+describe('a change of a response', () => {
+  it('is written whole, and wakes the listeners with its last number', async () => {
+    const id = await engine.create();
+    const change = new ResponseChange((await stateOf(id)).response);
+    change.response.attempts = 3;
+    change.publish([{ type: 'response.file_search_call.searching', item_id: 'fs_1', output_index: 0 }]);
+    change.publish([{ type: 'response.file_search_call.completed', item_id: 'fs_1', output_index: 0 }]);
+    expect(await write(change)).toBe('in');
+    expect((await stateOf(id)).response).toMatchObject({ attempts: 3, nextN: 3 });
+    expect((await engine.events(id)).map((event) => event['sequence_number'])).toEqual([0, 1, 2]);
+    await listener.query('select');
+    await expect.poll(() => woken).toContain(`${id}:2`);
+  });
+
+  it.each([
+    ['its lane has another writer', 'update responses set writer_epoch = writer_epoch + 1 where id = $1'],
+    ['its stream has gone on', 'update responses set next_n = next_n + 1 where id = $1'],
+    ['it was deleted', `update responses set deleted_at = now() - interval '1 second' where id = $1`],
+  ])('is not written once %s', async (_what, meanwhile) => {
+    const id = await engine.create();
+    const change = new ResponseChange((await stateOf(id)).response);
+    change.response.attempts = 3;
+    change.publish([{ type: 'response.file_search_call.searching', item_id: 'fs_1', output_index: 0 }]);
+    await engine.admin.query(meanwhile, [id]);
+    expect(await write(change)).toBe('moved');
+    const { rows } = await engine.admin.query('select attempts from responses where id = $1', [id]);
+    expect(rows).toEqual([{ attempts: 0 }]);
+    const runs = await engine.admin.query('select from stream_runs where response_id = $1', [id]);
+    expect(runs.rowCount).toBe(1);
+  });
+
+  it('does not end a response that another one waits for', async () => {
+    const id = await engine.create();
+    await engine.attempt(id);
+    const change = new ResponseChange((await stateOf(id)).response);
+    await engine.create({ previousResponseId: id, onBusy: 'enqueue' });
+    change.response.finish('completed', new Date());
+    expect(await write(change)).toBe('awaited');
+    expect((await stateOf(id)).response.status).toBe('in_progress');
+  });
+
+  it('takes a call a step on only from where it was read', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).commit({ calls: [search('tides')], reason: 'tool_calls' });
+    const key = { ...keyOf(id), callIndex: 0 };
+    const before = await readCall(engine.database.database, key);
+    await claimCall(engine.database, key);
+    const change = new ResponseChange((await stateOf(id)).response);
+    const ended = { status: 'done', outcome: 'failed' } as const;
+    change.step(before.call!, Object.assign(copyEntity(before.call!), ended));
+    expect(await write(change)).toBe('moved');
+    expect((await readCall(engine.database.database, key)).call).toMatchObject({ status: 'started' });
+  });
+});
+
+describe('several at once', () => {
+  it('claims of one turn are an attempt each, and the last alone holds the lane', async () => {
+    const id = await engine.create();
+    const claims = await Promise.all([1, 2, 3, 4].map(() => engine.claim(id)));
+    const turns = claims.map((claim) => (claim.kind === 'claimed' ? claim.turn : null)!);
+    expect(new Set(turns.map(({ attempt }) => attempt))).toEqual(new Set([1, 2, 3, 4]));
+    const { rows } = await engine.admin.query<{ outcome: string; epoch: number }>(
+      'select outcome, epoch from turn_attempts where response_id = $1 order by attempt',
+      [id],
+    );
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['crashed', 'crashed', 'crashed', 'running']);
+    expect((await stateOf(id)).response).toMatchObject({ writerEpoch: rows.at(-1)!.epoch, attempts: 4 });
+  });
+});
