@@ -1,4 +1,3 @@
-import helmet from '@fastify/helmet';
 import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { recordRefusal } from '#domain/access/record-refusal.ts';
@@ -11,7 +10,9 @@ import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
 import { provideContext } from './plugins/unit-of-work.ts';
+import { logRequests } from './plugins/request-log.ts';
 import { newRequestId } from './plugins/request-id.ts';
+import { sendSecureHeaders } from './plugins/secure-headers.ts';
 import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
 import { restV1 } from './rest/v1/index.ts';
@@ -37,28 +38,18 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     frameworkErrors: answerFrameworkError,
     clientErrorHandler: answerClientError,
   });
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
+    done();
   });
-  app.addHook('onResponse', async (request, reply) => {
-    const route = request.routeOptions.url ?? 'unknown';
-    const seconds = reply.elapsedTime / 1_000;
-    deps.telemetry.request({ route, method: request.method, status: reply.statusCode, seconds });
-    if ('public' in request.routeOptions.config) {
-      return;
-    }
-    request.log.info(
-      { method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
-      'request',
-    );
-  });
+  logRequests(app, deps);
   const errors: ErrorHandling = {
     onRefusal: (request, error) =>
       recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id }),
   };
   handleErrors(app, errors);
   readJsonBodies(app);
-  await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
+  await sendSecureHeaders(app);
   serveHealth(app, deps);
   const door = openDoor(deps);
   // One route table, mounted under both prefixes.

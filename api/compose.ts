@@ -7,10 +7,12 @@ import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
 import type { GatewayConfig } from '#domain/kernel/config.ts';
 import type { NameRecogniser } from '#domain/governance/found-names.ts';
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
+import { KeyVerdicts } from '#domain/access/key-verdicts.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
 import { Database } from '#domain/persistence/database.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { ResponseRows } from '#domain/responses/response-rows.ts';
 import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { connectLazily } from '#temporal/client.ts';
 import { createDispatcher, startRelay } from '#temporal/dispatcher.ts';
@@ -24,8 +26,10 @@ export interface GatewayDependencies {
   config: GatewayConfig;
   logger: Logger;
   database: Database;
+  responseRows: ResponseRows;
   unitOfWork: UnitOfWork;
   secrets: Secrets;
+  verdicts: KeyVerdicts;
   dispatcher: Dispatcher;
   names: NameRecogniser;
   workflows: WorkflowReader;
@@ -55,14 +59,17 @@ export function assemble(config: GatewayConfig): Gateway {
   const client = connectLazily({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
   const relayDependencies = { client, database, metrics: telemetry, logger };
   const dispatcher = createDispatcher(relayDependencies);
-  const hub = new StreamHub(database, logger);
+  const verdicts = new KeyVerdicts();
+  const hub = new StreamHub(database, logger, verdicts);
   let relay: ReturnType<typeof startRelay> | null = null;
   return {
     config,
     logger,
     database,
+    responseRows: new ResponseRows(database),
     unitOfWork: new UnitOfWork(orm),
     secrets: new Secrets(config.MASTER_KEY),
+    verdicts,
     dispatcher,
     names: createPresidio({ fetch: createGuardedFetch(config.EGRESS_ALLOW) }),
     workflows: createWorkflowReader(client),

@@ -32,20 +32,24 @@ const { values } = parseArgs({
   },
 });
 
+const names = values.only.split(',');
+const unknown = names.find((name) => !Object.hasOwn(sections, name));
+if (unknown !== undefined)
+  throw new Error(`There is no part ${unknown}: ${Object.keys(sections).join(', ')}`);
+// In the order above, whatever the order they are asked for in: the last one leaves nothing to go on with.
+const wanted = Object.entries(sections).filter(([name]) => names.includes(name));
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 const scale = values.quick ? quick : full;
 const startedAt = performance.now();
 const lab = await openLab({
   toolRounds: scale.toolRounds,
   pacedTokens: scale.tokens,
+  readers: scale.readers,
   ...(values.profiles === undefined ? {} : { profiles: values.profiles }),
 });
 const verdicts: Verdict[] = [];
 try {
-  for (const name of values.only.split(',')) {
-    const section = sections[name];
-    if (section === undefined)
-      throw new Error(`There is no part ${name}: ${Object.keys(sections).join(', ')}`);
+  for (const [name, section] of wanted) {
     say(`— ${name}`);
     verdicts.push(...(await section(lab, scale, say)).map(judge));
   }

@@ -5,6 +5,7 @@ import type { GatewayConfig } from '#domain/kernel/config.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { KeyUses } from '#domain/access/key-uses.ts';
+import type { KeyVerdicts, Verdict } from '#domain/access/key-verdicts.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 
@@ -24,12 +25,14 @@ interface CredentialRow {
   secret_hash: string;
   permissions: string[] | null;
   usable: boolean;
+  expires_in_ms: number;
 }
 
 export interface AuthenticationDependencies {
   config: Pick<GatewayConfig, 'MAX_FAILED_ATTEMPTS'>;
   database: Database;
   secrets: Secrets;
+  verdicts: KeyVerdicts;
 }
 
 /** What the process remembers of credentials; one for all prefixes. */
@@ -43,6 +46,7 @@ export function openDoor(deps: AuthenticationDependencies): Door {
     config: deps.config,
     database: deps.database,
     secrets: deps.secrets,
+    verdicts: deps.verdicts,
     failed: new FailedAttempts(deps.config.MAX_FAILED_ATTEMPTS),
     uses: new KeyUses(deps.database),
   };
@@ -52,7 +56,7 @@ export function openDoor(deps: AuthenticationDependencies): Door {
 export function authenticate(app: FastifyInstance, door: Door): void {
   app.decorateRequest('identity');
   app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
-    await identify(this, door);
+    await identify(this, door, { anew: true });
   });
   app.addHook('onRequest', async (request) => {
     if (!('public' in request.routeOptions.config)) {
@@ -62,9 +66,11 @@ export function authenticate(app: FastifyInstance, door: Door): void {
   });
 }
 
-async function identify(request: FastifyRequest, door: Door): Promise<Identity> {
+async function identify(request: FastifyRequest, door: Door, how = { anew: false }): Promise<Identity> {
   const tokens = presented(request);
-  const [first, second] = await Promise.all(tokens.map((token) => resolve(token, request.ip, door)));
+  const [first, second] = await Promise.all(
+    tokens.map((token) => resolve({ token, address: request.ip, ...how }, door)),
+  );
   if (first === undefined) {
     throw new DomainError('not_authenticated', 'Send an API key in X-API-Key or as a bearer token.');
   }
@@ -99,36 +105,55 @@ function presented(request: FastifyRequest): string[] {
   return tokens;
 }
 
-async function resolve(token: string, address: string, door: Door): Promise<Identity> {
-  const parsed = parseApiKey(token);
+/** `anew`: by the database, whatever this process remembers. */
+interface Presented {
+  token: string;
+  address: string;
+  anew: boolean;
+}
+
+async function resolve({ token, address, anew }: Presented, door: Door): Promise<Identity> {
+  const known = anew ? null : door.verdicts.find(token);
+  const parsed = known ?? parseApiKey(token);
   const attempt = { address, keyId: parsed?.keyId ?? '' };
-  await door.failed.refuseMore(attempt);
-  const identity = parsed === null ? null : await prove(parsed, door);
-  if (identity === null) {
+  if (door.failed.any) {
+    await door.failed.refuseMore(attempt);
+  }
+  const verdict = known ?? (await prove(token, door));
+  if (verdict === null) {
     await door.failed.count(attempt);
     throw invalidCredentials();
   }
-  door.uses.note(identity);
-  return identity;
+  door.uses.note(verdict.identity);
+  return verdict.identity;
 }
 
 /** Whose key this is; null for every cause of refusal alike. */
-async function prove(
-  { keyId, secret }: { keyId: string; secret: string },
-  { database, secrets }: Door,
-): Promise<Identity | null> {
-  const [row] = await database.call<CredentialRow>(
-    'find_credential',
-    'select * from app.find_credential($1)',
-    [keyId],
-  );
-  const matches = secretMatches(secrets, secret, row?.secret_hash ?? null);
-  return row !== undefined && matches && row.usable
-    ? {
-        tenantId: row.tenant_id,
-        principalId: row.principal_id,
-        apiKeyId: row.id,
-        keyPermissions: row.permissions,
-      }
-    : null;
+async function prove(token: string, { database, secrets, verdicts }: Door): Promise<Verdict | null> {
+  const parsed = parseApiKey(token);
+  if (parsed === null) {
+    return null;
+  }
+  const { keyId, secret } = parsed;
+  return verdicts.findAnew(token, async () => {
+    const askedAt = performance.now();
+    const [row] = await database.call<CredentialRow>(
+      'find_credential',
+      'select * from app.find_credential($1)',
+      [keyId],
+    );
+    const matches = secretMatches(secrets, secret, row?.secret_hash ?? null);
+    return row !== undefined && matches && row.usable
+      ? {
+          keyId,
+          goodUntil: askedAt + row.expires_in_ms,
+          identity: {
+            tenantId: row.tenant_id,
+            principalId: row.principal_id,
+            apiKeyId: row.id,
+            keyPermissions: row.permissions,
+          },
+        }
+      : null;
+  });
 }

@@ -16,10 +16,16 @@ export interface Attempt {
 export class FailedAttempts {
   readonly #limiter: RateLimiterMemory;
   readonly #most: number;
+  #lastAt = Number.NEGATIVE_INFINITY;
 
   constructor(most: number) {
     this.#most = most;
     this.#limiter = new RateLimiterMemory({ points: most, duration: windowSeconds });
+  }
+
+  /** Whether any attempt failed within the window: most of the time nobody needs to be looked for. */
+  get any(): boolean {
+    return performance.now() - this.#lastAt < windowSeconds * 1_000;
   }
 
   /** @throws `too_many_failed_attempts`, before anything is looked up */
@@ -33,6 +39,7 @@ export class FailedAttempts {
   }
 
   async count(attempt: Attempt): Promise<void> {
+    this.#lastAt = performance.now();
     await this.#limiter.penalty(keyOf(attempt));
   }
 }

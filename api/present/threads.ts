@@ -17,7 +17,13 @@ export function presentThread({ thread, piiMapping }: ShownThread): ThreadRecord
     created_by: thread.createdBy,
     title: thread.title ?? null,
     status,
-    pii_mapping: piiMapping === null ? null : { version: 1, entries: piiMapping },
+    pii_mapping:
+      piiMapping === null
+        ? null
+        : {
+            version: 1,
+            entries: piiMapping.map(({ token, type, count, value }) => ({ token, type, count, value })),
+          },
     created_at: thread.createdAt.toISOString(),
     updated_at: thread.updatedAt.toISOString(),
   };

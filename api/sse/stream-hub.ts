@@ -18,6 +18,14 @@ export interface Follower {
   recheck(): void;
 }
 
+/** What a process remembers of access for as long as it hears of changes. */
+export interface AccessMemory {
+  /** Everything notified before `at`, of `performance.now()`, was heard. */
+  trust(at: number): void;
+  /** Of a tenant, or of all. */
+  forget(tenantId?: string): void;
+}
+
 export interface Attachment {
   /** The reader has taken what it was given. */
   resume(): void;
@@ -43,15 +51,21 @@ export class StreamHub {
   readonly #poll: NodeJS.Timeout;
   #pumping = false;
 
-  constructor(database: Database, logger: Logger) {
+  constructor(database: Database, logger: Logger, memory?: AccessMemory) {
     this.#database = database;
     this.#logger = logger;
     this.#listener = new WakeListener(
       database,
       {
         onWake: (responseId, n) => this.#wake(responseId, n),
-        onAccessChange: (tenantId) => this.#recheck(tenantId),
+        onAccessChange: (tenantId) => {
+          memory?.forget(tenantId);
+          this.#recheck(tenantId);
+        },
+        onBeat: (at) => memory?.trust(at),
+        onLost: () => memory?.forget(),
         onReconnect: () => {
+          memory?.forget();
           this.#wakeAll();
           this.#all().forEach((follower) => follower.recheck());
         },

@@ -2,15 +2,19 @@ import type { Client } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '#domain/persistence/database.ts';
 
-const heartbeatMs = 3_000;
+const heartbeatMs = 500;
+const patienceMs = 3_000;
 
 export interface WakeHandlers {
   /** A response's stream has events up to `n`. */
   onWake(responseId: string, n: number): void;
   /** Rights or credentials of a tenant have changed. */
   onAccessChange(tenantId: string): void;
-  /** The connection was lost and is back: anything may have been missed. */
+  /** The connection is there, or there again: anything may have been missed. */
   onReconnect(): void;
+  onLost(): void;
+  /** Everything that was notified before `at`, of `performance.now()`, has been heard. */
+  onBeat(at: number): void;
 }
 
 /** The gateway's one LISTEN connection. While it is down, `isUp` is false and readers poll. */
@@ -58,26 +62,40 @@ export class WakeListener {
     client.on('end', () => {
       if (this.#client === client) {
         this.#client = null;
+        this.#handlers.onLost();
         this.#retry();
       }
     });
     await client.connect();
-    this.#watch(client);
     await client.query('listen wake');
     await client.query('listen access');
     this.#client = client;
+    this.#watch(client);
     this.#handlers.onReconnect();
   }
 
   /** A connection that no longer answers is ended: a half-open one would never say so. */
   #watch(client: Client): void {
-    const timer = setInterval(() => {
-      const late = setTimeout(() => client.connection.stream.destroy(), heartbeatMs);
-      client.query('select 1').then(
-        () => clearTimeout(late),
-        () => clearTimeout(late),
-      );
-    }, heartbeatMs);
+    let asking = false;
+    const beat = async () => {
+      if (asking) {
+        return;
+      }
+      asking = true;
+      const late = setTimeout(() => client.connection.stream.destroy(), patienceMs);
+      const askedAt = performance.now();
+      try {
+        await client.query('select 1');
+        this.#handlers.onBeat(askedAt);
+      } catch {
+        // Its end is told by itself.
+      } finally {
+        asking = false;
+        clearTimeout(late);
+      }
+    };
+    void beat();
+    const timer = setInterval(() => void beat(), heartbeatMs);
     client.once('end', () => clearInterval(timer));
   }
 

@@ -4,15 +4,21 @@ import { Pool } from 'pg';
 import { stampedToken } from '../support/stamps.ts';
 
 /** One commit with NOTIFY for each token: the least that a durable stream can cost its writer. */
-const pool = new Pool({ connectionString: process.env['DATABASE_URL']!, max: 6 });
+const pool = new Pool({ connectionString: process.env['DATABASE_URL']!, max: 50 });
 await pool.query('create table if not exists floor (stream int, n int, token text, primary key (stream, n))');
 let streams = 0;
 
-async function write(stream: number, tokens: number): Promise<void> {
-  await sleep(Math.random() * 20);
+interface Asked {
+  count: number;
+  tokens: number;
+  paceMs: number;
+}
+
+async function write(stream: number, tokens: number, paceMs: number): Promise<void> {
+  await sleep(Math.random() * paceMs);
   const commits: Promise<unknown>[] = [];
   for (let n = 0; n < tokens; n += 1) {
-    await sleep(20);
+    await sleep(paceMs);
     commits.push(
       pool.query({
         name: 'append',
@@ -28,8 +34,8 @@ async function write(stream: number, tokens: number): Promise<void> {
 console.log(JSON.stringify({ ready: true }));
 createInterface({ input: process.stdin })
   .on('line', (line) => {
-    const { count, tokens } = JSON.parse(line) as { count: number; tokens: number };
-    const writes = Array.from({ length: count }, () => write((streams += 1), tokens));
+    const { count, tokens, paceMs } = JSON.parse(line) as Asked;
+    const writes = Array.from({ length: count }, () => write((streams += 1), tokens, paceMs));
     void Promise.all(writes).then(() => console.log(JSON.stringify({ done: true })));
   })
   .on('close', () => process.exit());

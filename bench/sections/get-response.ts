@@ -9,7 +9,8 @@ import { median } from '../support/stats.ts';
 
 interface Target {
   url: string;
-  headers?: Record<string, string>;
+  /** What the connections ask for, one each. */
+  asked: { path: string; headers: Record<string, string> }[];
   pid: number;
 }
 
@@ -20,55 +21,93 @@ interface Load {
 
 const connections = 50;
 
-/** Reading a finished response, with every check, beside a server that makes one prepared select and sends the row. */
+/**
+ * Reading finished responses, one per connection, with every check, beside a server that makes one prepared select and
+ * sends the row: with one key for all connections, and with the keys of several members.
+ */
 export async function measureGet(lab: Lab, scale: Scale, say: (line: string) => void): Promise<Line[]> {
-  const { responseId } = await respond(lab, { model: models.tools(0) });
-  const url = `${lab.gatewayUrl}/api/v1/spaces/${lab.world.spaceId}/responses/${responseId}`;
-  const headers = { 'x-api-key': lab.world.apiKey };
-  const body = await (await fetch(url, { headers })).text();
-  await keepPlainly(lab, responseId, body);
+  const stored: { id: string; path: string; body: string }[] = [];
+  for (let i = 0; i < connections; i += 1) {
+    const { responseId: id } = await respond(lab, { model: models.tools(0) });
+    const path = `/api/v1/spaces/${lab.world.spaceId}/responses/${id}`;
+    stored.push({ id, path, body: await read(lab.gatewayUrl + path, { 'x-api-key': lab.world.apiKey }) });
+  }
+  await keepPlainly(lab, stored);
   const server = await lab.addPeer<{ url: string }>({
     name: 'select-server',
     entry: 'bench/peers/select-server.ts',
     env: { DATABASE_URL: lab.postgres.adminUrl },
   });
-  const ours: Target = { url, headers, pid: lab.gateway.pid };
-  const plain: Target = { url: `${server.said.url}/responses/${responseId}`, pid: server.pid };
-  const answered = await (await fetch(plain.url)).text();
-  if (answered !== body) throw new Error('The two servers do not answer the same.');
+  const plain: Target = {
+    url: server.said.url,
+    asked: stored.map(({ id }) => ({ path: `/responses/${id}`, headers: {} })),
+    pid: server.pid,
+  };
+  for (const [i, { path }] of plain.asked.entries())
+    if ((await read(plain.url + path)) !== stored[i]!.body)
+      throw new Error('The two servers do not answer the same.');
+  await load(plain, 1);
+  const lines: Line[] = [];
+  for (const keys of [[lab.world.apiKey], lab.readers]) {
+    const ours: Target = {
+      url: lab.gatewayUrl,
+      asked: stored.map(({ path }, i) => ({ path, headers: { 'x-api-key': keys[i % keys.length]! } })),
+      pid: lab.gateway.pid,
+    };
+    const name = `GET of a response with ${keys.length === 1 ? 'one key' : `${keys.length} keys`}`;
+    lines.push(await compare({ ours, plain, name, scale }, say));
+  }
+  return lines;
+}
+
+async function compare(
+  { ours, plain, name, scale }: { ours: Target; plain: Target; name: string; scale: Scale },
+  say: (line: string) => void,
+): Promise<Line> {
   const pairs: { ours: Load; plain: Load }[] = [];
   await load(ours, 1);
-  await load(plain, 1);
   for (let round = 0; round < scale.rounds; round += 1)
     pairs.push({ ours: await load(ours, scale.getSeconds), plain: await load(plain, scale.getSeconds) });
   const of = (side: 'ours' | 'plain', what: keyof Load) =>
     format(median(pairs.map((pair) => pair[side][what])));
   say(
-    `GET of ${body.length} bytes, ${connections} connections: ${of('ours', 'perSecond')}/s and ${of('ours', 'cpuUs')} µs of the server, to ${of('plain', 'perSecond')}/s and ${of('plain', 'cpuUs')} µs`,
+    `${name}, ${connections} connections: ${of('ours', 'perSecond')}/s and ${of('ours', 'cpuUs')} µs of the server, to ${of('plain', 'perSecond')}/s and ${of('plain', 'cpuUs')} µs`,
   );
-  return [
-    {
-      name: 'GET of a response, to Fastify with one prepared select',
-      ratios: pairs.map((pair) => pair.ours.perSecond / pair.plain.perSecond),
-      goal: 0.8,
-      better: 'higher',
-      ours: `${of('ours', 'perSecond')}/s`,
-      peer: `${of('plain', 'perSecond')}/s`,
-    },
-  ];
+  return {
+    name: `${name}, to Fastify with one prepared select`,
+    ratios: pairs.map((pair) => pair.ours.perSecond / pair.plain.perSecond),
+    goal: 0.8,
+    better: 'higher',
+    ours: `${of('ours', 'perSecond')}/s`,
+    peer: `${of('plain', 'perSecond')}/s`,
+  };
 }
 
-async function keepPlainly(lab: Lab, id: string, body: string): Promise<void> {
+async function read(url: string, headers: Record<string, string> = {}): Promise<string> {
+  return (await fetch(url, { headers })).text();
+}
+
+async function keepPlainly(lab: Lab, rows: { id: string; body: string }[]): Promise<void> {
   const client = new Client({ connectionString: lab.postgres.adminUrl });
   await client.connect();
   await client.query('create table plain_responses (id text primary key, body text)');
-  await client.query('insert into plain_responses values ($1, $2)', [id, body]);
+  for (const { id, body } of rows)
+    await client.query('insert into plain_responses values ($1, $2)', [id, body]);
   await client.end();
 }
 
-async function load({ url, headers = {}, pid }: Target, duration: number): Promise<Load> {
+async function load({ url, asked, pid }: Target, duration: number): Promise<Load> {
   const before = cpuOf({ server: pid })['server']!;
-  const result = await autocannon({ url, headers, connections, duration });
+  let opened = 0;
+  const result = await autocannon({
+    url,
+    connections,
+    duration,
+    setupClient: (connection) => {
+      connection.setRequests([{ method: 'GET', ...asked[opened % asked.length]! }]);
+      opened += 1;
+    },
+  });
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url} refused ${result.non2xx} requests.`);
   const { total } = result.requests;
   return {

@@ -1,5 +1,6 @@
 import { Agent, get, type ClientRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { busy } from '../support/caller.ts';
 import { cpuOf, memoryOf } from '../support/cpu.ts';
 import { models, type Lab } from '../support/lab.ts';
 import type { BenchProcess } from '../support/processes.ts';
@@ -7,11 +8,12 @@ import { format, type Line } from '../support/report.ts';
 import type { Scale } from '../support/scale.ts';
 
 const goalKb = 22;
-/** As many readers as one response may have. */
-const readersPerResponse = 20;
 const opening = 50;
 
-/** Memory of the gateway for each attached reader who waits, beside the bare http server of Node. */
+/**
+ * Memory of the gateway for each reader who waits, with a response of its own, beside the bare http server of Node. The
+ * worker is stopped first, so that all of them stay queued: nothing else may follow.
+ */
 export async function measureIdleStreams(
   lab: Lab,
   scale: Scale,
@@ -24,25 +26,23 @@ export async function measureIdleStreams(
   });
   // One that has done nothing else: what earlier parts left on its heap would hide what streams take.
   const gateway = await lab.addGateway();
-  const base = `${gateway.url}/api/v1/spaces/${lab.world.spaceId}/responses`;
+  const path = `/api/v1/spaces/${lab.world.spaceId}/responses`;
   const headers = { 'x-api-key': lab.world.apiKey, 'content-type': 'application/json' };
-  const count = Math.ceil(scale.idleStreams / readersPerResponse);
-  const ids: string[] = [];
-  while (ids.length < count) {
-    const body = { model: models.silent, input: { text: 'Wait.' }, tools: [] };
-    const answer = await fetch(base, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (answer.status === 202) ids.push(((await answer.json()) as { data: { id: string } }).data.id);
-    else if (answer.status !== 503) throw new Error(`${base} answered ${answer.status}`);
-  }
-  await sleep(2_000);
-  const urls = Array.from({ length: scale.idleStreams }, (_, i) => `${base}/${ids[i % count]}?stream=true`);
+  await lab.worker.stop();
+  const urls: string[] = [];
+  const create = async () => {
+    while (urls.length < scale.idleStreams) {
+      const place = urls.push('') - 1;
+      urls[place] = `${gateway.url}${path}/${await accept(lab.gatewayUrl + path, headers)}?stream=true`;
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, create));
   const ours = await weigh(gateway, urls, headers);
   const plain = await weigh(
     bare,
     urls.map(() => bare.said.url),
     {},
   );
-  for (const id of ids) await fetch(`${base}/${id}/cancel`, { method: 'POST', headers });
   say(
     `${scale.idleStreams} idle streams: ${format(ours.kbPerStream)} kB each and ${format(ours.cpuPerSecond)} ms CPU/s in all, to ${format(plain.kbPerStream)} kB and ${format(plain.cpuPerSecond)} ms`,
   );
@@ -56,6 +56,19 @@ export async function measureIdleStreams(
       peer: `${goalKb} kB`,
     },
   ];
+}
+
+/** @returns the id of a response that waits for a worker */
+async function accept(url: string, headers: Record<string, string>): Promise<string> {
+  const body = JSON.stringify({ model: models.silent, input: { text: 'Wait.' }, tools: [] });
+  for (;;) {
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    if (answer.status === 202) return ((await answer.json()) as { data: { id: string } }).data.id;
+    await answer.body?.cancel();
+    if (answer.status !== 503) throw new Error(`${url} answered ${answer.status}`);
+    busy.count += 1;
+    await sleep(200);
+  }
 }
 
 interface Weight {
@@ -83,13 +96,17 @@ async function weigh(server: BenchProcess, urls: string[], headers: Record<strin
   return { kbPerStream: (second - first) / (urls.length - half), cpuPerSecond };
 }
 
-/** Kilobytes after two full collections. */
+/** Kilobytes after full collections, once another one changes nothing more. */
 async function settled(server: BenchProcess): Promise<number> {
-  for (let i = 0; i < 2; i += 1) {
+  let kilobytes = Infinity;
+  for (let i = 0; i < 12; i += 1) {
     server.signal('SIGWINCH');
     await sleep(700);
+    const before = kilobytes;
+    kilobytes = memoryOf(server.pid);
+    if (i > 0 && Math.abs(kilobytes - before) < 100) break;
   }
-  return memoryOf(server.pid);
+  return kilobytes;
 }
 
 /** Resolves when the stream has begun. */

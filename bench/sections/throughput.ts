@@ -20,6 +20,9 @@ interface Measured {
   cpuByPart: CpuByPart;
   latenciesMs: number[];
   lastWorkflow: string;
+  /** Everything that was run, also what is not counted. */
+  operations: number;
+  modelCalls: number;
 }
 
 interface Pair {
@@ -64,8 +67,9 @@ export async function measureThroughput(
         if (round >= 2 && performance.now() - startedAt > longMs) break;
         const before = await askOften(lab.modelUrl);
         // Who goes first changes, so that a drift of the machine does not favour one of them.
-        const first = await drive(round % 2 === 0 ? ours : bare, callers, scale.windowMs);
-        const second = await drive(round % 2 === 0 ? bare : ours, callers, scale.windowMs);
+        const run = (side: Side) => countCalls(lab.modelUrl, () => drive(side, callers, scale.windowMs));
+        const first = await run(round % 2 === 0 ? ours : bare);
+        const second = await run(round % 2 === 0 ? bare : ours);
         const drift = Math.abs((await askOften(lab.modelUrl)) / before - 1);
         all.push({
           ...(round % 2 === 0 ? { ours: first, bare: second } : { ours: second, bare: first }),
@@ -78,7 +82,7 @@ export async function measureThroughput(
       say(
         `${rounds} tools, ${callers} callers: the machine moved by ${drifts}; ${steady.length} rounds count`,
       );
-      await assertSameWork(lab, pairs.at(-1)!, rounds);
+      await assertSameWork(lab, all, rounds);
       const cell = cellLines(pairs, `${rounds} tools, ${callers} callers`);
       cell.forEach((line) => say(`${line.name}: ${line.ours} to ${line.peer}`));
       (['ours', 'bare'] as const).forEach((side) =>
@@ -141,7 +145,7 @@ async function warmUp(sides: Side[], operations: number): Promise<void> {
  * whole generations of callers, because callers who wait for one server move in waves. Every operation that counts
  * or follows is waited for, so that nothing of it is left to the next round.
  */
-async function drive(side: Side, callers: number, windowMs: number): Promise<Measured> {
+async function drive(side: Side, callers: number, windowMs: number): Promise<Omit<Measured, 'modelCalls'>> {
   const before = Math.max(callers, 4);
   const startedAt = performance.now();
   let started = 0;
@@ -186,11 +190,37 @@ async function drive(side: Side, callers: number, windowMs: number): Promise<Mea
     cpuByPart,
     latenciesMs,
     lastWorkflow,
+    operations: ended,
   };
 }
 
-/** @throws unless both histories hold as many activities as the loop has steps */
-async function assertSameWork({ temporal: { client } }: Lab, pair: Pair, rounds: number): Promise<void> {
+async function countCalls(
+  modelUrl: string,
+  work: () => Promise<Omit<Measured, 'modelCalls'>>,
+): Promise<Measured> {
+  const before = await callsOf(modelUrl);
+  const measured = await work();
+  return { ...measured, modelCalls: (await callsOf(modelUrl)) - before };
+}
+
+/** How often the model has been asked. */
+async function callsOf(modelUrl: string): Promise<number> {
+  return ((await (await fetch(modelUrl)).json()) as { requests: number }).requests;
+}
+
+/**
+ * @throws unless both histories hold as many activities as the loop has steps, and the model was asked once for each
+ * turn of ours and never for the bare ones
+ */
+async function assertSameWork({ temporal: { client } }: Lab, pairs: Pair[], rounds: number): Promise<void> {
+  for (const { ours, bare } of pairs) {
+    const turns = ours.operations * (1 + rounds);
+    if (ours.modelCalls !== turns || bare.modelCalls !== 0)
+      throw new Error(
+        `The model was asked ${ours.modelCalls} times for ${turns} turns, and ${bare.modelCalls} times for bare workflows.`,
+      );
+  }
+  const pair = pairs.at(-1)!;
   for (const { lastWorkflow } of [pair.ours, pair.bare]) {
     const found = await activitiesOf(client, lastWorkflow);
     const expected = 1 + 2 * rounds;

@@ -8,11 +8,16 @@ declare module 'autocannon' {
     requests: { total: number };
   }
 
+  export interface Connection {
+    setRequests(requests: { method: string; path: string; headers: Record<string, string> }[]): void;
+  }
+
   export default function autocannon(options: {
     url: string;
-    headers?: Record<string, string>;
     connections: number;
     /** Seconds. */
     duration: number;
+    /** Called for each connection before it asks. */
+    setupClient: (connection: Connection) => void;
   }): Promise<Result>;
 }

@@ -6,7 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { createTestDatabase } from '#test/support/database.ts';
 import { masterKey } from '#test/support/stack.ts';
 import { prepareTemplate } from '#test/support/test-servers.ts';
-import { createWorld, scriptedModel, type World } from '#test/support/world.ts';
+import { addMember, createWorld, scriptedModel, type World } from '#test/support/world.ts';
 import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
 import { findFreePort } from '../../bin/launcher/ports.ts';
 import { startPostgres } from '../../bin/launcher/postgres.ts';
@@ -25,6 +25,8 @@ export interface Lab {
   worker: BenchProcess;
   modelUrl: string;
   world: World;
+  /** Keys of members who may read every response of the space, one each. */
+  readers: string[];
   /** A process beside ours; it ends with the run. */
   addPeer<T>(input: Omit<LaunchInput, 'folder'>): Promise<Peer<T>>;
   /** Runs the bare workflows; started once. */
@@ -34,20 +36,29 @@ export interface Lab {
 
 /** Raised, so that many callers and readers with one key are what is measured and not their refusal; never off. */
 const raisedLimits = {
-  MAX_ACTIVE_RESPONSES_PER_SPACE: '2000',
+  MAX_ACTIVE_RESPONSES_PER_SPACE: '5000',
   MAX_STREAMS_PER_PRINCIPAL: '5000',
   MAX_STREAMS_PER_TENANT: '5000',
 };
 
 export const models = {
   tools: (rounds: number): string => `instant-${rounds}`,
-  paced: (tokens: number): string => `paced-${tokens}-20`,
+  paced: (tokens: number, paceMs: number): string => `paced-${tokens}-${paceMs}`,
   silent: 'silent',
 };
+
+/** Milliseconds between two tokens of a stream: many streams go at the fastest pace that the floor can follow. */
+export const pacesMs = [20, 50, 100, 200] as const;
+
+/** Of a stream at this pace, so that one takes as long at every pace. */
+export function tokensAt(paceMs: number, tokensAtFirstPace: number): number {
+  return Math.ceil((tokensAtFirstPace * pacesMs[0]) / paceMs);
+}
 
 export interface LabOptions {
   toolRounds: readonly number[];
   pacedTokens: number;
+  readers: number;
   /** Where our processes leave a profile of their processor time, if anywhere. */
   profiles?: string;
 }
@@ -101,11 +112,18 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
   };
   const model = await addPeer<{ url: string }>({ name: 'model', entry: 'bench/peers/model.ts' });
   const database = await createTestDatabase(await prepareTemplate(postgres.adminUrl));
-  const names = [...options.toolRounds.map(models.tools), models.paced(options.pacedTokens), models.silent];
+  const names = [
+    ...options.toolRounds.map(models.tools),
+    ...pacesMs.map((paceMs) => models.paced(tokensAt(paceMs, options.pacedTokens), paceMs)),
+    models.silent,
+  ];
   const world = await createWorld(
     database.unitOfWork,
     names.map((name) => scriptedModel({ url: `${model.said.url}/v1` }, name)),
   );
+  const readers: string[] = [];
+  while (readers.length < options.readers)
+    readers.push((await addMember(database.unitOfWork, world, { spaceRole: 'space_editor' })).apiKey);
   await Promise.all([database.database.close(), database.orm.close(true)]);
   const connection = await Connection.connect({ address: temporal.address });
   undo.push(() => connection.close());
@@ -155,6 +173,7 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     worker,
     modelUrl: model.said.url,
     world,
+    readers,
     addPeer,
     bareWorker: () =>
       (bareWorker ??= addPeer({

@@ -9,10 +9,12 @@ export interface Scale {
   /** Operations of each kind before anything is measured. */
   warmUp: number;
   firstTokenPairs: number;
-  /** Tokens that each stream has, 20 ms apart. */
+  /** Tokens that a stream has at 20 ms apart; at another pace as many as take that time. */
   tokens: number;
   streams: readonly number[];
   getSeconds: number;
+  /** Members whose keys are used side by side. */
+  readers: number;
   idleStreams: number;
 }
 
@@ -26,6 +28,7 @@ export const full: Scale = {
   tokens: 200,
   streams: [1, 50],
   getSeconds: 5,
+  readers: 10,
   idleStreams: 2_000,
 };
 
@@ -40,5 +43,6 @@ export const quick: Scale = {
   tokens: 25,
   streams: [1, 5],
   getSeconds: 1,
+  readers: 2,
   idleStreams: 200,
 };

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import type { Caller, Identity, Origin } from './caller.ts';
 import { implied, permissions, platformOnly, type Permission } from './permissions.ts';
@@ -42,17 +43,10 @@ export function admit(
   }
   const roleKeys =
     access.space_role === null ? access.tenant_roles : [...access.tenant_roles, access.space_role];
-  const held = expand(
-    roleKeys.flatMap((key): readonly string[] => builtInRoles[key] ?? access.custom_roles[key] ?? []),
-  );
-  const allowed = identity.keyPermissions === null ? held : intersect(held, expand(identity.keyPermissions));
-  if (!access.is_platform) {
-    for (const permission of platformOnly) {
-      allowed.delete(permission);
-    }
-  }
+  const lists = roleKeys.map((key) => builtInRoles[key] ?? access.custom_roles[key] ?? []);
+  const granted = effective(lists, identity.keyPermissions, access.is_platform);
   const { principal_type: principalType, is_platform: isPlatform } = access;
-  return { ...identity, origin, principalType, isPlatform, spaceId, granted: allowed };
+  return { ...identity, origin, principalType, isPlatform, spaceId, granted };
 }
 
 /** @throws `missing_permission` naming the permission that is missing. */
@@ -69,6 +63,43 @@ export function refusal(caller: Caller, required: Permission[], missing: Permiss
     requiredPermissions: required,
     scope: { type: where, id: caller.spaceId ?? caller.tenantId },
   });
+}
+
+/** Nothing but a function of what it is given, which the requests of a principal repeat. */
+const remembered = new LRUCache<string, ReadonlySet<Permission>>({ max: 1_000 });
+
+function effective(
+  lists: readonly (readonly string[])[],
+  keyPermissions: readonly string[] | null,
+  isPlatform: boolean,
+): ReadonlySet<Permission> {
+  const all = lists.length === 1 ? (lists[0] ?? []) : lists.flat();
+  const given = `${isPlatform} ${textOf(all)} ${keyPermissions === null ? '' : textOf(keyPermissions)}`;
+  const known = remembered.get(given);
+  if (known !== undefined) {
+    return known;
+  }
+  const held = expand(all);
+  const allowed = keyPermissions === null ? held : intersect(held, expand(keyPermissions));
+  if (!isPlatform) {
+    for (const permission of platformOnly) {
+      allowed.delete(permission);
+    }
+  }
+  remembered.set(given, allowed);
+  return allowed;
+}
+
+const spelled = new WeakMap<readonly string[], string>();
+
+/** The lists of built-in roles and of a remembered key stay the same objects: each is spelled once. */
+function textOf(names: readonly string[]): string {
+  let text = spelled.get(names);
+  if (text === undefined) {
+    text = JSON.stringify(names);
+    spelled.set(names, text);
+  }
+  return text;
 }
 
 function expand(names: readonly string[]): Set<Permission> {

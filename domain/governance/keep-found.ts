@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildActor } from '#domain/access/rebuild-actor.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { lockHead } from '#domain/responses/head.ts';
-import { keepEntries, readMapping } from './pii-mapping.ts';
+import { broughtBy, keepEntries, readMapping } from './pii-mapping.ts';
 import type { Redaction } from './pii-settings.ts';
 import { recordDetection } from './record-detection.ts';
 import type { PiiEntry } from './redact.ts';
@@ -22,12 +22,12 @@ export async function keepFound(
     return;
   }
   const known = await readMapping(work, tenantId, redaction.holders);
-  const fresh = found.filter(({ token }) => !known.has(token));
+  const { response } = head;
+  const fresh = found.filter(({ token }) => known.get(token)?.by.includes(response.principalId) !== true);
   if (fresh.length === 0) {
     return;
   }
-  const { response } = head;
-  await keepEntries(work, tenantId, { holder, entries: fresh });
+  await keepEntries(work, tenantId, { holder, entries: broughtBy(response.principalId, fresh) });
   const places = await recordDetection(work.em, await rebuildActor(work.em, response), {
     resource: { type: 'response', id: responseId },
     spaceId: response.spaceId,

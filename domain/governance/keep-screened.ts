@@ -1,6 +1,6 @@
 import type { Context } from '#domain/access/context.ts';
 import type { Settled } from '#domain/responses/settle-request.ts';
-import { keepEntries } from './pii-mapping.ts';
+import { broughtBy, keepEntries } from './pii-mapping.ts';
 import { recordDetection } from './record-detection.ts';
 import type { ScreenedInput } from './screen-input.ts';
 
@@ -14,10 +14,10 @@ export async function keepScreened(
   if (holder === undefined) {
     return;
   }
-  const own = new Set(found.map(({ token }) => token));
-  // What an earlier response found is kept on, and counted there.
-  const earlier = inherited.filter(({ token }) => !own.has(token)).map((entry) => ({ ...entry, count: 0 }));
-  await keepEntries(ctx, ctx.caller.tenantId, { holder, entries: [...found, ...earlier] });
+  const { tenantId, principalId } = ctx.caller;
+  // What an earlier response found is kept on for those who brought it, and counted there.
+  const earlier = inherited.map((entry) => ({ ...entry, count: 0 }));
+  await keepEntries(ctx, tenantId, { holder, entries: [...broughtBy(principalId, found), ...earlier] });
   await recordDetection(ctx.em, ctx.caller, {
     resource: { type: 'response', id: response.id },
     spaceId: response.spaceId,

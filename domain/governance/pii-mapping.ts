@@ -6,8 +6,13 @@ import { sealField } from '#domain/secrets/seal-field.ts';
 import type { Holder } from './pii-settings.ts';
 import type { PiiEntry } from './redact.ts';
 
+/** An entry with the principals who brought its value. */
+export interface KnownEntry extends PiiEntry {
+  by: string[];
+}
+
 /** What tokens stand for, by token. */
-export type PiiMapping = Map<string, PiiEntry>;
+export type PiiMapping = ReadonlyMap<string, KnownEntry>;
 
 const place = (tenantId: string, row: string) => ({ tenantId, table: 'redactions', column: 'sealed', row });
 
@@ -22,7 +27,7 @@ export async function readMappings(
   work: FieldWork,
   tenantId: string,
   holders: readonly Holder[],
-): Promise<Map<string, PiiMapping>> {
+): Promise<ReadonlyMap<string, PiiMapping>> {
   const rows = holders.length === 0 ? [] : await findRows(work.em, holders);
   const texts =
     rows.length === 0
@@ -31,16 +36,21 @@ export async function readMappings(
           work,
           rows.map((row) => ({ place: place(tenantId, row.id), sealed: row.sealed })),
         );
-  const mappings = new Map<string, PiiMapping>();
+  const mappings = new Map<string, Map<string, KnownEntry>>();
   for (const [index, { holder }] of rows.entries()) {
-    const mapping = mappings.get(holder) ?? new Map<string, PiiEntry>();
+    const mapping = mappings.get(holder) ?? new Map<string, KnownEntry>();
     mappings.set(holder, mapping);
-    for (const entry of JSON.parse(texts[index] ?? '[]') as PiiEntry[]) {
-      const known = mapping.get(entry.token);
-      mapping.set(entry.token, known === undefined ? entry : { ...known, count: known.count + entry.count });
+    for (const entry of JSON.parse(texts[index] ?? '[]') as KnownEntry[]) {
+      mapping.set(entry.token, joined(mapping.get(entry.token), entry));
     }
   }
   return mappings;
+}
+
+function joined(known: KnownEntry | undefined, entry: KnownEntry): KnownEntry {
+  return known === undefined
+    ? entry
+    : { ...known, count: known.count + entry.count, by: [...new Set([...known.by, ...entry.by])] };
 }
 
 /** What the tokens of one conversation stand for. */
@@ -49,8 +59,11 @@ export async function readMapping(
   tenantId: string,
   holders: readonly Holder[],
 ): Promise<PiiMapping> {
-  const mappings = await readMappings(work, tenantId, holders);
-  return new Map([...mappings.values()].flatMap((mapping) => [...mapping]));
+  const all = new Map<string, KnownEntry>();
+  for (const mapping of (await readMappings(work, tenantId, holders)).values()) {
+    mapping.forEach((entry, token) => all.set(token, joined(all.get(token), entry)));
+  }
+  return all;
 }
 
 function findRows(em: EntityManager, holders: readonly Holder[]): Promise<Row[]> {
@@ -68,7 +81,7 @@ function findRows(em: EntityManager, holders: readonly Holder[]): Promise<Row[]>
 export async function keepEntries(
   work: FieldWork,
   tenantId: string,
-  { holder, entries }: { holder: Holder; entries: readonly PiiEntry[] },
+  { holder, entries }: { holder: Holder; entries: readonly KnownEntry[] },
 ): Promise<void> {
   if (entries.length === 0) {
     return;
@@ -85,4 +98,9 @@ export async function keepEntries(
       sealed,
     ],
   );
+}
+
+/** What somebody has brought. */
+export function broughtBy(principalId: string, found: readonly PiiEntry[]): KnownEntry[] {
+  return found.map((entry) => ({ ...entry, by: [principalId] }));
 }

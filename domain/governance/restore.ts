@@ -1,16 +1,18 @@
-import type { PiiMapping } from './pii-mapping.ts';
 import { countTokens, mayHoldTokens, tokenPattern } from './pii-tokens.ts';
 import { mapStrings } from './redact.ts';
 
+/** Values by their tokens. */
+type Values = ReadonlyMap<string, { value: string }>;
+
 /** A text with the values in the place of their tokens. A token that stands for nothing stays. */
-export function restoreText(text: string, mapping: PiiMapping): string {
+export function restoreText(text: string, mapping: Values): string {
   return mayHoldTokens(text)
     ? text.replace(tokenPattern(), (token) => mapping.get(token)?.value ?? token)
     : text;
 }
 
 /** The same for the text of a JSON document: what was JSON remains so. */
-export function restoreJsonText(text: string, mapping: PiiMapping): string {
+export function restoreJsonText(text: string, mapping: Values): string {
   return text.replace(tokenPattern(), (token) => {
     const value = mapping.get(token)?.value;
     return value === undefined ? token : JSON.stringify(value).slice(1, -1);
@@ -24,7 +26,7 @@ const documents = new Set(['arguments']);
 const textFile = /^(data:text\/[a-z0-9.+-]+;base64,)(.*)$/s;
 
 /** A record, item or event as an entitled reader sees it. Citations stand where their marks are in the shown text. */
-export function restoreValue<T>(value: T, mapping: PiiMapping): T {
+export function restoreValue<T>(value: T, mapping: Values): T {
   const placed = mayHoldTokens(JSON.stringify(value)) ? placeCitations(value, mapping) : value;
   return mapStrings(placed, (text, key) => {
     const file = key === 'file_data' ? textFile.exec(text) : null;
@@ -45,7 +47,7 @@ function isCited(value: object): value is Cited {
   return 'text' in value && typeof value.text === 'string' && 'annotations' in value;
 }
 
-function placeCitations<T>(value: T, mapping: PiiMapping): T {
+function placeCitations<T>(value: T, mapping: Values): T {
   if (Array.isArray(value)) {
     return value.map((each: unknown) => placeCitations(each, mapping)) as T;
   }
@@ -67,7 +69,7 @@ function placeCitations<T>(value: T, mapping: PiiMapping): T {
 function shifted<A extends { start_index: number; end_index: number }>(
   annotation: A,
   before: Record<string, number>,
-  mapping: PiiMapping,
+  mapping: Values,
 ): A {
   let by = 0;
   for (const [token, count] of Object.entries(before)) {
@@ -86,7 +88,7 @@ interface AnnotationEvent {
 }
 
 /** A stored stream event. No delta ends within a token, so each event is restored by itself: replays are equal. */
-export function restoreLine(line: string, type: string, mapping: PiiMapping): string {
+export function restoreLine(line: string, type: string, mapping: Values): string {
   if (!mayHoldTokens(line)) {
     return line;
   }

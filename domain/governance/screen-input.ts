@@ -4,7 +4,7 @@ import type { CreateResponseInput, InputItem, RequestedTool } from '#domain/resp
 import type { InputContent } from '#domain/responses/output-items.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
 import { withNames, type FoundNames } from './found-names.ts';
-import { readMapping } from './pii-mapping.ts';
+import { readMapping, type KnownEntry } from './pii-mapping.ts';
 import { demandOf, type Holder, type PiiSettings, type Redaction } from './pii-settings.ts';
 import type { PiiEntry, Redactor } from './redact.ts';
 
@@ -16,7 +16,7 @@ export interface ScreenedInput {
   /** What was found in this request. */
   found: PiiEntry[];
   /** What tokens of the conversation so far stand for, as far as the response has to keep it itself. */
-  inherited: PiiEntry[];
+  inherited: KnownEntry[];
 }
 
 /**
@@ -60,7 +60,7 @@ async function settleRedaction(
   ctx: Context,
   { previousResponseId, thread }: CreateResponseInput,
   { demand, responseId }: { demand: PiiSettings; responseId: string },
-): Promise<{ redaction: Redaction; inherited: PiiEntry[] }> {
+): Promise<{ redaction: Redaction; inherited: KnownEntry[] }> {
   const own: Holder = thread == null ? { responseId } : { threadId: thread.threadId };
   const parent = previousResponseId === null ? null : await redactionOf(ctx, previousResponseId);
   const scope = thread?.threadId ?? parent?.scope ?? responseId;

@@ -59,7 +59,9 @@ export async function checkGiven(
   const { response, items } = change;
   // New messages alone hold no calls, and what they say is at hand.
   const alone =
-    response.chainDepth === 0 && response.threadId == null && input.input.every(({ type }) => type === 'message');
+    response.chainDepth === 0 &&
+    response.threadId == null &&
+    input.input.every(({ type }) => type === 'message');
   if (!alone) {
     await checkCallOutputs(ctx.em, response.id);
   }

@@ -163,6 +163,7 @@ function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: End
     output.map((wire) => JSON.parse(wire) as OutputItem),
     usage,
   );
+  response.record = JSON.stringify(record);
   change.publish([{ type: `response.${ending.status}`, response: record }]);
   change.record(turn.held.asker, auditOf(response, now, record));
   return change;

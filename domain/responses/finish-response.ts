@@ -71,6 +71,7 @@ export async function endResponse(
 ): Promise<void> {
   applyEnding(response, now, ending);
   const record = await currentRecord(em, response);
+  response.record = JSON.stringify(record);
   await keepAnswer(em, response, record.output);
   if (response.isUnstored) {
     await shortenLife(em, response);

@@ -1,38 +1,24 @@
 import type { Identity } from '#domain/access/caller.ts';
-import { admit, type AccessRecord } from '#domain/access/policy.ts';
-import { maySeeValues } from '#domain/governance/show-restored.ts';
+import { admit } from '#domain/access/policy.ts';
+import { readerOf, type Reader } from '#domain/governance/show-restored.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
-import type { Database } from '#domain/persistence/database.ts';
-import { callItem, type CallPlace } from './call-items.ts';
+import { callItem } from './call-items.ts';
 import { foldTurn, toItem } from './open-item.ts';
 import type { OutputItem } from './output-items.ts';
 import { authorizeResponse, goneError } from './response-access.ts';
-import {
-  noUsage,
-  toResponseRecord,
-  type ResponseHead,
-  type ResponseRecord,
-  type UsageSum,
-} from './response-record.ts';
-
-interface ReadRow {
-  access: AccessRecord | null;
-  head: (ResponseHead & { principal_id: string; next_n: number; expires_in_ms: number }) | null;
-  ids: { principal_id: string; expired: boolean; deleted: boolean } | null;
-  items: { output_index: number; wire: string }[] | null;
-  usage: UsageSum | null;
-  open_calls: CallPlace[] | null;
-  open_events: string | null;
-}
+import { noUsage, toResponseRecord, type ResponseRecord } from './response-record.ts';
+import type { ResponseRow, ResponseRows } from './response-rows.ts';
 
 export interface ReadResponse {
-  record: ResponseRecord;
+  readonly record: ResponseRecord;
+  /** The record as JSON, once the response has ended: the text that its last event holds too. */
+  readonly finished: string | null;
   /** Sequence number of the next stream event. */
   nextN: number;
   /** By the database's clock. */
   expiresInMs: number;
-  /** Whether tokens are shown to this reader as what they stand for. */
-  maySeeValues: boolean;
+  /** Whose values this reader is shown in the place of tokens. */
+  reader: Reader;
 }
 
 export interface ResponseAddress {
@@ -46,33 +32,39 @@ export interface ResponseAddress {
  * One response with its authorisation, in one round trip. While it runs, `output` holds what readers of the
  * stream have: finished items, running calls and the open message with its text so far.
  */
-export async function readResponse(database: Database, address: ResponseAddress): Promise<ReadResponse> {
-  const { identity, spaceId, responseId } = address;
-  const [row] = await database.call<ReadRow>(
-    'read_response',
-    'select * from app.read_response($1, $2, $3, $4)',
-    [identity.tenantId, identity.principalId, spaceId, responseId],
-  );
-  if (row?.access == null) {
+export async function readResponse(rows: ResponseRows, address: ResponseAddress): Promise<ReadResponse> {
+  const { identity, requestId, spaceId, responseId } = address;
+  const { tenantId, principalId } = identity;
+  const row = await rows.read({ tenantId, principalId, spaceId, responseId });
+  if (row.access === null) {
     throw new DomainError('principal_disabled', 'This principal is disabled.');
   }
-  const caller = admit(identity, { via: 'api', requestId: address.requestId }, row.access, spaceId);
-  const owner = row.head?.principal_id ?? row.ids?.principal_id;
-  if (owner !== undefined) {
-    authorizeResponse(caller, 'responses.read', owner);
+  const caller = admit(identity, { via: 'api', requestId }, row.access, spaceId);
+  if (row.owner !== null) {
+    authorizeResponse(caller, 'responses.read', row.owner);
+  }
+  const { next_n: nextN, expires_in_ms: expiresInMs, record: finished } = row;
+  const reader = readerOf(caller);
+  if (finished !== null) {
+    return {
+      reader,
+      finished,
+      nextN,
+      expiresInMs,
+      // Most readers want the text alone.
+      get record() {
+        return JSON.parse(finished) as ResponseRecord;
+      },
+    };
   }
   if (row.head === null) {
     throw goneError(row.ids);
   }
-  return {
-    record: toResponseRecord(row.head, outputOf(row), row.usage ?? noUsage),
-    nextN: row.head.next_n,
-    expiresInMs: row.head.expires_in_ms,
-    maySeeValues: maySeeValues(caller, row.head.principal_id),
-  };
+  const record = toResponseRecord(row.head, outputOf(row), row.usage ?? noUsage);
+  return { reader, finished, nextN, expiresInMs, record };
 }
 
-function outputOf(row: ReadRow): OutputItem[] {
+function outputOf(row: ResponseRow): OutputItem[] {
   const output = (row.items ?? []).map((item) => ({
     at: item.output_index,
     item: JSON.parse(item.wire) as OutputItem,

@@ -46,6 +46,7 @@ const schema = defineEntity({
     finishedAt: p.datetime().nullable(),
     expiresAt: p.datetime(),
     deletedAt: p.datetime().nullable(),
+    record: p.text().lazy().nullable(),
   }),
 });
 

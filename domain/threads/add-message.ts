@@ -1,6 +1,6 @@
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
-import { keepEntries } from '#domain/governance/pii-mapping.ts';
+import { broughtBy, keepEntries } from '#domain/governance/pii-mapping.ts';
 import { recordDetection } from '#domain/governance/record-detection.ts';
 import type { FoundNames } from '#domain/governance/found-names.ts';
 import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
@@ -75,7 +75,8 @@ export async function messageBehind(
     { ...input, tenantId, threadId: thread.id, createdBy: principalId, responseId: null },
     [{ ...message, id: input.id, status: 'completed', responsePosition: null }],
   );
-  await keepEntries(ctx, tenantId, { holder: { threadId: thread.id }, entries: screened.found });
+  const entries = broughtBy(principalId, screened.found);
+  await keepEntries(ctx, tenantId, { holder: { threadId: thread.id }, entries });
   await recordDetection(ctx.em, ctx.caller, {
     resource: { type: 'thread', id: thread.id },
     spaceId: thread.spaceId,

@@ -7,10 +7,12 @@ import { buildApp } from '#api/app.ts';
 import { StreamHub } from '#api/sse/stream-hub.ts';
 import { StreamPlaces } from '#api/sse/stream-places.ts';
 import { mintApiKey } from '#domain/access/api-key.ts';
+import { KeyVerdicts } from '#domain/access/key-verdicts.ts';
 import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { Database } from '#domain/persistence/database.ts';
+import { ResponseRows } from '#domain/responses/response-rows.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
@@ -32,8 +34,10 @@ beforeAll(async () => {
     config,
     logger,
     database,
+    responseRows: new ResponseRows(database),
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,
+    verdicts: new KeyVerdicts(),
     dispatcher: {
       dispatch: (row) => {
         dispatched.push(row);

@@ -138,6 +138,45 @@ describe('a message in a space that demands redaction', () => {
   });
 });
 
+describe('another member of the space', () => {
+  it('is shown tokens for what others brought, also in what goes on from it', async () => {
+    await govern({ mode: 'redact' });
+    const theirs = await send('POST', 'threads/messages', { content: said }, member.apiKey);
+    const guest = await addMember(database.unitOfWork, world);
+    const ask = (platform: object, more: object = {}) =>
+      send(
+        'POST',
+        'responses',
+        { input: { text: 'Repeat a@example.org' }, tools: [], platform, ...more },
+        guest.apiKey,
+      );
+    const inThread = await ask({ thread_id: theirs.body.data.thread_id });
+    const first = await send('POST', 'responses', { input: { text: said }, tools: [] });
+    await send('POST', `responses/${first.body.data.id}/cancel`);
+    const reader = await addMember(database.unitOfWork, world, { spaceRole: 'space_admin' });
+    const body = {
+      input: { text: 'Repeat a@example.org' },
+      tools: [],
+      previous_response_id: first.body.data.id,
+    };
+    const behind = await send('POST', 'responses', body, reader.apiKey);
+    for (const [answer, apiKey] of [
+      [inThread, guest.apiKey],
+      [behind, reader.apiKey],
+    ] as const) {
+      expect(answer.status).toBe(202);
+      const items = await send('GET', `responses/${answer.body.data.id}/input_items`, undefined, apiKey);
+      const [told, own] = items.body.data.map(
+        (item: { content: { text: string }[] }) => item.content[0]!.text,
+      );
+      expect(told).toMatch(/^Grace’s address is \[EMAIL_\w{12}\], her card \[CARD_\w{12}\]\.$/);
+      expect(own).toBe('Repeat a@example.org');
+    }
+    const owners = await send('GET', `responses/${behind.body.data.id}/input_items`);
+    expect(owners.body.data[0].content[0].text).toBe(said);
+  });
+});
+
 describe('a space that takes no personal data', () => {
   it('refuses it in messages and inputs, keeps none of it, and says so by kind', async () => {
     await govern({ mode: 'block' });

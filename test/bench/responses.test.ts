@@ -33,7 +33,8 @@ test('the short run measures every part, both sides with as many activities, and
       'delay added per token, 1 streams, p99',
       'delay added per token, 5 streams, p50',
       'delay added per token, 5 streams, p99',
-      'GET of a response, to Fastify with one prepared select',
+      'GET of a response with one key, to Fastify with one prepared select',
+      'GET of a response with 2 keys, to Fastify with one prepared select',
       'memory per idle stream, of 22 kB',
     ]);
     for (const { name, ratios, ratio } of verdicts)

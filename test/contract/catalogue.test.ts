@@ -199,12 +199,14 @@ describe('the doors between tenants', () => {
       'read_head',
       'read_lane',
       'read_request',
-      'read_response',
+      'read_responses',
       'read_streams',
       'read_turn',
+      'read_unfinished',
       'refuse_change',
       'remove_outbox',
       'sum_usage',
+      'tell_key_change',
       'write_response',
     ]);
   });

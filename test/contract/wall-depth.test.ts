@@ -100,6 +100,7 @@ async function leaveTraces(
     from responses r join model_prices p on p.tenant_id = r.tenant_id and p.model_id = r.model_id where r.id = $1`,
     [response],
   );
+  await run(`insert into data_keys (tenant_id, id, wrapped) values ($1, uuidv7(), 'w')`, [tenantId]);
   await run(`insert into roles (tenant_id, id, key, name) values ($1, $2, 'mine', 'Mine')`, [
     tenantId,
     newId(),
@@ -187,10 +188,11 @@ async function readEverything(): Promise<Record<string, number>> {
       [here.tenantId, theirs.principal, abroad.spaceId],
     ],
     [
-      'read_response',
-      'select head as found from app.read_response($1, $2, $3, $4)',
-      [here.tenantId, theirs.principal, abroad.spaceId, response],
+      'read_responses',
+      'select coalesce(record, head::text) as found from app.read_responses($1, $2, $3, $4)',
+      [[here.tenantId], [theirs.principal], [abroad.spaceId], [response]],
     ],
+    ['read_unfinished', 'select head as found from app.read_unfinished($1, $2)', [here.tenantId, response]],
     [
       'read_streams',
       'select events as found from app.read_streams($1, $2, $3, 10)',
@@ -242,9 +244,10 @@ describe('with every check of ours replaced by one that allows all', () => {
       'read_call',
       'read_lane',
       'read_request',
-      'read_response',
+      'read_responses',
       'read_streams',
       'read_turn',
+      'read_unfinished',
     ]);
   });
 });

@@ -1,18 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { Migration } from '@mikro-orm/migrations';
 
+/** Tables first, then what works on them, then the wall around all. */
+const files = [
+  'tables.sql',
+  'secrets.sql',
+  'threads.sql',
+  'turn.sql',
+  'keys.sql',
+  'reads.sql',
+  'functions.sql',
+  'threads-purge.sql',
+  'wall.sql',
+];
+
 /** The spine: tables, the tenancy wall, hot functions. */
 export class Migration20261121000000 extends Migration {
   override up(): void {
-    for (const file of [
-      'tables.sql',
-      'secrets.sql',
-      'threads.sql',
-      'turn.sql',
-      'functions.sql',
-      'threads-purge.sql',
-      'wall.sql',
-    ]) {
+    for (const file of files) {
       this.addSql(readFileSync(new URL(file, import.meta.url), 'utf8'));
     }
   }

@@ -95,48 +95,6 @@ begin
     where t.tenant_id = p_tenant);
 end $$;
 
--- One response with all that its GET needs: access, head, finished items, usage and, while it runs,
--- the events of the open turn. null parts mean not found; the caller tells expired from unknown by ids.
-create function app.read_response(p_tenant uuid, p_principal uuid, p_space uuid, p_response text)
-returns table (access jsonb, head jsonb, ids jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text) language plpgsql stable as $$
-declare
-  v_turn_first integer;
-begin
-  access := app.read_access(p_tenant, p_principal, p_space);
-  select to_jsonb(r) - '{request}'::text[] || jsonb_build_object(
-      'expires_in_ms', ceil(extract(epoch from r.expires_at - now()) * 1000),
-      'created_at', to_char(r.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-      'finished_at', to_char(r.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-      'expires_at', to_char(r.expires_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-    into head from responses r
-    where r.tenant_id = p_tenant and r.id = p_response and r.space_id = p_space;
-  if head is null then
-    -- Only now does it matter why.
-    select jsonb_build_object('principal_id', i.principal_id, 'expired', i.expires_at <= now(), 'deleted', i.deleted_at is not null)
-      into ids from response_ids i
-      where i.tenant_id = p_tenant and i.id = p_response and i.space_id = p_space;
-  else
-    select coalesce(jsonb_agg(jsonb_build_object('output_index', i.output_index, 'wire', i.wire)), '[]') into items from items i
-      where i.tenant_id = p_tenant and i.response_id = p_response
-        and i.output_index is not null and i.superseded_by is null;
-    usage := app.sum_usage(p_tenant, p_response);
-    if head ->> 'status' = 'in_progress' then
-      select coalesce(jsonb_agg(jsonb_build_object('itemId', c.item_id, 'outputIndex', c.output_index, 'arguments', c.arguments,
-          'tool', c.tool, 'serverLabel', c.server_label, 'toolName', c.tool_name, 'approvalRequestId', c.approval_request_id)
-          order by c.output_index), '[]') into open_calls from tool_calls c
-        where c.tenant_id = p_tenant and c.response_id = p_response and c.status <> 'done';
-      select t.first_n into v_turn_first from turns t
-        where t.tenant_id = p_tenant and t.response_id = p_response and t.status = 'open'
-        order by t.iteration desc limit 1;
-      if v_turn_first is not null then
-        select string_agg(s.events, e'\n' order by s.first_n) into open_events from stream_runs s
-          where s.tenant_id = p_tenant and s.response_id = p_response and s.first_n >= v_turn_first;
-      end if;
-    end if;
-  end if;
-  return next;
-end $$;
-
 -- What was asked of a response. It may be large and few readers show it, so read_response leaves it out.
 create function app.read_request(p_tenant uuid, p_response text) returns jsonb language plpgsql stable as $$
 begin
@@ -181,10 +139,10 @@ end $$;
 
 -- The doors between tenants: SECURITY DEFINER, ids only (and the credential's hash).
 create function app.find_credential(p_key_id text)
-returns table (tenant_id uuid, id uuid, principal_id uuid, secret_hash text, permissions text[], usable boolean)
+returns table (tenant_id uuid, id uuid, principal_id uuid, secret_hash text, permissions text[], usable boolean, expires_in_ms double precision)
 language sql stable security definer set search_path = pg_catalog, public as $$
   select k.tenant_id, k.id, k.principal_id, k.secret_hash, k.permissions,
-         k.revoked_at is null and k.expires_at > now()
+         k.revoked_at is null and k.expires_at > now(), extract(epoch from k.expires_at - now()) * 1000
   from public.api_keys k where k.key_id = p_key_id
 $$;
 

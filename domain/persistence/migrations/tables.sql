@@ -287,6 +287,8 @@ create table responses (
   finished_at timestamptz,
   expires_at timestamptz not null,
   deleted_at timestamptz,
+  -- once it has ended: its record as every reader is sent it
+  record text,
   primary key (tenant_id, id),
   foreign key (tenant_id, space_id) references spaces,
   foreign key (tenant_id, principal_id) references principals,

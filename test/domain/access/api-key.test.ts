@@ -5,6 +5,7 @@ import { mintApiKey, parseApiKey, secretMatches } from '#domain/access/api-key.t
 import { revokeApiKey } from '#domain/access/revoke-api-key.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { openGateway, type TestGateway } from '../../support/gateway.ts';
+import { statementsDuring } from '../../support/statements.ts';
 import { connect } from '../../support/tables.ts';
 import { addMember, createWorld, secrets, type World } from '../../support/world.ts';
 
@@ -24,23 +25,6 @@ afterAll(async () => {
 
 const ask = (headers: Record<string, string>) =>
   gateway.send({ method: 'GET', path: `/v1/spaces/${world.spaceId}/collections`, headers });
-
-/** Calls of hot SQL that the gateway makes while `work` runs. */
-async function queriesDuring(work: () => Promise<unknown>): Promise<string[]> {
-  const { database: hot } = gateway.gateway;
-  const call = hot.call.bind(hot);
-  const names: string[] = [];
-  hot.call = (name, text, values) => {
-    names.push(name);
-    return call(name, text, values);
-  };
-  try {
-    await work();
-    return names;
-  } finally {
-    hot.call = call;
-  }
-}
 
 /** The same key with its last character changed: the form is right, the checksum is not. */
 const misspelt = (token: string) => token.slice(0, -1) + (token.endsWith('0') ? '1' : '0');
@@ -68,8 +52,10 @@ describe('an API key', () => {
   });
 
   it('with a wrong checksum costs no query', async () => {
-    expect(await queriesDuring(() => ask({ 'x-api-key': misspelt(world.apiKey) }))).toEqual([]);
-    expect(await queriesDuring(() => ask({ 'x-api-key': world.apiKey }))).toContain('find_credential');
+    expect(await statementsDuring(gateway, () => ask({ 'x-api-key': misspelt(world.apiKey) }))).toEqual([]);
+    expect(await statementsDuring(gateway, () => ask({ 'x-api-key': world.apiKey }))).toContain(
+      'find_credential',
+    );
   });
 
   it('that is not good is answered the same for each of six causes', async () => {

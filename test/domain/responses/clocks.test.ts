@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { reconcileResponses } from '#domain/maintenance/reconcile-responses.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
 import { readResponse } from '#domain/responses/read-response.ts';
+import { ResponseRows } from '#domain/responses/response-rows.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
@@ -26,7 +27,7 @@ describe.each([
   });
 
   const read = (responseId: string) =>
-    readResponse(engine.database.database, {
+    readResponse(new ResponseRows(engine.database.database), {
       identity: { ...engine.world.owner, apiKeyId: null, keyPermissions: null },
       requestId: null,
       spaceId: engine.world.spaceId,

@@ -4,6 +4,7 @@ import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { readResponse } from '#domain/responses/read-response.ts';
+import { ResponseRows } from '#domain/responses/response-rows.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
@@ -29,7 +30,7 @@ async function answered(store: boolean): Promise<string> {
 }
 
 const read = (responseId: string) =>
-  readResponse(engine.database.database, {
+  readResponse(new ResponseRows(engine.database.database), {
     identity: { ...engine.world.owner, apiKeyId: null, keyPermissions: null },
     requestId: null,
     spaceId: engine.world.spaceId,

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { speaksOpenAi } from '#api/present/openai/errors.ts';
-import { openMapping, restoreRead, restoresFor } from '#api/restore.ts';
+import { openMapping, restoreRead, restoringReader } from '#api/restore.ts';
 import { Restorer } from '#api/sse/restorer.ts';
 import { streamResponse, type RenderEvent } from '#api/sse/response-stream.ts';
+import type { Reader } from '#domain/governance/show-restored.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import { readResponse, type ReadResponse } from '#domain/responses/read-response.ts';
@@ -22,7 +23,7 @@ export async function read(
   { spaceId, responseId }: Delivery,
 ): Promise<ReadResponse> {
   const { identity, id: requestId } = request;
-  const current = await readResponse(deps.database, { identity, requestId, spaceId, responseId });
+  const current = await readResponse(deps.responseRows, { identity, requestId, spaceId, responseId });
   return restoreRead(deps, { tenantId: identity.tenantId, responseId }, current);
 }
 
@@ -62,7 +63,7 @@ export async function deliverStream(
   }
   deps.streamPlaces.refuseMore(request.identity);
   const { expiresInMs } = current;
-  attach(deps, request, reply, { ...attachment, expiresInMs, restores: restoresFor(current) });
+  attach(deps, request, reply, { ...attachment, expiresInMs, reader: restoringReader(current) });
 }
 
 /** Begins the stream of a response that the caller is known to be allowed to read. */
@@ -70,9 +71,9 @@ export function attach(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  attachment: Omit<Attachment, 'cursor'> & { expiresInMs: number; restores: boolean },
+  attachment: Omit<Attachment, 'cursor'> & { expiresInMs: number; reader: Reader | null },
 ): void {
-  const { responseId, after, expiresInMs, render, restores } = attachment;
+  const { responseId, after, expiresInMs, render, reader } = attachment;
   const { tenantId } = request.identity;
   reply.header('Location', locationOf(request, attachment));
   let leave = () => {};
@@ -81,11 +82,12 @@ export function attach(
     after,
     expiresInMs,
     render,
-    restorer: restores ? new Restorer(() => openMapping(deps, { tenantId, responseId })) : null,
+    restorer:
+      reader === null ? null : new Restorer(() => openMapping(deps, { tenantId, responseId }, reader)),
     authorize: async () => {
       await request.reauthenticate();
       const now = await read(deps, request, attachment);
-      if (restores && !restoresFor(now)) {
+      if (reader?.seesAll === true && !now.reader.seesAll) {
         throw new DomainError('missing_permission', 'Missing permission threads.read_pii in this space.');
       }
     },
@@ -112,9 +114,9 @@ export async function deliverCreated(
     await deliverStream(deps, request, reply, { ...created, cursor: 'Last-Event-ID' });
   } else {
     const expiresInMs = deps.config.RESPONSE_RETENTION_SECONDS * 1_000;
-    // Whoever creates a response brought what it holds.
-    const restores = created.record?.platform.governance_applied.pii !== undefined;
-    attach(deps, request, reply, { ...created, expiresInMs, restores });
+    const screened = created.record?.platform.governance_applied.pii !== undefined;
+    const reader = screened ? (await read(deps, request, created)).reader : null;
+    attach(deps, request, reply, { ...created, expiresInMs, reader });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
-import { openMapping, restoresFor } from '#api/restore.ts';
+import { openMapping } from '#api/restore.ts';
 import { Restorer } from '#api/sse/restorer.ts';
 import { linesAfter } from '#api/sse/stream-hub.ts';
 import { eventHead } from '#domain/responses/stream-events.ts';
@@ -22,14 +22,14 @@ export async function handleEvents(
   const [runs = []] = await readStreams(deps.database, [cursor], query.limit);
   const lines = linesAfter(runs, after).slice(0, query.limit);
   const { tenantId } = request.identity;
-  const restorer = restoresFor(current)
-    ? new Restorer(() => openMapping(deps, { tenantId, responseId: delivery.responseId }))
-    : null;
-  await restorer?.prepare(lines);
+  const { responseId } = delivery;
+  const { reader } = current;
+  const restorer = new Restorer(() => openMapping(deps, { tenantId, responseId }, reader));
+  await restorer.prepare(lines);
   const lastN = after + lines.length;
   return {
     data: lines.map((line) => {
-      const shown = restorer === null ? line : restorer.line(line, eventHead(line).type);
+      const shown = restorer.line(line, eventHead(line).type);
       return JSON.parse(shown) as { type: string; sequence_number: number };
     }),
     meta: { last_n: lastN, has_more: lastN < current.nextN - 1 },

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { deliverStream, read, type Attachment } from './deliver.ts';
 import { invalidCursor, parseLastEventId } from './sse-cursor.ts';
 
@@ -20,15 +19,20 @@ export async function handleGet(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<{ data: ResponseRecord } | undefined> {
+): Promise<void> {
   const { params, query } = request as FastifyRequest & GetCall;
   const delivery = { spaceId: params.space_id, responseId: params.response_id };
   if (!wantsStream(request, query)) {
-    return { data: (await read(deps, request, delivery)).record };
+    const current = await read(deps, request, delivery);
+    if (current.finished === null) {
+      void reply.send({ data: current.record });
+    } else {
+      void reply.type('application/json; charset=utf-8').send(`{"data":${current.finished}}`);
+    }
+    return;
   }
   const cursor = cursorOfReader(request, query, delivery.responseId);
   await deliverStream(deps, request, reply, { ...delivery, ...cursor });
-  return undefined;
 }
 
 /** A HEAD attaches to nothing. */

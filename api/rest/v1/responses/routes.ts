@@ -89,7 +89,10 @@ export function responseRoutes(deps: GatewayDependencies) {
           response: { 200: contract.responseEnvelope, ...errorResponses },
         },
       },
-      (request, reply) => handleGet(deps, request, reply),
+      async (request, reply) => {
+        await handleGet(deps, request, reply);
+        return reply;
+      },
     );
 
     app.post(

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { statementsDuring } from '../support/statements.ts';
+import { addMember, createWorld, type World } from '../support/world.ts';
+
+let database: TestDatabase;
+let gateways: TestGateway[];
+let world: World;
+let admin: Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  world = await createWorld(database.unitOfWork);
+  gateways = [await openGateway(database), await openGateway(database)];
+  admin = new Client({ connectionString: database.adminUrl });
+  await admin.connect();
+});
+afterAll(async () => {
+  await admin?.end();
+  await Promise.all((gateways ?? []).map((gateway) => gateway.close()));
+  await database?.drop();
+});
+
+const ask = (gateway: TestGateway, apiKey: string) =>
+  gateway.send({ method: 'GET', path: `/v1/spaces/${world.spaceId}/collections`, apiKey });
+
+const looksUp = async (gateway: TestGateway, apiKey: string) =>
+  (await statementsDuring(gateway, () => ask(gateway, apiKey))).includes('find_credential');
+
+/** A key that both gateways have used and look up no more. */
+async function knownKey() {
+  const member = await addMember(database.unitOfWork, world);
+  for (const gateway of gateways) {
+    expect((await ask(gateway, member.apiKey)).status).toBe(200);
+    await expect.poll(() => looksUp(gateway, member.apiKey)).toBe(false);
+  }
+  return member;
+}
+
+/** Ends the LISTEN connections and keeps them from coming back until `allow`; the pools keep theirs. */
+async function cutListeners(): Promise<{ allow(): Promise<void> }> {
+  const limit = (most: number) => admin.query(`alter database ${database.name} connection limit ${most}`);
+  await limit(0);
+  await admin.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and application_name not like 'platform%' and pid <> pg_backend_pid()`,
+  );
+  return { allow: async () => void (await limit(-1)) };
+}
+
+describe('a key that two gateways know', () => {
+  it('is refused by both within a second of its revocation through one', async () => {
+    const { apiKey, keyId } = await knownKey();
+    const revoked = await gateways[0]!.send({
+      method: 'POST',
+      path: '/trpc/apiKeys.revoke',
+      apiKey: world.apiKey,
+      body: { key_id: keyId },
+    });
+    expect(revoked.status).toBe(200);
+    const revokedAt = performance.now();
+    for (const gateway of gateways) {
+      await expect
+        .poll(async () => (await ask(gateway, apiKey)).status, { timeout: 1_000, interval: 10 })
+        .toBe(401);
+    }
+    expect(performance.now() - revokedAt).toBeLessThan(1_000);
+  });
+
+  it.each([
+    ['revoked', 'revoked_at = now()'],
+    ['cut short', 'expires_at = now()'],
+  ])('is refused within a second when its row says that it is %s, whoever wrote that', async (_, change) => {
+    const { apiKey, keyId } = await knownKey();
+    await admin.query(`update api_keys set ${change} where key_id = $1`, [keyId]);
+    for (const gateway of gateways) {
+      await expect
+        .poll(async () => (await ask(gateway, apiKey)).status, { timeout: 1_000, interval: 10 })
+        .toBe(401);
+    }
+  });
+
+  it('may do at once no more than it is left with', async () => {
+    const { apiKey, keyId } = await knownKey();
+    await admin.query(`update api_keys set permissions = '{models.read}' where key_id = $1`, [keyId]);
+    await expect
+      .poll(async () => (await ask(gateways[1]!, apiKey)).status, { timeout: 1_000, interval: 10 })
+      .toBe(403);
+  });
+
+  it('runs out on time without anybody saying so', async () => {
+    const { apiKey, keyId } = await addMember(database.unitOfWork, world);
+    await admin.query(`update api_keys set expires_at = now() + interval '1.5 seconds' where key_id = $1`, [
+      keyId,
+    ]);
+    await expect.poll(() => looksUp(gateways[0]!, apiKey)).toBe(false);
+    await sleep(1_500);
+    expect((await ask(gateways[0]!, apiKey)).status).toBe(401);
+  });
+
+  it('is looked up on every request while notifications cannot arrive, and refused at once', async () => {
+    const { apiKey, keyId } = await knownKey();
+    const listeners = await cutListeners();
+    try {
+      for (const gateway of gateways) {
+        await expect.poll(() => looksUp(gateway, apiKey), { timeout: 1_000, interval: 10 }).toBe(true);
+        expect(await looksUp(gateway, apiKey)).toBe(true);
+      }
+      await admin.query('update api_keys set revoked_at = now() where key_id = $1', [keyId]);
+      for (const gateway of gateways) {
+        expect((await ask(gateway, apiKey)).status).toBe(401);
+      }
+    } finally {
+      await listeners.allow();
+    }
+    // Once they listen again, they remember again.
+    await knownKey();
+  });
+});
