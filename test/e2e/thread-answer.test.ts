@@ -179,6 +179,6 @@ describe('a response of a thread', () => {
       const { rows } = await admin.query('select from messages where response_id = $1', [made.data.id]);
       expect(rows).toHaveLength(2);
     },
-    60_000,
+    180_000,
   );
 });
