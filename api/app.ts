@@ -15,6 +15,7 @@ import { newRequestId } from './plugins/request-id.ts';
 import { sendSecureHeaders } from './plugins/secure-headers.ts';
 import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
+import { signedInPage } from './pages/signed-in.ts';
 import { restV1 } from './rest/v1/index.ts';
 import { serveProcedures } from './trpc/serve.ts';
 
@@ -44,13 +45,20 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   });
   logRequests(app, deps);
   const errors: ErrorHandling = {
-    onRefusal: (request, error) =>
-      recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id }),
+    onRefusal: async (request, error) => {
+      // Nobody is known yet where somebody signs in: the use case writes its own event.
+      if (request.hasIdentity()) {
+        await recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id });
+      }
+    },
   };
   handleErrors(app, errors);
   readJsonBodies(app);
   await sendSecureHeaders(app);
   serveHealth(app, deps);
+  if (deps.config.DEMO_PAGES === '1') {
+    await app.register(signedInPage(deps));
+  }
   const door = openDoor(deps);
   // One route table, mounted under both prefixes.
   for (const prefix of ['/api', '/api-proxy']) {

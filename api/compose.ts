@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
+import { createOidcClient } from '#adapters/identity/oidc-client.ts';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry, type Telemetry } from '#adapters/telemetry/metrics.ts';
 import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
@@ -13,6 +14,7 @@ import { Database } from '#domain/persistence/database.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
+import type { OidcClient } from '#domain/sign-in/oidc-client.ts';
 import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { connectLazily } from '#temporal/client.ts';
 import { createDispatcher, startRelay } from '#temporal/dispatcher.ts';
@@ -32,6 +34,7 @@ export interface GatewayDependencies {
   verdicts: KeyVerdicts;
   dispatcher: Dispatcher;
   names: NameRecogniser;
+  oidc: OidcClient;
   workflows: WorkflowReader;
   hub: StreamHub;
   telemetry: Telemetry;
@@ -72,6 +75,7 @@ export function assemble(config: GatewayConfig): Gateway {
     verdicts,
     dispatcher,
     names: createPresidio({ fetch: createGuardedFetch(config.EGRESS_ALLOW) }),
+    oidc: createOidcClient(createGuardedFetch(config.EGRESS_ALLOW)),
     workflows: createWorkflowReader(client),
     hub,
     telemetry,

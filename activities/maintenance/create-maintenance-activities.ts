@@ -1,4 +1,5 @@
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
+import { expireInvites } from '#domain/maintenance/expire-invites.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
 import { purgeThreads } from '#domain/maintenance/purge-threads.ts';
 import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
@@ -21,7 +22,9 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
         await deps.dispatcher.dispatch(start);
       }
       const calls = await reconcileCalls(deps);
-      return { restarted: starts.length, failed: responses.failed + documents.failed + calls.failed };
+      const invites = await expireInvites(deps);
+      const failed = responses.failed + documents.failed + calls.failed + invites.failed;
+      return { restarted: starts.length, failed };
     },
     purgeExpired: async () => {
       const responses = await purgeExpired(deps.database, deps.purge);

@@ -10,68 +10,88 @@ import { responseRecord } from './responses.ts';
 const count = z.int().min(0);
 const usd = z.string().regex(/^\d+\.\d{6}$/);
 
-export const tenantRecord = z.strictObject({
-  id: uuid,
-  slug: z.string(),
-  name: z.string(),
-  status: z.string(),
-  is_platform: z.boolean(),
-  created_at: timestamp,
-});
+export const tenantRecord = z
+  .strictObject({
+    id: uuid,
+    slug: z.string(),
+    name: z.string(),
+    status: z.string(),
+    is_platform: z.boolean(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Tenant' });
 export const tenantEnvelope = data(tenantRecord);
 export const tenantPage = page(tenantRecord);
+/** All but the id is shown once: a repeated request is told the id alone. */
 export const openedTenant = data(
-  z.strictObject({ tenant_id: uuid, principal_id: uuid, space_id: uuid, api_key: z.string() }),
+  z.strictObject({
+    tenant_id: uuid,
+    principal_id: uuid.nullable(),
+    space_id: uuid.nullable(),
+    api_key: z.string().nullable(),
+  }),
 );
 
-export const spaceRecord = z.strictObject({
-  id: uuid,
-  name: z.string(),
-  default_model_id: uuid.nullable(),
-  created_at: timestamp,
-  updated_at: timestamp,
-});
+export const spaceRecord = z
+  .strictObject({
+    id: uuid,
+    name: z.string(),
+    default_model_id: uuid.nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Space' });
 export const spaceEnvelope = data(spaceRecord);
 export const spacePage = page(spaceRecord);
 export const spaceModels = data(
   z.strictObject({ models: z.array(z.string()), default_model: z.string().nullable() }),
 );
 
-export const memberRecord = z.strictObject({
-  space_id: uuid,
-  principal_id: uuid,
-  role: z.string(),
-  created_at: timestamp,
-});
+export const memberRecord = z
+  .strictObject({
+    id: uuid,
+    space_id: uuid,
+    principal_id: uuid,
+    role_id: uuid,
+    role: z.string(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Member' });
 export const memberEnvelope = data(memberRecord);
-export const memberList = z.strictObject({ data: z.array(memberRecord) });
+export const memberPage = page(memberRecord);
 export const memberRemoved = data(z.strictObject({ principal_id: uuid, removed: z.literal(true) }));
 
-export const principalRecord = z.strictObject({
-  id: uuid,
-  type: z.enum(['user', 'service_account', 'agent']),
-  name: z.string().nullable(),
-  email: z.string().nullable(),
-  status: z.string(),
-  created_at: timestamp,
-});
+export const principalRecord = z
+  .strictObject({
+    id: uuid,
+    type: z.enum(['user', 'service_account', 'agent']),
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+    status: z.string(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Principal' });
 export const principalEnvelope = data(principalRecord);
 export const principalPage = page(principalRecord);
 
-export const apiKeyRecord = z.strictObject({
-  id: uuid,
-  key_id: z.string(),
-  principal_id: uuid,
-  name: z.string(),
-  permissions: z.array(z.enum(permissions)).nullable(),
-  expires_at: timestamp,
-  revoked_at: timestamp.nullable(),
-  created_at: timestamp,
-});
+export const apiKeyRecord = z
+  .strictObject({
+    id: uuid,
+    key_id: z.string(),
+    principal_id: uuid,
+    name: z.string(),
+    permissions: z.array(z.enum(permissions)).nullable(),
+    expires_at: timestamp,
+    revoked_at: timestamp.nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'ApiKey' });
 export const apiKeyEnvelope = data(apiKeyRecord);
 export const apiKeyPage = page(apiKeyRecord);
-/** Beside the first key of a new tenant, the only answer that ever holds one. */
-export const mintedApiKey = data(z.strictObject({ id: uuid, key_id: z.string(), api_key: z.string() }));
+/** Beside the first key of a new tenant, the only answer that ever holds one; null when a request is repeated. */
+export const mintedApiKey = data(
+  z.strictObject({ id: uuid, key_id: z.string(), api_key: z.string().nullable() }),
+);
 
 const price = z.strictObject({ input: usd, cached_input: usd, output: usd });
 export const modelRecord = z.strictObject({

@@ -1,16 +1,17 @@
 import { z } from 'zod';
-import { permissions } from '#domain/access/permissions.ts';
+import { inviteStatuses } from '#domain/invites/invite-status.ts';
 import { continuations, inputModalities, providerKinds } from '#domain/models/model-gateway.ts';
 import { responseStatuses } from '#domain/responses/response-status.ts';
 import { memberRoles } from '#domain/spaces/member-roles.ts';
 import { shownThreadStatuses } from '#domain/threads/thread-status.ts';
+import * as access from './access.ts';
 import { uuid } from './common.ts';
 import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './mcp-servers.ts';
+import * as membership from './membership.ts';
 
 /** Inputs of the procedures: JSON, where the routes have text in paths and queries. */
 
-const name = z.string().trim().min(1).max(200);
 const alias = z.string().min(1).max(128);
 const responseId = z.string().min(1).max(100);
 const workflowId = z.string().min(1).max(200);
@@ -30,33 +31,43 @@ export const listResponsesInput = spaceListInput.extend({ status: z.enum(respons
 export const workflowInput = z.strictObject({ workflow_id: workflowId });
 
 export const tenantInput = z.strictObject({ tenant_id: uuid });
-export const createTenantInput = z.strictObject({
-  slug: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/),
-  name,
-});
+export const createTenantInput = access.createTenantBody;
+export const updateTenantInput = tenantInput.extend(access.updateTenantBody.shape);
 
-export const createSpaceInput = z.strictObject({ name });
-export const setSpaceModelsInput = spaceInput.extend({
-  models: z.array(alias).min(1).max(100),
-  default_model: alias,
-});
+export const createSpaceInput = membership.createSpaceBody;
+export const updateSpaceInput = spaceInput.extend(membership.updateSpaceBody.shape);
+export const setSpaceModelsInput = spaceInput.extend(membership.setSpaceModelsBody.shape);
+/** Of a built-in role its key will do; `role_id` goes before it. */
 export const addMemberInput = spaceInput.extend({
-  principal_id: uuid,
+  ...membership.addMemberBody.shape,
   role: z.enum(memberRoles).default('space_member'),
 });
+export const changeMemberRoleInput = membership.memberParams.extend(membership.changeRoleBody.shape);
 export const removeMemberInput = spaceInput.extend({ principal_id: uuid });
 
-export const createPrincipalInput = z.strictObject({
-  type: z.enum(['user', 'service_account', 'agent']),
-  name,
-  email: z.email().max(320).nullish(),
-});
+export const projectInput = membership.projectParams;
+export const createProjectInput = spaceInput.extend(membership.createProjectBody.shape);
+export const updateProjectInput = projectInput.extend(membership.updateProjectBody.shape);
+export const projectListInput = projectInput.extend(page);
+export const projectMemberInput = membership.projectMemberParams;
+export const addProjectMemberInput = projectInput.extend(membership.addProjectMemberBody.shape);
+export const changeProjectRoleInput = projectMemberInput.extend(membership.changeRoleBody.shape);
 
-export const createApiKeyInput = z.strictObject({
-  principal_id: uuid,
-  name,
-  permissions: z.array(z.enum(permissions)).min(1).max(permissions.length).nullish(),
-});
+export const inviteInput = membership.inviteParams;
+export const createInviteInput = spaceInput.extend(membership.createInviteBody.shape);
+export const listInvitesInput = spaceListInput.extend({ status: z.enum(inviteStatuses).nullish() });
+
+export const roleInput = access.roleParams;
+export const createRoleInput = access.createRoleBody;
+export const updateRoleInput = roleInput.extend(access.updateRoleBody.shape);
+export const setPermissionsInput = roleInput.extend(access.setPermissionsBody.shape);
+
+export const principalInput = access.principalParams;
+export const createPrincipalInput = access.createPrincipalBody;
+export const updatePrincipalInput = principalInput.extend(access.updatePrincipalBody.shape);
+export const assignmentInput = access.assignmentParams;
+
+export const createApiKeyInput = access.createApiKeyBody;
 export const revokeApiKeyInput = z.strictObject({ key_id: z.string().min(1).max(64) });
 
 export const listThreadsInput = spaceListInput.extend({ status: z.enum(shownThreadStatuses).nullish() });

@@ -7,12 +7,24 @@ import type { Secrets } from '#domain/kernel/secrets.ts';
 import { KeyUses } from '#domain/access/key-uses.ts';
 import type { KeyVerdicts, Verdict } from '#domain/access/key-verdicts.ts';
 import type { Database } from '#domain/persistence/database.ts';
-import { FailedAttempts } from './failed-attempts.ts';
+import { isToken } from '#domain/sessions/bearer-token.ts';
+import { proveAccessToken } from '#domain/sessions/resolve-token.ts';
+import { statusOf } from '../errors.ts';
+import { FailedAttempts, type Attempt } from './failed-attempts.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Proved by the request's credential; not set on routes that declare themselves public. */
     identity: Identity;
+    /** False on routes that declare themselves public, unless they find out by themselves. */
+    hasIdentity(): boolean;
+    /** Whose API key or access token it is. @throws `invalid_credentials` */
+    prove(credential: string): Promise<Identity>;
+    /**
+     * Counts a 401 of `work` as a failed attempt with what `keyId` names.
+     * @throws `too_many_failed_attempts` instead of trying once more
+     */
+    asAttempt<T>(keyId: string, work: () => Promise<T>): Promise<T>;
     /** Proves the credential again. @throws when it was revoked meanwhile */
     reauthenticate(): Promise<void>;
   }
@@ -52,11 +64,25 @@ export function openDoor(deps: AuthenticationDependencies): Door {
   };
 }
 
-/** `X-API-Key: ak.…` or `Authorization: Bearer ak.…`; both only when they are the same principal's. */
+/** `X-API-Key: ak.…` or `Authorization: Bearer` with a key or an access token (`at.…`); both only of one principal. */
 export function authenticate(app: FastifyInstance, door: Door): void {
   app.decorateRequest('identity');
   app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
     await identify(this, door, { anew: true });
+  });
+  app.decorateRequest('hasIdentity', function hasIdentity(this: FastifyRequest) {
+    return (this.identity as Identity | undefined) !== undefined;
+  });
+  app.decorateRequest('prove', async function prove(this: FastifyRequest, credential: string) {
+    return resolve(
+      { credential: { text: credential, fits: isApiKeyOrToken }, address: this.ip, anew: true },
+      door,
+    );
+  });
+  app.decorateRequest('asAttempt', async function asAttempt<
+    T,
+  >(this: FastifyRequest, keyId: string, work: () => Promise<T>): Promise<T> {
+    return counted({ address: this.ip, keyId }, door, work);
   });
   app.addHook('onRequest', async (request) => {
     if (!('public' in request.routeOptions.config)) {
@@ -69,10 +95,13 @@ export function authenticate(app: FastifyInstance, door: Door): void {
 async function identify(request: FastifyRequest, door: Door, how = { anew: false }): Promise<Identity> {
   const tokens = presented(request);
   const [first, second] = await Promise.all(
-    tokens.map((token) => resolve({ token, address: request.ip, ...how }, door)),
+    tokens.map((credential) => resolve({ credential, address: request.ip, ...how }, door)),
   );
   if (first === undefined) {
-    throw new DomainError('not_authenticated', 'Send an API key in X-API-Key or as a bearer token.');
+    throw new DomainError(
+      'not_authenticated',
+      'Send an API key in X-API-Key, or an API key or access token as a bearer token.',
+    );
   }
   if (
     second !== undefined &&
@@ -91,41 +120,74 @@ function refuseOtherTenant({ headers, identity }: FastifyRequest): void {
   }
 }
 
-function presented(request: FastifyRequest): string[] {
+/** What a header brought; each takes its own kinds of credentials and no others. */
+interface Presented {
+  text: string;
+  fits: (text: string) => boolean;
+}
+
+const isApiKey = (text: string): boolean => !text.startsWith('at.');
+const isApiKeyOrToken = (): boolean => true;
+
+function presented(request: FastifyRequest): Presented[] {
   const key = request.headers['x-api-key'];
   const bearer = request.headers.authorization;
-  const tokens: string[] = [];
+  const tokens: Presented[] = [];
   if (typeof key === 'string') {
-    tokens.push(key);
+    tokens.push({ text: key, fits: isApiKey });
   }
   if (bearer !== undefined) {
     const match = /^Bearer +(\S+)$/i.exec(bearer);
-    tokens.push(match?.[1] ?? '');
+    tokens.push({ text: match?.[1] ?? '', fits: isApiKeyOrToken });
   }
   return tokens;
 }
 
-/** `anew`: by the database, whatever this process remembers. */
-interface Presented {
-  token: string;
+interface Look {
+  credential: Presented;
   address: string;
+  /** By the database, whatever this process remembers. */
   anew: boolean;
 }
 
-async function resolve({ token, address, anew }: Presented, door: Door): Promise<Identity> {
-  const known = anew ? null : door.verdicts.find(token);
-  const parsed = known ?? parseApiKey(token);
-  const attempt = { address, keyId: parsed?.keyId ?? '' };
+async function resolve({ credential, address, anew }: Look, door: Door): Promise<Identity> {
+  const { text, fits } = credential;
+  const known = anew ? null : door.verdicts.find(text);
+  const parsed = known ?? parseApiKey(text);
+  const isAccessToken = isToken('at', text);
+  // A token that is tried in vain is counted by itself: it holds up nobody else behind the same address.
+  const keyId = parsed?.keyId ?? (isAccessToken ? text.slice(0, 11) : '');
+  return counted({ address, keyId }, door, async () => {
+    if (!fits(text)) {
+      throw invalidCredentials();
+    }
+    const identity = isAccessToken
+      ? await proveAccessToken(door, text)
+      : (known ?? (await prove(text, door)))?.identity;
+    if (identity == null) {
+      throw invalidCredentials();
+    }
+    door.uses.note(identity);
+    return identity;
+  });
+}
+
+async function counted<T>(attempt: Attempt, door: Door, work: () => Promise<T>): Promise<T> {
   if (door.failed.any) {
     await door.failed.refuseMore(attempt);
   }
-  const verdict = known ?? (await prove(token, door));
-  if (verdict === null) {
-    await door.failed.count(attempt);
-    throw invalidCredentials();
+  try {
+    return await work();
+  } catch (error) {
+    if (
+      error instanceof DomainError &&
+      statusOf[error.code].status === 401 &&
+      error.code !== 'token_expired'
+    ) {
+      await door.failed.count(attempt);
+    }
+    throw error;
   }
-  door.uses.note(verdict.identity);
-  return verdict.identity;
 }
 
 /** Whose key this is; null for every cause of refusal alike. */

@@ -48,6 +48,9 @@ type Described = ReturnType<ReturnType<typeof createJsonSchemaTransform>>['schem
 /** Errors come in two forms, and what streams answers in events or, behind the last one, with nothing. */
 function withMediaTypes(schema: Described, streams: boolean): Described {
   const response = Object.entries(schema?.response ?? {}).map(([status, body]) => {
+    if (status.startsWith('3')) {
+      return [status, { type: 'null', description: descriptions[status] }];
+    }
     const content: Record<string, object> = { 'application/json': { schema: body } };
     if (/^[45]/.test(status)) {
       content['application/problem+json'] = { schema: { $ref: problemRef } };
@@ -67,6 +70,7 @@ function withMediaTypes(schema: Described, streams: boolean): Described {
 const descriptions: Readonly<Record<string, string>> = {
   '201': 'Created',
   '202': 'Accepted',
+  '303': 'For browsers: the same address in Location',
   '4xx': 'Refused',
   '5xx': 'Failed',
 };

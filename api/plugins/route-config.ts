@@ -6,6 +6,8 @@ declare module 'fastify' {
     /** What the operation needs; `own` names what needs no grant. The use case is the truth, this its declaration. */
     permission?: Permission;
     own?: string;
+    /** Whom the operation is for, where to be that one is all that it needs. */
+    identity?: string;
     /** Whether it may answer with server-sent events. */
     streams?: true;
     /** Why the operation needs no credential. */

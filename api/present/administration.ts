@@ -6,7 +6,6 @@ import type { ModelPrice } from '#domain/models/model-price.entity.ts';
 import type { Model } from '#domain/models/model.entity.ts';
 import { toPriceUsd, type Price } from '#domain/models/pricing.ts';
 import type { Principal } from '#domain/principals/principal.entity.ts';
-import type { SpaceMember } from '#domain/spaces/space-member.entity.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
 import type { TenantRow } from '#domain/tenants/list-tenants.ts';
 
@@ -21,15 +20,6 @@ export function presentSpace(space: Space): z.infer<typeof wire.spaceRecord> {
     default_model_id: space.defaultModelId ?? null,
     created_at: space.createdAt.toISOString(),
     updated_at: space.updatedAt.toISOString(),
-  };
-}
-
-export function presentMember(member: SpaceMember): z.infer<typeof wire.memberRecord> {
-  return {
-    space_id: member.spaceId,
-    principal_id: member.principalId,
-    role: member.roleKey,
-    created_at: member.createdAt.toISOString(),
   };
 }
 

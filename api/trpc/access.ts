@@ -5,14 +5,22 @@ import {
   principalEnvelope,
   principalPage,
 } from '#api/contract/administration.ts';
+import { roleEnvelope, roleList } from '#api/contract/access.ts';
+import { deleted } from '#api/contract/common.ts';
 import * as inputs from '#api/contract/procedures.ts';
+import { presentIssued, presentRole } from '#api/present/access.ts';
 import { presentApiKey, presentPrincipal } from '#api/present/administration.ts';
 import { toPage } from '#api/present/page.ts';
+import { assignRole, unassignRole } from '#domain/access/assign-role.ts';
 import { issueApiKey } from '#domain/access/issue-api-key.ts';
 import { listApiKeys } from '#domain/access/list-api-keys.ts';
+import { listAssignedRoles } from '#domain/access/list-assigned-roles.ts';
 import { withdrawApiKey } from '#domain/access/withdraw-api-key.ts';
 import { createPrincipal } from '#domain/principals/create-principal.ts';
+import { deletePrincipal } from '#domain/principals/delete-principal.ts';
 import { listPrincipals } from '#domain/principals/list-principals.ts';
+import { readPrincipal } from '#domain/principals/read-principal.ts';
+import { updatePrincipal } from '#domain/principals/update-principal.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const principals = router({
@@ -29,15 +37,63 @@ export const principals = router({
   create: procedure({ permission: 'principals.create', audit: ['security.principal_created'] })
     .input(inputs.createPrincipalInput)
     .output(principalEnvelope)
-    .mutation(async ({ ctx: { request }, input: { type, name, email } }) => ({
+    .mutation(async ({ ctx: { request }, input: { type, name, email } }) => {
+      const { principal } = await request.inContext(null, (ctx) =>
+        createPrincipal(ctx, { type, name: name ?? null, email: email ?? null }),
+      );
+      return { data: presentPrincipal(principal) };
+    }),
+
+  get: procedure({ permission: 'principals.read', audit: reads })
+    .input(inputs.principalInput)
+    .output(principalEnvelope)
+    .query(async ({ ctx: { request }, input: { principal_id: principalId } }) => ({
+      data: presentPrincipal(await request.inContext(null, (ctx) => readPrincipal(ctx, { principalId }))),
+    })),
+
+  update: procedure({ permission: 'principals.update', audit: ['security.principal_updated'] })
+    .input(inputs.updatePrincipalInput)
+    .output(principalEnvelope)
+    .mutation(async ({ ctx: { request }, input: { principal_id: principalId, ...change } }) => ({
       data: presentPrincipal(
-        await request.inContext(null, (ctx) => createPrincipal(ctx, { type, name, email: email ?? null })),
+        await request.inContext(null, (ctx) => updatePrincipal(ctx, { principalId, ...change })),
       ),
     })),
+
+  delete: procedure({ permission: 'principals.delete', audit: ['security.principal_deleted'] })
+    .input(inputs.principalInput)
+    .output(deleted)
+    .mutation(async ({ ctx: { request }, input: { principal_id: principalId } }) => {
+      await request.inContext(null, (ctx) => deletePrincipal(ctx, { principalId }));
+      return { data: { id: principalId, deleted: true as const } };
+    }),
+
+  roles: procedure({ permission: 'roles.read', audit: reads })
+    .input(inputs.principalInput)
+    .output(roleList)
+    .query(async ({ ctx: { request }, input: { principal_id: principalId } }) => {
+      const roles = await request.inContext(null, (ctx) => listAssignedRoles(ctx, { principalId }));
+      return { data: roles.map(presentRole) };
+    }),
+
+  assignRole: procedure({ permission: 'roles.assign', audit: ['security.role_assigned'] })
+    .input(inputs.assignmentInput)
+    .output(roleEnvelope)
+    .mutation(async ({ ctx: { request }, input: { principal_id: principalId, role_id: roleId } }) => ({
+      data: presentRole(await request.inContext(null, (ctx) => assignRole(ctx, { principalId, roleId }))),
+    })),
+
+  unassignRole: procedure({ permission: 'roles.assign', audit: ['security.role_unassigned'] })
+    .input(inputs.assignmentInput)
+    .output(deleted)
+    .mutation(async ({ ctx: { request }, input: { principal_id: principalId, role_id: roleId } }) => {
+      await request.inContext(null, (ctx) => unassignRole(ctx, { principalId, roleId }));
+      return { data: { id: roleId, deleted: true as const } };
+    }),
 });
 
 export const apiKeys = router({
-  list: procedure({ permission: 'api_keys.read', audit: reads })
+  list: procedure({ permission: 'api_keys.read', own: 'one’s own keys', audit: reads })
     .input(inputs.listInput)
     .output(apiKeyPage)
     .query(async ({ ctx: { request }, input: { limit, cursor } }) => {
@@ -47,18 +103,30 @@ export const apiKeys = router({
       return toPage({ ...page, items: page.items.map(presentApiKey) });
     }),
 
-  create: procedure({ permission: 'api_keys.create', audit: ['security.api_key_created'] })
+  create: procedure({
+    permission: 'api_keys.create',
+    own: 'one’s own keys',
+    audit: ['security.api_key_created'],
+  })
     .input(inputs.createApiKeyInput)
     .output(mintedApiKey)
     .mutation(async ({ ctx: { request }, input }) => {
       const { principal_id: principalId, name, permissions } = input;
-      const { id, keyId, token } = await request.inContext(null, (ctx) =>
-        issueApiKey(ctx, { principalId, name, permissions: permissions ?? null }),
+      const issued = await request.inContext(null, (ctx) =>
+        issueApiKey(ctx, {
+          principalId: principalId ?? request.identity.principalId,
+          name,
+          permissions: permissions ?? null,
+        }),
       );
-      return { data: { id, key_id: keyId, api_key: token } };
+      return { data: presentIssued(issued) };
     }),
 
-  revoke: procedure({ permission: 'api_keys.revoke', audit: ['security.api_key_revoked'] })
+  revoke: procedure({
+    permission: 'api_keys.revoke',
+    own: 'one’s own keys',
+    audit: ['security.api_key_revoked'],
+  })
     .input(inputs.revokeApiKeyInput)
     .output(apiKeyEnvelope)
     .mutation(async ({ ctx: { request }, input: { key_id: keyId } }) => ({

@@ -3,8 +3,11 @@ import type { Context } from '#domain/access/context.ts';
 import { actInTenant } from '#domain/tenants/act-in-tenant.ts';
 import type { CallContext } from './trpc.ts';
 
+/** What acting takes: of a procedure's call or of a route's. */
+type Acting = Pick<CallContext, 'deps' | 'request'>;
+
 /** The caller with its tenant-wide rights. */
-export function callerOf({ request }: CallContext): Promise<Caller> {
+export function callerOf({ request }: Pick<Acting, 'request'>): Promise<Caller> {
   return request.inContext(null, async ({ caller }) => caller);
 }
 
@@ -13,7 +16,7 @@ export function callerOf({ request }: CallContext): Promise<Caller> {
  * @throws `tenant_not_found` unless the caller operates the platform and the tenant exists
  */
 export async function inTenantOf<T>(
-  call: CallContext,
+  call: Acting,
   tenantId: string | null | undefined,
   work: (ctx: Context) => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,11 @@
 import { apiKeys, principals } from './access.ts';
 import { collections, documents } from './collections.ts';
+import { invites } from './invites.ts';
 import { models, prices } from './models.ts';
+import { projectMembers, projects } from './projects.ts';
 import { responses } from './responses.ts';
+import { roles } from './roles.ts';
+import { identityProviders, sessions } from './sign-in.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
 import { governance, threads } from './threads.ts';
@@ -16,8 +20,14 @@ export const appRouter = router({
   tenants,
   spaces,
   members,
+  projects,
+  projectMembers,
+  invites,
+  roles,
   principals,
   apiKeys,
+  sessions,
+  identityProviders,
   models,
   prices,
   collections,

@@ -1,25 +1,33 @@
 import {
   memberEnvelope,
-  memberList,
+  memberPage,
   memberRemoved,
   spaceEnvelope,
   spaceModels,
   spacePage,
 } from '#api/contract/administration.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { presentMember, presentSpace } from '#api/present/administration.ts';
+import { presentSpace } from '#api/present/administration.ts';
+import { presentMember } from '#api/present/membership.ts';
 import { toPage } from '#api/present/page.ts';
 import { addMember } from '#domain/spaces/add-member.ts';
+import { changeMemberRole } from '#domain/spaces/change-member-role.ts';
 import { listMembers } from '#domain/spaces/list-members.ts';
 import { listSpaceModels } from '#domain/spaces/list-space-models.ts';
 import { listSpaces } from '#domain/spaces/list-spaces.ts';
 import { openSpace } from '#domain/spaces/open-space.ts';
+import { readSpace } from '#domain/spaces/read-space.ts';
 import { removeMember } from '#domain/spaces/remove-member.ts';
 import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
+import { updateSpace } from '#domain/spaces/update-space.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const spaces = router({
-  list: procedure({ permission: 'spaces.read', audit: reads })
+  list: procedure({
+    permission: 'spaces.read',
+    own: 'the spaces that one is a member of',
+    audit: reads,
+  })
     .input(inputs.listInput)
     .output(spacePage)
     .query(async ({ ctx: { request }, input: { limit, cursor } }) => {
@@ -30,8 +38,23 @@ export const spaces = router({
   create: procedure({ permission: 'spaces.create', audit: ['space.created'] })
     .input(inputs.createSpaceInput)
     .output(spaceEnvelope)
-    .mutation(async ({ ctx: { request }, input }) => ({
-      data: presentSpace(await request.inContext(null, (ctx) => openSpace(ctx, input))),
+    .mutation(async ({ ctx: { request }, input }) => {
+      const { space } = await request.inContext(null, (ctx) => openSpace(ctx, input));
+      return { data: presentSpace(space) };
+    }),
+
+  get: procedure({ permission: 'spaces.read', audit: reads })
+    .input(inputs.spaceInput)
+    .output(spaceEnvelope)
+    .query(async ({ ctx: { request }, input }) => ({
+      data: presentSpace(await request.inContext(input.space_id, readSpace)),
+    })),
+
+  update: procedure({ permission: 'spaces.update', audit: ['space.updated'] })
+    .input(inputs.updateSpaceInput)
+    .output(spaceEnvelope)
+    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, ...change } }) => ({
+      data: presentSpace(await request.inContext(spaceId, (ctx) => updateSpace(ctx, change))),
     })),
 
   models: procedure({ permission: 'spaces.read', audit: reads })
@@ -54,20 +77,33 @@ export const spaces = router({
 
 export const members = router({
   list: procedure({ permission: 'members.read', audit: reads })
-    .input(inputs.spaceInput)
-    .output(memberList)
-    .query(async ({ ctx: { request }, input }) => {
-      const found = await request.inContext(input.space_id, listMembers);
-      return { data: found.map(presentMember) };
+    .input(inputs.spaceListInput)
+    .output(memberPage)
+    .query(async ({ ctx: { request }, input: { space_id: spaceId, limit, cursor } }) => {
+      const page = await request.inContext(spaceId, (ctx) =>
+        listMembers(ctx, { limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentMember) });
     }),
 
   add: procedure({ permission: 'members.add', audit: ['space.member_added'] })
     .input(inputs.addMemberInput)
     .output(memberEnvelope)
     .mutation(async ({ ctx: { request }, input }) => {
-      const { space_id: spaceId, principal_id: principalId, role: roleKey } = input;
-      const member = await request.inContext(spaceId, (ctx) => addMember(ctx, { principalId, roleKey }));
-      return { data: presentMember(member) };
+      const { space_id: spaceId, principal_id: principalId, role: roleKey, role_id: roleId } = input;
+      const added = await request.inContext(spaceId, (ctx) =>
+        addMember(ctx, { principalId, roleKey, roleId }),
+      );
+      return { data: presentMember(added) };
+    }),
+
+  changeRole: procedure({ permission: 'members.add', audit: ['space.member_role_changed'] })
+    .input(inputs.changeMemberRoleInput)
+    .output(memberEnvelope)
+    .mutation(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, member_id: memberId, role_id: roleId } = input;
+      const changed = await request.inContext(spaceId, (ctx) => changeMemberRole(ctx, { memberId, roleId }));
+      return { data: presentMember(changed) };
     }),
 
   remove: procedure({ permission: 'members.remove', audit: ['space.member_removed'] })

@@ -1,11 +1,13 @@
 import { openedTenant, tenantEnvelope, tenantPage } from '#api/contract/administration.ts';
-import { createTenantInput, listInput, tenantInput } from '#api/contract/procedures.ts';
+import { createTenantInput, listInput, tenantInput, updateTenantInput } from '#api/contract/procedures.ts';
+import { presentOpened } from '#api/present/access.ts';
 import { presentTenant } from '#api/present/administration.ts';
 import { toPage } from '#api/present/page.ts';
 import { listTenants, toRow } from '#domain/tenants/list-tenants.ts';
 import { readTenant } from '#domain/tenants/read-tenant.ts';
 import { registerTenant } from '#domain/tenants/register-tenant.ts';
 import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
+import { updateTenant } from '#domain/tenants/update-tenant.ts';
 import { callerOf, inTenantOf } from './acting.ts';
 import { procedure, reads, router } from './trpc.ts';
 
@@ -32,11 +34,15 @@ export const tenants = router({
     .output(openedTenant)
     .mutation(async ({ ctx, input }) => {
       const opened = await registerTenant(ctx.deps, await callerOf(ctx), input);
-      const { tenantId, principalId, spaceId, token } = opened;
-      return {
-        data: { tenant_id: tenantId, principal_id: principalId, space_id: spaceId, api_key: token },
-      };
+      return { data: presentOpened(opened) };
     }),
+
+  update: procedure({ permission: 'tenants.update', audit: ['system.tenant_updated'] })
+    .input(updateTenantInput)
+    .output(tenantEnvelope)
+    .mutation(async ({ ctx, input: { tenant_id: id, ...change } }) => ({
+      data: presentTenant(toRow(await inTenantOf(ctx, id, (work) => updateTenant(work, change)))),
+    })),
 
   suspend: procedure({ permission: 'tenants.suspend', audit: ['system.tenant_suspended'] })
     .input(tenantInput)

@@ -16,13 +16,19 @@ export interface CallContext {
 }
 
 /** What the operation needs and writes. The use case is the truth, this its declaration. */
-export interface Declaration {
-  permission: Permission;
-  /** What needs no grant. */
-  own?: string;
+export type Declaration = {
   /** The audit events that it writes, or why it writes none. */
   audit: readonly EventType[] | { none: string };
-}
+} & (
+  | {
+      permission: Permission;
+      /** What needs no grant. */
+      own?: string;
+      identity?: undefined;
+    }
+  /** Whom it is for, where to be that one is all that it needs. */
+  | { permission?: undefined; own?: undefined; identity: string }
+);
 
 const t = initTRPC
   .context<CallContext>()

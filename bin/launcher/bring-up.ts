@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import type { Children } from './children.ts';
-import { childEnvironments, findOllama, type ChildEnvironments } from './child-environment.ts';
+import { childEnvironments, findOllama, gatewayUrl, type ChildEnvironments } from './child-environment.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { keepDemo, knownDemoKey, type Demo } from './demo.ts';
+import { demoProviderId } from '../platform/demo-users.ts';
 import { LaunchError } from './errors.ts';
 import { findTemporal, temporalCache } from './find-temporal.ts';
 import { runHosted } from './hosted.ts';
+import { prepareIdentityProvider, type DemoProvider } from './identity-provider.ts';
 import type { Output } from './output.ts';
 import { preparePostgres, waitForPostgres } from './postgres.ts';
 import { waitUntilReady } from './readiness.ts';
@@ -18,6 +20,8 @@ export interface Commands {
   demo: readonly string[];
   gateway: readonly string[];
   worker: readonly string[];
+  /** Of the demo; none in tests of the launcher alone. */
+  identityProvider?: readonly string[];
 }
 
 export interface Launch {
@@ -35,6 +39,8 @@ export interface Launch {
 export interface BroughtUp {
   demo: Demo | undefined;
   temporalUiUrl: string | undefined;
+  /** Where a browser signs in to the demo. */
+  signInUrl: string | undefined;
 }
 
 interface TemporalPlace {
@@ -47,12 +53,13 @@ const READY_WITHIN_MS = 60_000;
 /** From nothing to a platform that answers; what can run side by side does. */
 export async function bringUp(launch: Launch): Promise<BroughtUp> {
   const { env, settings, data, commands, children } = launch;
-  const [adminUrl, temporal, ollamaUrl] = await all(launch, [
+  const [adminUrl, temporal, ollamaUrl, provider] = await all(launch, [
     startDatabase(launch),
     startWorkflowServer(launch),
     findOllama(env),
+    startIdentityProvider(launch),
   ]);
-  const environments = childEnvironments({ env, settings, data, adminUrl, temporal, ollamaUrl });
+  const environments = childEnvironments({ env, settings, data, adminUrl, temporal, ollamaUrl, provider });
 
   await runToEnd(launch, 'migrate', environments.admin);
   // They become ready while the demo data goes in; their schema is there.
@@ -62,8 +69,11 @@ export async function bringUp(launch: Launch): Promise<BroughtUp> {
     seedDemo(launch, environments),
     waitForService(launch, 'gateway', settings.ports.gateway),
     waitForService(launch, 'worker', settings.ports.worker),
+    waitForProvider(launch, provider),
   ]);
-  return { demo, temporalUiUrl: temporal.uiUrl };
+  const signInUrl =
+    provider === undefined ? undefined : `${gatewayUrl(settings)}/api/v1/auth/oidc/${demoProviderId}/start`;
+  return { demo, temporalUiUrl: temporal.uiUrl, signInUrl };
 }
 
 async function startDatabase(launch: Launch): Promise<string> {
@@ -75,6 +85,29 @@ async function startDatabase(launch: Launch): Promise<string> {
   children.startServer('postgres', () => postgres.spawn());
   await waitFor(launch, 'postgres', (signal) => waitForPostgres(postgres.adminUrl, signal));
   return postgres.adminUrl;
+}
+
+/** Only beside demo data: nobody signs in to anything else with it. */
+async function startIdentityProvider(launch: Launch): Promise<DemoProvider | undefined> {
+  const { env, settings, data, commands, children } = launch;
+  if (!settings.seedsDemo || commands.identityProvider === undefined) return undefined;
+  const provider = await prepareIdentityProvider(data.path);
+  const callbacks = ['/api', '/api-proxy'].map(
+    (prefix) => `${gatewayUrl(settings)}${prefix}/v1/auth/oidc/${demoProviderId}/callback`,
+  );
+  children.startService('identity-provider', commands.identityProvider, {
+    PATH: env['PATH'],
+    EXIT_WITH_PARENT: '1',
+    IDENTITY_PROVIDER_FILE: provider.file,
+    IDENTITY_PROVIDER_REDIRECTS: callbacks.join(','),
+  });
+  return provider;
+}
+
+async function waitForProvider(launch: Launch, provider: DemoProvider | undefined): Promise<void> {
+  if (provider === undefined) return;
+  const page = `${provider.issuer}/.well-known/openid-configuration`;
+  await waitFor(launch, 'identity-provider', (signal) => waitUntilReady(page, signal));
 }
 
 async function startWorkflowServer(launch: Launch): Promise<TemporalPlace> {

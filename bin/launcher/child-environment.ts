@@ -1,4 +1,5 @@
 import type { DataDirectory } from './data-directory.ts';
+import type { DemoProvider } from './identity-provider.ts';
 import type { Settings } from './settings.ts';
 import { NAMESPACE } from './temporal.ts';
 
@@ -31,11 +32,17 @@ export interface ChildEnvironmentInput {
   adminUrl: string;
   temporal: { address: string; uiUrl: string | undefined };
   ollamaUrl: string | undefined;
+  /** The demo's identity provider. */
+  provider: DemoProvider | undefined;
 }
 
 export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironments {
-  const { env, settings, data, adminUrl, temporal, ollamaUrl } = input;
-  const egress = [env['EGRESS_ALLOW'], ollamaUrl === undefined ? undefined : new URL(ollamaUrl).origin];
+  const { env, settings, data, adminUrl, temporal, ollamaUrl, provider } = input;
+  const egress = [
+    env['EGRESS_ALLOW'],
+    ollamaUrl === undefined ? undefined : new URL(ollamaUrl).origin,
+    provider?.issuer,
+  ];
   const keys = (env['MODEL_CREDENTIALS'] ?? '').split(',').map((entry) => entry.split('@')[0]?.trim() ?? '');
   const handedOn = [...HANDED_ON, ...keys].filter((name) => env[name]);
   const runtime: NodeJS.ProcessEnv = {
@@ -50,12 +57,20 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
     WORKER_PORT: String(settings.ports.worker),
     LOG_LEVEL: settings.logLevel,
     EXIT_WITH_PARENT: '1',
+    PUBLIC_URL: gatewayUrl(settings),
+    ...(provider === undefined ? {} : { DEMO_PAGES: '1' }),
     EGRESS_ALLOW: egress.filter(Boolean).join(','),
     ...toolCredentials(env),
     ...(temporal.uiUrl === undefined ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
     ...(ollamaUrl === undefined ? {} : { OLLAMA_URL: ollamaUrl }),
   };
-  return { runtime, admin: { ...runtime, DATABASE_ADMIN_URL: adminUrl } };
+  const demo = provider && { DEMO_ISSUER: provider.issuer, DEMO_CLIENT_SECRET: provider.clientSecret };
+  return { runtime, admin: { ...runtime, ...demo, DATABASE_ADMIN_URL: adminUrl } };
+}
+
+/** Where browsers on this machine find the gateway. */
+export function gatewayUrl({ ports }: Settings): string {
+  return `http://127.0.0.1:${ports.gateway}`;
 }
 
 /** The bindings, and the variables that they name. */

@@ -7,8 +7,12 @@ import { supervise, type Supervised } from './supervise.ts';
 export interface Children {
   /** A server below a host process. */
   startServer(name: 'postgres' | 'temporal', spawnHost: () => ChildProcess): void;
-  /** The gateway or the worker: arguments for Node, run in the checkout. */
-  startService(name: 'gateway' | 'worker', args: readonly string[], env: NodeJS.ProcessEnv): void;
+  /** The gateway, the worker or the demo's identity provider: arguments for Node, run in the checkout. */
+  startService(
+    name: 'gateway' | 'worker' | 'identity-provider',
+    args: readonly string[],
+    env: NodeJS.ProcessEnv,
+  ): void;
   /** In the order that lets each finish its work: services, Temporal, PostgreSQL. */
   stopAll(): Promise<void>;
 }
@@ -26,7 +30,7 @@ export interface ChildrenInput {
 const SERVICE_GRACE_MS = 6000;
 const HOST_GRACE_MS = 2000;
 
-/** The four long-running processes. */
+/** The long-running processes. */
 export function createChildren({ checkout, runFolder, output, ending }: ChildrenInput): Children {
   const running = new Map<string, Supervised>();
   let stopping = false;
@@ -64,7 +68,11 @@ export function createChildren({ checkout, runFolder, output, ending }: Children
     },
     async stopAll() {
       stopping = true;
-      await Promise.all([stop('gateway', SERVICE_GRACE_MS), stop('worker', SERVICE_GRACE_MS)]);
+      await Promise.all([
+        stop('gateway', SERVICE_GRACE_MS),
+        stop('worker', SERVICE_GRACE_MS),
+        stop('identity-provider', HOST_GRACE_MS),
+      ]);
       await stop('temporal', HOST_GRACE_MS);
       await stop('postgres', HOST_GRACE_MS);
       // All have gone: nothing to look for at the next start.

@@ -23,6 +23,7 @@ const PLATFORM: Commands = {
   demo: ['bin/platform.ts', 'demo', '--json', '--wait', '30'],
   gateway: ['api/main.ts'],
   worker: ['temporal/worker.ts'],
+  identityProvider: ['bin/identity-provider.ts'],
 };
 /** A server left by a killed launcher gets its own stop time and a little more. */
 const LEFTOVER_GRACE_MS = 9000;
@@ -67,10 +68,17 @@ async function runUntilStopped(run: Run): Promise<void> {
     const leftovers = endAllRecorded(data.run, LEFTOVER_GRACE_MS);
     await output.during('waiting for processes of an earlier start to end', leftovers);
     await requireFreePorts(wantedPorts(settings));
-    const { demo, temporalUiUrl } = await bringUp({ ...run, checkout: CHECKOUT, children, ending });
+    const { demo, temporalUiUrl, signInUrl } = await bringUp({
+      ...run,
+      checkout: CHECKOUT,
+      children,
+      ending,
+    });
     const tookSeconds = (Date.now() - began) / 1000;
     const gatewayPort = settings.ports.gateway;
-    output.show(renderScreen({ gatewayPort, temporalUiUrl, demo, tookSeconds, stream: process.stdout }));
+    output.show(
+      renderScreen({ gatewayPort, temporalUiUrl, signInUrl, demo, tookSeconds, stream: process.stdout }),
+    );
     await aborted(ending.signal);
   } catch (error) {
     ending.abort(error);

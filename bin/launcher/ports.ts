@@ -43,6 +43,10 @@ function tryListen(port: number): Promise<string | undefined> {
   });
 }
 
+export async function isFree(port: number): Promise<boolean> {
+  return (await tryListen(port)) === undefined;
+}
+
 /** A port that was free a moment ago. */
 export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {

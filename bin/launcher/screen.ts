@@ -5,6 +5,8 @@ export interface ScreenInput {
   gatewayPort: number;
   temporalUiUrl: string | undefined;
   demo: Demo | undefined;
+  /** Where a browser signs in as one of the demo's users. */
+  signInUrl: string | undefined;
   /** Seconds from the start until everything answered. */
   tookSeconds: number;
   stream: NodeJS.WriteStream;
@@ -13,7 +15,8 @@ export interface ScreenInput {
 const QUESTION = 'How does a response survive a worker crash?';
 
 /** What to open and what to paste, once everything answers. */
-export function renderScreen({ gatewayPort, temporalUiUrl, demo, tookSeconds, stream }: ScreenInput): string {
+export function renderScreen(input: ScreenInput): string {
+  const { gatewayPort, temporalUiUrl, signInUrl, demo, tookSeconds, stream } = input;
   const bold = (text: string): string => styleText('bold', text, { stream });
   const api = `http://127.0.0.1:${gatewayPort}/api`;
   const lines = [
@@ -29,6 +32,7 @@ export function renderScreen({ gatewayPort, temporalUiUrl, demo, tookSeconds, st
     const body = JSON.stringify({ input: { text: QUESTION }, stream: true });
     lines.push(
       `  Demo key     ${demo.apiKey}`,
+      ...(signInUrl === undefined ? [] : [`  Sign in      ${signInUrl}`]),
       '',
       bold('Stream an answer:'),
       '',

@@ -15,6 +15,7 @@ import { Space } from '#domain/spaces/space.entity.ts';
 import { createTenant } from '#domain/tenants/create-tenant.ts';
 import { Tenant } from '#domain/tenants/tenant.entity.ts';
 import { refreshDocuments, waitUntilSearchable, type InSpace } from './demo-documents.ts';
+import { seedIdentity } from './demo-identity.ts';
 import { findModels } from './demo-models.ts';
 import { print, withSession, type Session } from './session.ts';
 
@@ -34,6 +35,7 @@ export interface DemoOptions {
 export async function demo(options: DemoOptions): Promise<void> {
   await withSession(async (session) => {
     const { space, model } = await seedSpace(session);
+    await seedSignIn(session, space.id);
     const collectionId = await inSpace(session, space.id, seedCollection);
     const inDemo: InSpace = (work) => inSpace(session, space.id, work);
     await refreshDocuments(inDemo, collectionId);
@@ -91,6 +93,16 @@ async function seedSpace({ unitOfWork }: Session): Promise<{ space: Space; model
     }
     return { space, model };
   });
+}
+
+/** Only where the launcher has started a provider for it. */
+async function seedSignIn({ unitOfWork, secrets }: Session, spaceId: string): Promise<void> {
+  const { DEMO_ISSUER: issuer, DEMO_CLIENT_SECRET: clientSecret, PUBLIC_URL: publicUrl } = process.env;
+  if (issuer !== undefined && clientSecret !== undefined && publicUrl !== undefined) {
+    await unitOfWork.inTenant(tenantId, (em) =>
+      seedIdentity({ em, secrets, actor }, spaceId, { issuer, clientSecret, publicUrl }),
+    );
+  }
 }
 
 async function seedCollection(ctx: Context): Promise<string> {

@@ -1,9 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { addApiKeys, addPrincipals } from './commands/access.ts';
 import { addCollections, addDocuments } from './commands/collections.ts';
+import { addInvites } from './commands/invites.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
+import { addProjectMembers, addProjects } from './commands/projects.ts';
 import { addResponses } from './commands/responses.ts';
+import { addRoles } from './commands/roles.ts';
+import { addIdentityProviders, addSessions } from './commands/sign-in.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
 import { addGovernance, addThreads } from './commands/threads.ts';
@@ -33,8 +37,14 @@ export function createProgram(streams: Streams): Command {
   addTenants(program);
   addSpaces(program);
   addMembers(program);
+  addProjects(program);
+  addProjectMembers(program);
+  addInvites(program);
+  addRoles(program);
   addPrincipals(program);
   addApiKeys(program);
+  addSessions(program);
+  addIdentityProviders(program);
   addModels(program);
   addPrices(program);
   addCollections(program);

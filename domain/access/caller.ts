@@ -8,6 +8,8 @@ export interface Identity {
   apiKeyId: string | null;
   /** What the key may do at most; null: everything its principal may. */
   keyPermissions: readonly string[] | null;
+  /** The session whose access token was used, none where it was a key. */
+  sessionId?: string | null;
 }
 
 /** How the act reached us, for the event log. */

@@ -19,11 +19,11 @@ export interface NewApiKey {
 /** @returns the token, which is shown once and kept nowhere. */
 export async function createApiKey(
   work: { em: EntityManager; secrets: Secrets; actor: Actor },
-  input: NewApiKey,
+  input: NewApiKey & { id?: string },
 ): Promise<{ id: string; keyId: string; token: string }> {
   const { em, secrets, actor } = work;
   const minted = mintApiKey(secrets);
-  const id = newId();
+  const id = input.id ?? newId();
   em.create(ApiKey, {
     tenantId: actor.tenantId,
     id,

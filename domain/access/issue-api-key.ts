@@ -1,21 +1,43 @@
+import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
+import { notFound } from '#domain/kernel/errors.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { findPrincipal } from '#domain/principals/find-principal.ts';
+import { ApiKey } from './api-key.entity.ts';
+import { authorizeOwn } from './authorize-own.ts';
 import type { Context } from './context.ts';
 import { createApiKey, type NewApiKey } from './create-api-key.ts';
-import { authorize } from './policy.ts';
 import { requireNoMore } from './require-no-more.ts';
-import { findPrincipal } from '#domain/principals/find-principal.ts';
+
+export interface IssuedApiKey {
+  id: string;
+  keyId: string;
+  /** Shown once; null where a repeated request meets the key that its first has made. */
+  token: string | null;
+}
 
 /**
- * A key of a principal of the caller's tenant. @returns the token, shown once
- * @throws `missing_permission`, also where the key could do what the caller may not; `principal_not_found`
+ * A key of a principal of the caller's tenant; one of the caller's own principal needs no grant.
+ * @throws `missing_permission`, also where the key could do what the caller may not; `principal_not_found`,
+ *   and the refusals of `claimKey`
  */
 export async function issueApiKey(
   ctx: Context,
-  input: NewApiKey,
-): Promise<{ id: string; keyId: string; token: string }> {
+  input: NewApiKey & { idempotency?: IdempotentRequest | null },
+): Promise<IssuedApiKey> {
   const { caller, em, secrets } = ctx;
-  authorize(caller, 'api_keys.create');
-  const { id: principalId } = await findPrincipal(ctx, input.principalId);
+  const { idempotency, ...wanted } = input;
+  authorizeOwn(caller, 'api_keys.create', wanted.principalId);
+  const { id: principalId } = await findPrincipal(ctx, wanted.principalId);
   const { tenantId } = caller;
-  await requireNoMore(ctx, { tenantId, principalId, apiKeyId: null, keyPermissions: input.permissions });
-  return createApiKey({ em, secrets, actor: caller }, input);
+  await requireNoMore(ctx, { tenantId, principalId, apiKeyId: null, keyPermissions: wanted.permissions });
+  const id = newId();
+  const claimed = idempotency == null ? id : await claimKey(ctx, idempotency, id);
+  if (claimed !== id) {
+    const known = await em.findOne(ApiKey, { id: claimed });
+    if (known === null) {
+      throw notFound('api_key_not_found');
+    }
+    return { id: known.id, keyId: known.keyId, token: null };
+  }
+  return createApiKey({ em, secrets, actor: caller }, { ...wanted, id });
 }

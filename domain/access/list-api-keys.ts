@@ -1,14 +1,19 @@
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { ApiKey } from './api-key.entity.ts';
+import { authorizeOwn } from './authorize-own.ts';
 import type { Context } from './context.ts';
-import { authorize } from './policy.ts';
 
-/** The tenant's keys, revoked and expired ones included, newest first. @throws `missing_permission`, `invalid_cursor` */
+/**
+ * The tenant's keys, revoked and expired ones included, newest first; without `api_keys.read` one's own.
+ * @throws `missing_permission` for a key without it, `invalid_cursor`
+ */
 export async function listApiKeys(
   ctx: Context,
   input: { limit: number; cursor: string | null },
 ): Promise<Page<ApiKey>> {
-  authorize(ctx.caller, 'api_keys.read');
-  return keysetPage(ctx, { entity: ApiKey, where: {}, ...input, operation: 'api_keys.list', filters: {} });
+  const { granted, principalId } = ctx.caller;
+  const filters = granted.has('api_keys.read') ? {} : { principalId };
+  authorizeOwn(ctx.caller, 'api_keys.read', principalId);
+  return keysetPage(ctx, { entity: ApiKey, where: filters, ...input, operation: 'api_keys.list', filters });
 }

@@ -106,6 +106,7 @@ export const platformOnly: ReadonlySet<Permission> = new Set(platformPermissions
 export const reachAbroad: ReadonlySet<Permission> = new Set([
   ...platformPermissions,
   'tenants.read',
+  'tenants.update',
   'models.read',
   'workflows.read',
 ]);

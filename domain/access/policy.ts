@@ -102,7 +102,8 @@ function textOf(names: readonly string[]): string {
   return text;
 }
 
-function expand(names: readonly string[]): Set<Permission> {
+/** The permissions among `names`, with all they imply. */
+export function expand(names: readonly string[]): Set<Permission> {
   return new Set(names.filter((name): name is Permission => known.has(name)).flatMap(implied));
 }
 

@@ -16,6 +16,15 @@ const memberSet: Permission[] = [
   'messages.read',
 ];
 
+/** What can be done in a project: its settings, its members, its threads. */
+const inProject = inSpace.filter(
+  (permission) =>
+    /^(projects|project_members|threads|messages)\./.test(permission) &&
+    permission !== 'projects.create' &&
+    permission !== 'threads.read_pii',
+);
+const projectReads = inProject.filter((permission) => permission.endsWith('.read'));
+
 /** Roles that every tenant has; their keys can be neither created nor edited. */
 export const builtInRoles: Readonly<Record<string, readonly Permission[]>> = {
   owner: everywhere,
@@ -40,5 +49,8 @@ export const builtInRoles: Readonly<Record<string, readonly Permission[]>> = {
   ],
   space_member: memberSet,
   space_viewer: spaceReads,
+  project_admin: inProject,
+  project_editor: [...projectReads, 'projects.update', 'threads.create', 'threads.update', 'messages.create'],
+  project_viewer: projectReads,
   platform_operator: [...everywhere, ...platformOnly],
 };

@@ -1,19 +1,18 @@
-import { notFound } from '#domain/kernel/errors.ts';
-import { ApiKey } from './api-key.entity.ts';
+import type { ApiKey } from './api-key.entity.ts';
 import type { Context } from './context.ts';
-import { authorize } from './policy.ts';
+import { findOwnOrAnyKey } from './find-own-or-any-key.ts';
 import { revokeApiKey } from './revoke-api-key.ts';
 
 /**
- * Revokes a key of the tenant by the part between `ak.` and the second dot; repeating it changes nothing.
+ * Revokes a key, by its id or by the part between `ak.` and the second dot; repeating it changes nothing. One's
+ * own needs no grant.
  * @throws `missing_permission`, `api_key_not_found`
  */
-export async function withdrawApiKey(ctx: Context, input: { keyId: string }): Promise<ApiKey> {
-  authorize(ctx.caller, 'api_keys.revoke');
-  await revokeApiKey(ctx.em, ctx.caller, input.keyId);
-  const key = await ctx.em.findOne(ApiKey, { keyId: input.keyId });
-  if (key === null) {
-    throw notFound('api_key_not_found');
-  }
+export async function withdrawApiKey(
+  ctx: Context,
+  input: { id: string } | { keyId: string },
+): Promise<ApiKey> {
+  const key = await findOwnOrAnyKey(ctx, input, 'api_keys.revoke');
+  await revokeApiKey(ctx.em, ctx.caller, key.keyId);
   return key;
 }

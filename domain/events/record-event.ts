@@ -16,19 +16,26 @@ export interface AuditEvent {
 /** Whoever an event names as its actor, with how the act reached us. */
 export type Actor = Pick<Caller, 'tenantId' | 'principalId' | 'principalType' | 'origin'>;
 
+/** Where nobody has proved yet who they are. */
+export interface Anonymous extends Pick<Caller, 'tenantId' | 'origin'> {
+  principalId: null;
+  principalType: 'anonymous';
+}
+
 /** An event as its row, for SQL that writes it together with its change. */
 export interface EventRow {
   id: string;
   category: string;
   eventType: EventType;
-  actorId: string;
+  /** null where nobody has proved yet who they are. */
+  actorId: string | null;
   resourceType: ResourceType;
   resourceId: string;
   metadata: Record<string, string | number | boolean | null>;
   dedupeKey: string | null;
 }
 
-export function toEventRow(actor: Actor, event: AuditEvent): EventRow {
+export function toEventRow(actor: Actor | Anonymous, event: AuditEvent): EventRow {
   const metadata = {
     outcome: event.outcome ?? 'success',
     actor_type: actor.principalType,
@@ -57,7 +64,11 @@ export function toEventRow(actor: Actor, event: AuditEvent): EventRow {
  * Writes an event into the transaction of the change it tells of.
  * @returns false when the dedupe key was known.
  */
-export async function recordEvent(em: EntityManager, actor: Actor, event: AuditEvent): Promise<boolean> {
+export async function recordEvent(
+  em: EntityManager,
+  actor: Actor | Anonymous,
+  event: AuditEvent,
+): Promise<boolean> {
   if (event.dedupeKey !== undefined) {
     const fresh = await em.execute(
       'insert into event_dedupe (tenant_id, key) values (?, ?) on conflict do nothing returning key',

@@ -73,6 +73,17 @@ const gateway = z.object({
   PORT: port.default(8080),
   /** Addresses, ranges or their names (`loopback`, `uniquelocal`) whose X-Forwarded-For tells the client's address. */
   TRUSTED_PROXIES: proxies,
+  /** Where browsers reach the gateway: sign-in comes back here. `http://127.0.0.1:PORT` when not given. */
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((text) => text.replace(/\/+$/, ''))
+    .optional(),
+  /** Origins (scheme, host, port) on private addresses that identity providers may have. */
+  EGRESS_ALLOW: list,
+  /** Sign-ins that one address may start in a minute. */
+  MAX_LOGIN_STARTS: z.coerce.number().int().positive().default(600),
+  /** Whether `/signed-in` shows what a sign-in gave; for the demo. */
+  DEMO_PAGES: z.enum(['0', '1']).default('0'),
   /** Failed attempts a minute from one address with one key id. */
   MAX_FAILED_ATTEMPTS: z.coerce.number().int().positive().default(10),
   /** Longest wait for open streams when the process is asked to stop. */

@@ -4,6 +4,7 @@ import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { settleLostCalls } from '#domain/responses/lost-calls.ts';
 import { Response } from '#domain/responses/response.entity.ts';
+import { purgeSignIns } from './purge-sign-ins.ts';
 import { RowFailures } from './row-failures.ts';
 
 const batch = 200;
@@ -43,6 +44,7 @@ export async function purgeExpired(
   for (const { tenant_id: tenantId } of tenants) {
     await failures.collect(() => purge.inTenant(tenantId, purgeStaleRows));
   }
+  await purgeSignIns(database, purge, failures);
   return { purged, failed: failures.count };
 }
 

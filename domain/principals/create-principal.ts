@@ -1,24 +1,39 @@
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { findPrincipal } from './find-principal.ts';
 import { Principal } from './principal.entity.ts';
 
 export interface NewPrincipal {
   type: Principal['type'];
-  name: string;
+  name: string | null;
   email: string | null;
+  idempotency?: IdempotentRequest | null;
 }
 
-/** One more principal of the tenant, without any right yet. @throws `missing_permission` */
-export async function createPrincipal(ctx: Context, input: NewPrincipal): Promise<Principal> {
+/**
+ * One more principal of the tenant, without any right yet.
+ * @throws `missing_permission`, and the refusals of `claimKey`
+ */
+export async function createPrincipal(
+  ctx: Context,
+  input: NewPrincipal,
+): Promise<{ principal: Principal; replayed: boolean }> {
   authorize(ctx.caller, 'principals.create');
-  const principal = ctx.em.create(Principal, { tenantId: ctx.caller.tenantId, id: newId(), ...input });
+  const id = newId();
+  const claimed = input.idempotency ? await claimKey(ctx, input.idempotency, id) : id;
+  if (claimed !== id) {
+    return { principal: await findPrincipal(ctx, claimed), replayed: true };
+  }
+  const { type, name, email } = input;
+  const principal = ctx.em.create(Principal, { tenantId: ctx.caller.tenantId, id, type, name, email });
   await ctx.em.flush();
   await recordEvent(ctx.em, ctx.caller, {
     type: 'security.principal_created',
-    resource: { type: 'principal', id: principal.id },
-    metadata: { principal_type: principal.type },
+    resource: { type: 'principal', id },
+    metadata: { principal_type: type },
   });
-  return principal;
+  return { principal: await ctx.em.refreshOrFail(principal), replayed: false };
 }

@@ -12,7 +12,7 @@ export async function listPrincipals(
   authorize(ctx.caller, 'principals.read');
   return keysetPage(ctx, {
     entity: Principal,
-    where: {},
+    where: { deletedAt: null },
     ...input,
     operation: 'principals.list',
     filters: {},

@@ -9,8 +9,9 @@ const schema = defineEntity({
     type: p.text().$type<'user' | 'service_account' | 'agent'>(),
     name: p.text().nullable(),
     email: p.text().nullable(),
-    status: p.text().default('active'),
+    status: p.text().$type<'active' | 'disabled'>().default('active'),
     createdAt: p.datetime().defaultRaw('now()'),
+    deletedAt: p.datetime().nullable(),
   }),
 });
 

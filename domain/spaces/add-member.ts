@@ -1,37 +1,49 @@
 import type { Context } from '#domain/access/context.ts';
-import { authorize, refusal } from '#domain/access/policy.ts';
-import { firstMissing } from '#domain/access/require-no-more.ts';
-import { builtInRoles } from '#domain/access/roles.ts';
+import { findGrantableRole } from '#domain/access/find-role.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { builtInRoleId } from '#domain/access/role-ids.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
-import { recordEvent } from '#domain/events/record-event.ts';
+import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
+import { newId } from '#domain/kernel/ids.ts';
 import { refuseTaken } from '#domain/persistence/refuse-taken.ts';
 import { findPrincipal } from '#domain/principals/find-principal.ts';
+import { lockMember } from './find-member.ts';
 import type { MemberRole } from './member-roles.ts';
+import { viewMembers, type MemberView } from './member-view.ts';
+import { recordMembership } from './record-membership.ts';
 import { SpaceMember } from './space-member.entity.ts';
+
+export interface NewMember {
+  principalId: string;
+  /** `space_member` when neither role is given; an id goes before a key. */
+  roleKey?: MemberRole;
+  roleId?: string | undefined;
+  idempotency?: IdempotentRequest | null;
+}
 
 /**
  * Makes a principal of the tenant a member of the caller's space.
- * @throws `missing_permission`, also for a role that holds what the caller lacks; `principal_not_found`, `already_exists`
+ * @throws `missing_permission`, also for a role that holds what the caller lacks; `principal_not_found`,
+ *   `role_not_found`, `already_exists`, and the refusals of `claimKey`
  */
-export async function addMember(
-  ctx: Context,
-  input: { principalId: string; roleKey: MemberRole },
-): Promise<SpaceMember> {
+export async function addMember(ctx: Context, input: NewMember): Promise<MemberView & { replayed: boolean }> {
   const { caller, em } = ctx;
   authorize(caller, 'members.add');
   const spaceId = spaceOf(caller);
-  const { id: principalId } = await findPrincipal(ctx, input.principalId);
-  const missing = firstMissing(builtInRoles[input.roleKey] ?? [], caller.granted);
-  if (missing !== null) {
-    throw refusal(caller, [missing], missing);
+  const id = newId();
+  const claimed = input.idempotency ? await claimKey(ctx, input.idempotency, id) : id;
+  if (claimed !== id) {
+    const [known] = await viewMembers(em, [await lockMember(ctx, { id: claimed })]);
+    if (known !== undefined) {
+      return { ...known, replayed: true };
+    }
   }
+  const { id: principalId } = await findPrincipal(ctx, input.principalId);
+  const roleId = input.roleId ?? builtInRoleId(input.roleKey ?? 'space_member');
+  const role = await findGrantableRole(ctx, { roleId, scope: 'space' });
   const { tenantId } = caller;
-  const member = em.create(SpaceMember, { tenantId, spaceId, principalId, roleKey: input.roleKey });
+  const member = em.create(SpaceMember, { tenantId, spaceId, principalId, id, roleKey: role.key });
   await em.flush().catch(refuseTaken('This principal is a member already.', 'principal_id'));
-  await recordEvent(em, caller, {
-    type: 'space.member_added',
-    resource: { type: 'space', id: spaceId },
-    metadata: { principal_id: principalId, role: input.roleKey },
-  });
-  return em.refreshOrFail(member);
+  await recordMembership(ctx, member);
+  return { member: await em.refreshOrFail(member), roleId: role.id, replayed: false };
 }

@@ -5,8 +5,12 @@ import { SpaceMember } from './space-member.entity.ts';
 import { Space } from './space.entity.ts';
 
 /** A space whose creator administers it. */
-export async function createSpace(em: EntityManager, actor: Actor, input: { name: string }): Promise<Space> {
-  const space = em.create(Space, { tenantId: actor.tenantId, id: newId(), name: input.name });
+export async function createSpace(
+  em: EntityManager,
+  actor: Actor,
+  input: { id?: string; name: string },
+): Promise<Space> {
+  const space = em.create(Space, { tenantId: actor.tenantId, id: input.id ?? newId(), name: input.name });
   await em.flush();
   em.create(SpaceMember, {
     tenantId: actor.tenantId,

@@ -1,14 +1,39 @@
+import { authorizeOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
-import { authorize } from '#domain/access/policy.ts';
+import { expand } from '#domain/access/policy.ts';
+import { Role } from '#domain/access/role.entity.ts';
+import { builtInRoles } from '#domain/access/roles.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
+import { SpaceMember } from './space-member.entity.ts';
 import { Space } from './space.entity.ts';
 
-/** The tenant's spaces, newest first. @throws `missing_permission`, `invalid_cursor` */
+/**
+ * Newest first: the tenant's spaces, and without `spaces.read` in the whole tenant those where one's own
+ * membership brings it.
+ * @throws `missing_permission` for a key without it, `invalid_cursor`
+ */
 export async function listSpaces(
   ctx: Context,
   input: { limit: number; cursor: string | null },
 ): Promise<Page<Space>> {
-  authorize(ctx.caller, 'spaces.read');
-  return keysetPage(ctx, { entity: Space, where: {}, ...input, operation: 'spaces.list', filters: {} });
+  const { granted, principalId } = ctx.caller;
+  authorizeOwn(ctx.caller, 'spaces.read', principalId);
+  const isWhole = granted.has('spaces.read');
+  return keysetPage(ctx, {
+    entity: Space,
+    where: isWhole ? {} : { id: { $in: await readableSpaces(ctx) } },
+    ...input,
+    operation: 'spaces.list',
+    filters: isWhole ? {} : { principalId },
+  });
+}
+
+async function readableSpaces(ctx: Context): Promise<string[]> {
+  const memberships = await ctx.em.find(SpaceMember, { principalId: ctx.caller.principalId });
+  const custom = await ctx.em.find(Role, { key: { $in: memberships.map(({ roleKey }) => roleKey) } });
+  const own = new Map(custom.map(({ key, permissions }) => [key, permissions]));
+  return memberships
+    .filter(({ roleKey }) => expand(builtInRoles[roleKey] ?? own.get(roleKey) ?? []).has('spaces.read'))
+    .map(({ spaceId }) => spaceId);
 }

@@ -1,12 +1,26 @@
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
+import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
+import { newId } from '#domain/kernel/ids.ts';
 import { createSpace } from './create-space.ts';
-import type { Space } from './space.entity.ts';
+import { Space } from './space.entity.ts';
 
-/** A space that the caller administers; it has no model yet. @throws `missing_permission` */
-export async function openSpace(ctx: Context, input: { name: string }): Promise<Space> {
-  authorize(ctx.caller, 'spaces.create');
-  const space = await createSpace(ctx.em, ctx.caller, input);
-  await ctx.em.flush();
-  return ctx.em.refreshOrFail(space);
+/**
+ * A space that the caller administers; it has no model yet.
+ * @throws `missing_permission`, and the refusals of `claimKey`
+ */
+export async function openSpace(
+  ctx: Context,
+  input: { name: string; idempotency?: IdempotentRequest | null },
+): Promise<{ space: Space; replayed: boolean }> {
+  const { caller, em } = ctx;
+  authorize(caller, 'spaces.create');
+  const id = newId();
+  const claimed = input.idempotency ? await claimKey(ctx, input.idempotency, id) : id;
+  if (claimed !== id) {
+    return { space: await em.findOneOrFail(Space, { id: claimed }), replayed: true };
+  }
+  const space = await createSpace(em, caller, { id, name: input.name });
+  await em.flush();
+  return { space: await em.refreshOrFail(space), replayed: false };
 }

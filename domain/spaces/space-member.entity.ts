@@ -7,6 +7,7 @@ const schema = defineEntity({
     tenantId: p.uuid().primary(),
     spaceId: p.uuid().primary(),
     principalId: p.uuid().primary(),
+    id: p.uuid().defaultRaw('gen_random_uuid()'),
     roleKey: p.text().default('space_member'),
     createdAt: p.datetime().defaultRaw('now()'),
   }),

@@ -19,11 +19,11 @@ export async function listTenants(
   input: { limit: number; cursor: string | null },
 ): Promise<Page<TenantRow>> {
   authorize(ctx.caller, 'tenants.read');
+  const scope = { tenantId: ctx.caller.tenantId, operation: 'tenants.list', filters: {} };
+  const after = input.cursor === null ? null : decodeCursor(ctx.secrets, scope, input.cursor);
   if (!ctx.caller.isPlatform) {
     return { items: [toRow(await readTenant(ctx))], nextCursor: null };
   }
-  const scope = { tenantId: ctx.caller.tenantId, operation: 'tenants.list', filters: {} };
-  const after = input.cursor === null ? null : decodeCursor(ctx.secrets, scope, input.cursor);
   const rows = await ctx.em.execute<TenantRow[]>('select * from app.list_tenants(?, ?)', [
     after?.id ?? null,
     input.limit + 1,

@@ -5,8 +5,8 @@ import { readMappings } from '#domain/governance/pii-mapping.ts';
 import type { PiiEntry } from '#domain/governance/redact.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
+import { findProject } from '#domain/projects/find-project.ts';
 import { findThread, reachesOwnThreads } from './find-thread.ts';
-import { requireProject } from './require-project.ts';
 import { shownThreadStatuses } from './thread-status.ts';
 import { Thread } from './thread.entity.ts';
 
@@ -32,7 +32,7 @@ export async function listThreads(ctx: Context, input: ListThreads): Promise<Pag
   const { status, projectId, limit, cursor } = input;
   const where = {
     spaceId: spaceOf(caller),
-    ...(projectId === null ? {} : { projectId: await requireProject(ctx, projectId) }),
+    ...(projectId === null ? {} : { projectId: (await findProject(ctx, projectId)).id }),
     ...(caller.granted.has('threads.read') ? {} : { createdBy: caller.principalId }),
   };
   const page = await keysetPage(ctx, {

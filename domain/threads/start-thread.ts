@@ -5,9 +5,9 @@ import { recordEvent } from '#domain/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { findProject } from '#domain/projects/find-project.ts';
 import type { FoundNames } from '#domain/governance/found-names.ts';
 import { messageBehind, replayedMessage, type SentMessage } from './add-message.ts';
-import { requireProject } from './require-project.ts';
 import { requireSender } from './sender-role.ts';
 import { openThreadBranch } from './thread-branches.ts';
 import type { MessageRole } from './thread-status.ts';
@@ -42,7 +42,7 @@ export async function startThread(
       return replayedMessage(ctx, claimed);
     }
   }
-  const projectId = input.projectId === null ? null : await requireProject(ctx, input.projectId);
+  const projectId = input.projectId === null ? null : (await findProject(ctx, input.projectId)).id;
   const thread = ctx.em.create(Thread, {
     tenantId: ctx.caller.tenantId,
     id: threadId,

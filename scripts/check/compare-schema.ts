@@ -17,14 +17,18 @@ const WITHOUT_ENTITY = new Set([
   'data_keys',
   'event_dedupe',
   'events',
+  'external_identities',
   'idempotency_keys',
+  'login_transactions',
   'mikro_orm_migrations',
   'outbox',
   'redactions',
   'response_context',
   'response_ids',
+  'session_tokens',
   'stream_runs',
   'thread_branches',
+  'used_id_tokens',
 ]);
 
 const SPELLINGS: Record<string, string> = {

@@ -159,9 +159,37 @@ export const defects: readonly Defect[] = [
   {
     name: 'expiry by the process clock',
     file: 'domain/responses/read-response.ts',
-    replace: [['row.head.expires_in_ms,', 'Date.parse(row.head.expires_at) - Date.now(),']],
+    replace: [
+      [
+        'const { next_n: nextN, expires_in_ms: expiresInMs, record: finished } = row;',
+        `const { next_n: nextN, record: finished } = row;
+         const head = (row.head ?? JSON.parse(finished ?? '{}')) as { expires_at: string };
+         const expiresInMs = Date.parse(head.expires_at) - Date.now();`,
+      ],
+    ],
     test: clocks,
     caughtBy: 'a response runs, is read and ends as ever',
+  },
+  {
+    name: 'a revoked key is remembered',
+    file: 'api/sse/stream-hub.ts',
+    replace: [['          memory?.forget(tenantId);\n', '']],
+    test: 'test/api/revocation.test.ts',
+    caughtBy: 'is refused by both within a second of its revocation through one',
+  },
+  {
+    name: 'a key is trusted while nothing can be heard',
+    file: 'domain/access/key-verdicts.ts',
+    replace: [['this.#trustedUntil = at + trustMs;', 'this.#trustedUntil = Number.POSITIVE_INFINITY;']],
+    test: 'test/domain/access/key-verdicts.test.ts',
+    caughtBy: 'is not used a second after notifications were last known to arrive',
+  },
+  {
+    name: 'one reader is given what another may do',
+    file: 'domain/persistence/migrations/reads.sql',
+    replace: [[' or p_principal[i] <> p_principal[i - 1]', '']],
+    test: 'test/api/get-response.test.ts',
+    caughtBy: 'shows each of many callers at the same moment their own',
   },
   {
     name: 'expiry not enforced by the wall',
@@ -294,5 +322,57 @@ export const defects: readonly Defect[] = [
     replace: [['where id = ? and answered_by is null returning id', 'where id = ? returning id']],
     test: serverCalls,
     caughtBy: 'is made by no second approval',
+  },
+  {
+    name: 'nonce not checked',
+    file: 'domain/sign-in/check-id-token.ts',
+    replace: [
+      [
+        'if (expected.hashNonce(claims.nonce) !== expected.nonceHash) {',
+        "if (expected.hashNonce(claims.nonce) === '') {",
+      ],
+    ],
+    test: 'test/domain/sign-in/check-id-token.test.ts',
+    caughtBy: 'with another nonce',
+  },
+  {
+    name: 'handle usable twice',
+    file: 'domain/sign-in/redeem-handle.ts',
+    replace: [['set handle_hash = null', 'set handle_hash = handle_hash']],
+    test: 'test/api/hostile-sign-in.test.ts',
+    caughtBy: 'opens one session, however many ask at once',
+  },
+  {
+    name: 'refresh of a retired token accepted',
+    file: 'domain/sessions/rotation.ts',
+    replace: [
+      [
+        "return overlaps ? advance(family, family.generation, 'none') : { kind: 'reuse' };",
+        "return overlaps || token.retiredAt > 0 ? advance(family, family.generation, 'none') : { kind: 'reuse' };",
+      ],
+    ],
+    test: 'test/domain/sessions/rotation.test.ts',
+    caughtBy: 'is that of the model in 5,000 stories',
+  },
+  {
+    name: 'permission read from a cache after revocation',
+    file: 'domain/access/load-caller.ts',
+    replace: [
+      [
+        '/** What `identity` may do now, read in the current transaction. */',
+        'const remembered = new Map<string, { access: AccessRecord | null }>();\n',
+      ],
+      [
+        'const [row] = await em.execute<{ access: AccessRecord | null }[]>(',
+        `const place = \`\${identity.principalId} \${spaceId}\`;
+  const [row] = remembered.has(place) ? [remembered.get(place)] : await em.execute<{ access: AccessRecord | null }[]>(`,
+      ],
+      [
+        'return admitFound(identity, origin, row?.access ?? null, spaceId);',
+        'if (row !== undefined) {\n    remembered.set(place, row);\n  }\n  return admitFound(identity, origin, row?.access ?? null, spaceId);',
+      ],
+    ],
+    test: 'test/api/membership.test.ts',
+    caughtBy: 'is added as space_member or with another role, changed and removed',
   },
 ];

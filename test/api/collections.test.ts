@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOidcClient } from '#adapters/identity/oidc-client.ts';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { buildApp } from '#api/app.ts';
@@ -48,6 +49,7 @@ beforeAll(async () => {
     workflows: { describe: () => Promise.resolve(null), historyOf: () => Promise.resolve(null) },
     hub: new StreamHub(database, logger),
     telemetry,
+    oidc: createOidcClient(fetch),
     openStreams: new Set(),
     streamPlaces: new StreamPlaces(config),
     draining: { value: false },

@@ -113,6 +113,18 @@ describe('a thread', () => {
     expect(await eventsOf(id)).toEqual(['space.thread_created', 'space.thread_deleted']);
   });
 
+  it('of a project is found by it, and outlives it', async () => {
+    const path = `/v1/spaces/${world.spaceId}/projects`;
+    const { apiKey } = world;
+    const made = await gateway.send({ method: 'POST', path, apiKey, body: { name: 'Mole' } });
+    const projectId = made.body.data.id as string;
+    const { thread_id: id } = await start('Hello', { project_id: projectId });
+    const found = await send('GET', `?project_id=${projectId}`);
+    expect(found.body.data).toMatchObject([{ id, project_id: projectId }]);
+    await gateway.send({ method: 'DELETE', path: `${path}/${projectId}`, apiKey });
+    expect((await send('GET', `/${id}`)).body.data.project_id).toBeNull();
+  });
+
   it('of a project that nobody knows is not begun', async () => {
     const answer = await send('POST', '/messages', { content: 'Hello', project_id: newId() });
     expect(`${answer.status} ${answer.body.error.code}`).toBe('404 project_not_found');

@@ -110,12 +110,17 @@ describe('the doors between tenants', () => {
       { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
       { door: 'app.claim_outbox(integer)', ...system },
       { door: 'app.find_credential(text)', ...system },
+      { door: 'app.find_identity_provider(uuid,uuid,text)', ...system },
+      { door: 'app.find_login_transaction(text,text)', ...system },
+      { door: 'app.find_token(text)', ...system },
       { door: 'app.list_deleted_threads(uuid,uuid,integer)', ...system },
+      { door: 'app.list_due_invites(uuid,uuid,integer)', ...system },
       { door: 'app.list_expired(uuid,text,integer)', ...system },
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { door: 'app.list_tenants(uuid,integer)', ...system },
       { door: 'app.list_tenants_with_stale_rows()', ...system },
+      { door: 'app.list_tenants_with_stale_sign_ins()', ...system },
       { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { door: 'app.maintain_partitions()', owner: 'app_owner', config: path, grantees: ['app_purge'] },
       { door: 'app.outbox_age_seconds()', ...system },
@@ -132,17 +137,23 @@ describe('the doors between tenants', () => {
       'documents r',
       'event_dedupe r',
       'idempotency_keys r',
+      'identity_providers r',
+      'invites r',
+      'login_transactions r',
       'outbox *',
       'response_ids r',
       'responses r',
+      'session_tokens r',
+      'sessions r',
       'tenants r',
       'threads r',
       'tool_calls r',
+      'used_id_tokens r',
     ]);
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'response_ids', 'responses', 'tenants', 'threads', 'tool_calls')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -162,6 +173,12 @@ describe('the doors between tenants', () => {
       { name: 'documents', columns: ['created_at', 'id', 'status', 'tenant_id'] },
       { name: 'event_dedupe', columns: ['created_at', 'tenant_id'] },
       { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
+      { name: 'identity_providers', columns: ['id', 'slug', 'tenant_id'] },
+      { name: 'invites', columns: ['expires_at', 'id', 'status', 'tenant_id'] },
+      {
+        name: 'login_transactions',
+        columns: ['expires_at', 'handle_hash', 'id', 'nonce_hash', 'state_hash', 'tenant_id'],
+      },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
       {
         name: 'responses',
@@ -179,9 +196,15 @@ describe('the doors between tenants', () => {
           'waits_for',
         ],
       },
+      {
+        name: 'session_tokens',
+        columns: ['expires_at', 'id', 'kind', 'session_id', 'tenant_id', 'token_hash'],
+      },
+      { name: 'sessions', columns: ['ended_at', 'expires_at', 'id', 'principal_id', 'tenant_id'] },
       { name: 'tenants', columns: ['created_at', 'is_platform', 'name', 'slug', 'status', 'tenant_id'] },
       { name: 'threads', columns: ['id', 'status', 'tenant_id'] },
       { name: 'tool_calls', columns: ['response_id', 'status', 'tenant_id'] },
+      { name: 'used_id_tokens', columns: ['expires_at', 'tenant_id'] },
     ]);
   });
 

@@ -6,9 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bodyFields } from '../support/id-positions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import type { Operation } from '../support/openapi.ts';
 import { hostileKinds, statusAt, type Target } from '../support/hostile-kinds.ts';
-import { idFixtures } from '../support/id-fixtures.ts';
+import { goodCall, idFixtures } from '../support/id-fixtures.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
+import { beforeSignIn } from '../support/sign-in-fixtures.ts';
 import { connect, countRows } from '../support/tables.ts';
 
 let database: TestDatabase;
@@ -18,7 +20,8 @@ let here: Place;
 let abroad: Place;
 let address: string;
 const targets: Target[] = [];
-const fixtures = idFixtures(new Maker(() => gateway));
+const maker = new Maker(() => gateway);
+const fixtures = idFixtures(maker);
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -26,21 +29,19 @@ beforeAll(async () => {
   admin = await connect(database.adminUrl);
   ({ here, abroad } = await createPlaces(database));
   const foreignCursors: Record<string, string> = {};
-  for (const id of [
-    'listResponses',
-    'listInputItems',
-    'listCollections',
-    'listDocuments',
-    'listServers',
-    'listThreads',
-    'listMessages',
-  ]) {
-    foreignCursors[id] = await fixtures[`${id} query cursor`]!.make(abroad);
+  for (const [position, fixture] of Object.entries(fixtures)) {
+    const [id] = position.split(' ', 1);
+    if (position === `${id} query cursor` && fixture.operator !== true) {
+      foreignCursors[id!] = await fixture.make(abroad);
+    }
   }
+  // An operator's list has no cursor of another tenant: that of another list must do.
+  foreignCursors['listTenants'] = foreignCursors['listPrincipals']!;
   for (const operation of gateway.description.operations) {
-    const call = await fixtures[`${operation.id} path space_id`]!.call(here, here.spaceId);
+    const call = await goodCall({ fixtures, maker }, operation.id, here);
+    const methods = operationsAt(operation.path).map(({ method }) => method);
     const fields = bodyFields(gateway.description.document, operation);
-    targets.push({ operation, fields, call, here, abroad, foreignCursors });
+    targets.push({ operation, fields, methods, call, here, abroad, foreignCursors });
   }
   address = await gateway.app.listen({ host: '127.0.0.1', port: 0 });
 });
@@ -50,14 +51,16 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The methods of a path by our own description, also of one that has a parameter there; a HEAD comes with every GET. */
+/** The operations of a path by our own description, also of one that has a parameter there. */
+function operationsAt(path: string): Operation[] {
+  return gateway.description.operations.filter(
+    (each) => each.path === path || new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/{}]+')}$`).test(path),
+  );
+}
+
+/** Its methods; a HEAD comes with every GET. */
 function methodsAt(path: string): string {
-  const methods = gateway.description.operations
-    .filter(
-      (each) =>
-        each.path === path || new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/{}]+')}$`).test(path),
-    )
-    .map(({ method }) => method);
+  const methods = operationsAt(path).map(({ method }) => method);
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
 }
 
@@ -91,15 +94,17 @@ describe.each(Object.entries(hostileKinds))('%s', (name, kind) => {
     const { events, event_dedupe: dedupe, ...rest } = after;
     expect(rest).toEqual(Object.fromEntries(Object.entries(before).filter(([table]) => table in rest)));
     expect([events! > before.events!, dedupe! > before.event_dedupe!]).toEqual([refused, refused]);
-  });
+  }, 300_000);
 });
 
 describe('the list', () => {
   it('has at least twenty kinds, and meets every operation at least ten times', () => {
     expect(Object.keys(hostileKinds).length).toBeGreaterThanOrEqual(20);
     for (const target of targets) {
-      const met = Object.values(hostileKinds).filter((kind) => kind(target).length > 0);
-      expect(met.length, target.operation.id).toBeGreaterThanOrEqual(10);
+      const met = Object.values(hostileKinds).flatMap((kind) => kind(target));
+      // A sign-in takes no credential, and its two first steps no body; test/api/hostile-sign-in.test.ts goes on.
+      const least = beforeSignIn.some((id) => id === target.operation.id) ? 1 : 10;
+      expect(met.length, target.operation.id).toBeGreaterThanOrEqual(least);
     }
   });
 });

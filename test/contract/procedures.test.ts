@@ -2,11 +2,13 @@ import { initTRPC } from '@trpc/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { permissions, implied } from '#domain/access/permissions.ts';
 import { eventTypes } from '#domain/events/catalogue.ts';
+import { adminProcedureText } from '../support/admin-procedures.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
 import type { Answer } from '../support/gateway.ts';
 import { addOperator } from '../support/operators.ts';
 import type { ProcedureFixture } from '../support/procedure-fixtures.ts';
 import { callProcedure, errorOf, procedures, textFields, type Procedure } from '../support/procedures.ts';
+import { signInProcedureText } from '../support/sign-in-fixtures.ts';
 import { addMember } from '../support/world.ts';
 
 /** Free text that names nothing of anybody's. */
@@ -27,6 +29,7 @@ const plainText = [
     'price.cached_input',
     'price.output',
   ].map((name) => `models.add ${name}`),
+  ...adminProcedureText,
   ...['base_url', 'credential_ref'].map((name) => `models.update ${name}`),
   ...['price.input', 'price.cached_input', 'price.output', 'valid_from'].map((name) => `prices.set ${name}`),
   'prices.import document.*',
@@ -41,6 +44,8 @@ const plainText = [
     (name) => `toolServers.update ${name}`,
   ),
 ];
+
+plainText.push(...signInProcedureText);
 
 const prefixes = ['/api', '/api-proxy'] as const;
 const all = procedures();
@@ -66,7 +71,8 @@ function missingFrom({ declared, input, output }: Procedure): string[] {
       ? audit.none !== ''
       : audit.length > 0 && audit.every((type) => eventTypes.includes(type)));
   return [
-    ...(declared?.permission !== undefined && permissions.includes(declared.permission)
+    ...((declared?.permission !== undefined && permissions.includes(declared.permission)) ||
+    (declared?.identity ?? '') !== ''
       ? []
       : ['permission']),
     ...(audited ? [] : ['audit']),
@@ -97,12 +103,28 @@ describe('every procedure', () => {
   });
 });
 
+/** No permission makes up for not being the one whom it is for. */
+async function isForOneAlone(procedure: Procedure, prefix: (typeof prefixes)[number]): Promise<void> {
+  const input = await fixtureOf(procedure).input(place.here);
+  const call = { procedure, input, prefix };
+  const other = await addMember(place.database.unitOfWork, place.world, { tenantRoles: ['owner'] });
+  expect(verdict(await callProcedure(place.gateway, call))).toBe('401 not_authenticated');
+  const refused = await callProcedure(place.gateway, { ...call, apiKey: other.apiKey });
+  expect(verdict(refused)).toBe('403 invite_identity_mismatch');
+  const answer = await callProcedure(place.gateway, { ...call, apiKey: place.here.apiKey });
+  expect(answer.status, answer.text).toBe(200);
+}
+
 describe.each(prefixes)('a procedure under %s', (prefix) => {
   it.each(all.map((each) => [each.path, each] as const))(
     '%s needs a credential and its permission by name',
     async (_path, procedure) => {
       const fixture = fixtureOf(procedure);
-      const permission = procedure.declared!.permission!;
+      const permission = procedure.declared!.permission;
+      if (permission === undefined) {
+        await isForOneAlone(procedure, prefix);
+        return;
+      }
       const keyPermissions = permissions.filter((each) => !implied(each).includes(permission));
       const lacking = fixture.operator
         ? await addOperator(place.database.unitOfWork, keyPermissions)
@@ -314,7 +336,8 @@ describe('what a caller hands out', () => {
       keyPermissions: ['members.add', 'spaces.read'],
     });
     const add = all.find(({ path }) => path === 'members.add')!;
-    const given = { ...(await place.fixtures['members.add']!.input(place.here)), role: 'space_admin' };
+    const { role_id: _, ...member } = await place.fixtures['members.add']!.input(place.here);
+    const given = { ...member, role: 'space_admin' };
     expect(
       verdict(await callProcedure(place.gateway, { procedure: add, input: given, apiKey: editor.apiKey })),
     ).toBe('403 missing_permission');

@@ -39,6 +39,8 @@ beforeAll(async () => {
   const document = await maker.document(abroad, collection);
   const response = await maker.response(abroad, { 'idempotency-key': 'theirs' });
   await maker.ended(abroad);
+  await maker.admin.projectMember(abroad, await maker.admin.project(abroad));
+  await maker.admin.invite(abroad);
   const admin = await connect(database.adminUrl);
   const { rows } = await admin.query('select principal_id from responses where id = $1', [response]);
   const server = (await maker.server(abroad)).id;
@@ -100,7 +102,7 @@ async function leaveTraces(
     from responses r join model_prices p on p.tenant_id = r.tenant_id and p.model_id = r.model_id where r.id = $1`,
     [response],
   );
-  await run(`insert into data_keys (tenant_id, id, wrapped) values ($1, uuidv7(), 'w')`, [tenantId]);
+  await run(`insert into data_keys (tenant_id, id, wrapped) values ($1, gen_random_uuid(), 'w')`, [tenantId]);
   await run(`insert into roles (tenant_id, id, key, name) values ($1, $2, 'mine', 'Mine')`, [
     tenantId,
     newId(),

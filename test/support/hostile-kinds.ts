@@ -2,12 +2,15 @@ import { neutralValues } from '#api/contract/openai/request.ts';
 import type { Call } from './gateway.ts';
 import type { Operation } from './openapi.ts';
 import type { Place } from './places.ts';
+import { beforeSignIn } from './sign-in-fixtures.ts';
 
 /** What a cell of hostile input starts from: a request of the operation that is right in everything. */
 export interface Target {
   operation: Operation;
   /** The members of its body. */
   fields: string[];
+  /** The methods that its path takes. */
+  methods: string[];
   call: Call;
   here: Place;
   abroad: Place;
@@ -56,6 +59,16 @@ const required: Record<string, { name: string; longest: number }> = {
   registerServer: { name: 'display_name', longest: 200 },
   startThread: { name: 'content', longest: 1_000_000 },
   addMessage: { name: 'content', longest: 1_000_000 },
+  createIdentityProvider: { name: 'display_name', longest: 200 },
+  linkIdentity: { name: 'subject', longest: 255 },
+  createRole: { name: 'name', longest: 200 },
+  createApiKey: { name: 'name', longest: 200 },
+  createTenant: { name: 'name', longest: 200 },
+  updateTenant: { name: 'name', longest: 200 },
+  createSpace: { name: 'name', longest: 200 },
+  updateSpace: { name: 'name', longest: 200 },
+  createProject: { name: 'name', longest: 200 },
+  createInvite: { name: 'email', longest: 320 },
 };
 /** A field that holds text, and how a value gets there. */
 const text: Record<string, { param: string; put: (value: unknown) => object }> = {
@@ -66,6 +79,20 @@ const text: Record<string, { param: string; put: (value: unknown) => object }> =
   registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
   startThread: { param: 'content', put: (value) => ({ content: value }) },
   addMessage: { param: 'content', put: (value) => ({ content: value }) },
+  createIdentityProvider: { param: 'display_name', put: (value) => ({ display_name: value }) },
+  linkIdentity: { param: 'subject', put: (value) => ({ subject: value }) },
+  ...Object.fromEntries(
+    [
+      'createRole',
+      'createApiKey',
+      'createTenant',
+      'updateTenant',
+      'createSpace',
+      'updateSpace',
+      'createProject',
+    ].map((operation) => [operation, { param: 'name', put: (value: unknown) => ({ name: value }) }]),
+  ),
+  createInvite: { param: 'email', put: (value) => ({ email: value }) },
 };
 
 const inText =
@@ -92,15 +119,24 @@ const inNumbers =
       .filter((name) => ['limit', 'after', 'starting_after'].includes(name))
       .map((name) => invalid(query(target.call, `${name}=${value}`), name));
 
+/** OpenID Connect has clients ignore what a provider adds to its redirect. */
+const ignoresUnknown = ({ operation }: Target): boolean => operation.id === 'finishLogin';
+/** A sign-in has no credential to confuse. */
+const isAnonymous = ({ operation }: Target): boolean => beforeSignIn.some((id) => id === operation.id);
+
 const inSpaceId =
   (segment: string, expected: Omit<Hostile, 'call'>): Kind =>
-  ({ call, here }) => [{ call: { ...call, path: call.path.replace(here.spaceId, segment) }, ...expected }];
+  ({ call, here, operation }) =>
+    operation.path.includes('{space_id}')
+      ? [{ call: { ...call, path: call.path.replace(here.spaceId, segment) }, ...expected }]
+      : [];
 
 const withHeaders =
   (headers: (target: Target) => Record<string, string>, expected: Omit<Hostile, 'call'>): Kind =>
-  (target) => [
-    { call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected },
-  ];
+  (target) =>
+    isAnonymous(target)
+      ? []
+      : [{ call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected }];
 
 const numberFields: Record<string, { param: string; body: (value: string) => string }[]> = {
   createResponse: [
@@ -125,6 +161,32 @@ const numbers =
     (numberFields[operation.id] ?? []).map(({ param, body }) =>
       invalid({ ...call, body: body(value) }, param),
     );
+
+/** What a body does not decide: whose a thing is, what it may do, when it was made. */
+export const forgedMembers = [
+  'id',
+  'tenant_id',
+  'owner_id',
+  'created_by',
+  'created_at',
+  'updated_at',
+  'deleted_at',
+  'expires_at',
+  'is_admin',
+  'is_platform',
+  'built_in',
+  'granted',
+  'scope',
+  'secret_hash',
+  'api_key',
+  'key_id',
+  'invited_by',
+  'answered_by',
+  'writer_epoch',
+  'default_model_id',
+  'usage',
+  'governance',
+];
 
 const both =
   (...kinds: Kind[]): Kind =>
@@ -164,7 +226,9 @@ export const hostileKinds: Record<string, Kind> = {
         return { call, status: 422, code: 'unsupported_parameter', param: name };
       }
       const isList =
-        ['tools', 'enabled_tools'].includes(name) ||
+        ['tools', 'enabled_tools', 'extra_audiences', 'redirect_uris', 'permissions', 'models'].includes(
+          name,
+        ) ||
         (isOpenAi(target) && ['input', 'include'].includes(name));
       return invalid(call, isList ? `${name}.0` : name);
     });
@@ -178,27 +242,45 @@ export const hostileKinds: Record<string, Kind> = {
           ),
         ]
       : [],
-  'an unknown query parameter': (target) => [unknown(query(target.call, 'colour=red'), 'colour')],
+  'forged members': (target) =>
+    takesBody(target)
+      ? forgedMembers
+          .filter((name) => !target.fields.includes(name))
+          .map((name) =>
+            unknown(
+              { ...target.call, body: { ...(target.call.body as object | undefined), [name]: true } },
+              name,
+            ),
+          )
+      : [],
+  'an unknown query parameter': (target) =>
+    ignoresUnknown(target) ? [] : [unknown(query(target.call, 'colour=red'), 'colour')],
   'prototype keys': both(
     withBody('{"__proto__":{"admin":true}}', 422, 'invalid_request'),
     withBody('{"constructor":{"prototype":{"admin":true}}}', 422, 'invalid_request'),
-    (target) => [unknown(query(target.call, '__proto__=1'), '__proto__')],
+    (target) => (ignoresUnknown(target) ? [] : [unknown(query(target.call, '__proto__=1'), '__proto__')]),
   ),
   'a cursor of another tenant': (target) => {
     const { call, operation, foreignCursors } = target;
     const stolen = foreignCursors[operation.id];
+    if (ignoresUnknown(target)) {
+      return [];
+    }
     return stolen === undefined
       ? [unknown(query(call, `cursor=${Object.values(foreignCursors)[0]}`), 'cursor')]
       : [{ call: query(call, `cursor=${stolen}`), status: 422, code: 'invalid_cursor', param: 'cursor' }];
   },
-  'ids of another tenant': ({ call, here, abroad }) => [
-    {
-      call: { ...call, path: call.path.replace(here.spaceId, abroad.spaceId) },
-      status: 404,
-      code: 'space_not_found',
-      param: null,
-    },
-  ],
+  'ids of another tenant': ({ call, here, abroad, operation }) =>
+    operation.path.includes('{space_id}')
+      ? [
+          {
+            call: { ...call, path: call.path.replace(here.spaceId, abroad.spaceId) },
+            status: 404,
+            code: 'space_not_found',
+            param: null,
+          },
+        ]
+      : [],
   'ids that are none': inSpaceId('1%20or%201=1', { status: 422, code: 'invalid_request', param: 'space_id' }),
   'malformed JSON': both(
     withBody('{"a":', 422, 'invalid_request'),
@@ -261,18 +343,16 @@ export const hostileKinds: Record<string, Kind> = {
           ),
         ];
   },
-  'a wrong method': ({ call, operation }) =>
-    [
-      ...(operation.path.endsWith('/governance') ? [] : ['PUT']),
-      'OPTIONS',
-      ...(/(\{(server|thread)_id\}|\/threads\/messages)$/.test(operation.path) ? [] : ['PATCH']),
-    ].map((method) => ({
-      call: { ...call, method },
-      status: 405,
-      code: 'method_not_allowed',
-      param: null,
-      allow: operation.path,
-    })),
+  'a wrong method': ({ call, operation, methods }) =>
+    ['PUT', 'OPTIONS', 'PATCH', 'DELETE']
+      .filter((method) => !methods.includes(method))
+      .map((method) => ({
+        call: { ...call, method },
+        status: 405,
+        code: 'method_not_allowed',
+        param: null,
+        allow: operation.path,
+      })),
   'bad percent-encoding': both(
     inSpaceId('%ZZ', { status: 400, code: 'malformed_http', param: null }),
     inSpaceId('%E0%A4%A', { status: 400, code: 'malformed_http', param: null }),

@@ -1,9 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/kernel/ids.ts';
+import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
 import { threadFixtures } from './thread-fixtures.ts';
 import { question, type Maker, type Place } from './places.ts';
+import { signInCalls, signInFixtures } from './sign-in-fixtures.ts';
 
 /** How an id position is tried. */
 export interface IdFixture {
@@ -20,6 +22,8 @@ export interface IdFixture {
   goneRefusal?: string;
   /** For an id of another space of the same tenant; null where that owner may use it. */
   nextDoorRefusal?: string | null;
+  /** Called by an operator of the platform, who meets other tenants on purpose. */
+  operator?: true;
 }
 
 type Fixtures = Record<string, IdFixture>;
@@ -381,5 +385,27 @@ export function idFixtures(maker: Maker): Fixtures {
     ),
     'deleteDocument path document_id': remembering(documentIn('DELETE')),
   };
-  return { ...native, ...threadFixtures(maker), ...openAiFixtures(maker), ...mirrored(native) };
+  return {
+    ...native,
+    ...threadFixtures(maker),
+    ...openAiFixtures(maker),
+    ...mirrored(native),
+    ...signInFixtures(maker),
+    ...adminFixtures(maker.admin, (place) => maker.model(place)),
+  };
+}
+
+/** A request of the operation that is right in everything, on things that the place's owner has just made. */
+export async function goodCall(
+  { fixtures, maker }: { fixtures: Fixtures; maker: Maker },
+  operationId: string,
+  place: Place,
+): Promise<Call> {
+  const whole = signInCalls(maker)[operationId] ?? wholeCalls(maker.admin)[operationId];
+  if (whole !== undefined) {
+    return whole(place);
+  }
+  const names = Object.keys(fixtures).filter((position) => position.startsWith(`${operationId} path `));
+  const fixture = fixtures[names.find((position) => position.endsWith(' space_id')) ?? names[0]!]!;
+  return fixture.call(place, await fixture.make(place));
 }

@@ -6,6 +6,9 @@ import { addModel } from '#domain/models/add-model.ts';
 import { builtinSettings } from '#domain/models/builtin-settings.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { Item } from '#domain/responses/item.entity.ts';
+import type { Actor } from '#domain/events/record-event.ts';
+import { AdminMaker } from './admin-maker.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import type { TestDatabase } from './database.ts';
 import type { Answer, Call, TestGateway } from './gateway.ts';
 import { createWorld, type World } from './world.ts';
@@ -44,6 +47,13 @@ export async function createPlaces(
   };
 }
 
+const nobody: Actor = {
+  tenantId: '',
+  principalId: newId(),
+  principalType: 'service_account',
+  origin: { via: 'cli', requestId: null },
+};
+
 export const question = {
   input: {
     items: [
@@ -56,9 +66,25 @@ export const question = {
 /** Makes things in a place as its owner, through the API. */
 export class Maker {
   readonly #gateway: () => TestGateway;
+  /** Of people, roles and what they belong to. */
+  readonly admin: AdminMaker;
 
   constructor(gateway: () => TestGateway) {
     this.#gateway = gateway;
+    this.admin = new AdminMaker(
+      (call) => gateway().send(call),
+      () => gateway().gateway.unitOfWork,
+    );
+  }
+
+  /** A model of the tenant that no space allows. */
+  async model({ tenantId }: Place): Promise<string> {
+    const alias = `model-${newId()}`;
+    const actor = { ...nobody, tenantId };
+    await this.#gateway().gateway.unitOfWork.inTenant(tenantId, (em) =>
+      addModel(em, actor, { ...builtinSettings, alias }),
+    );
+    return alias;
   }
 
   async collection(place: Place): Promise<string> {
@@ -78,6 +104,10 @@ export class Maker {
     return made.status === 201
       ? (made.body.data.id as string)
       : this.document(place, await this.collection(place));
+  }
+
+  get unitOfWork(): UnitOfWork {
+    return this.#gateway().gateway.unitOfWork;
   }
 
   async send(call: Call): Promise<Answer> {

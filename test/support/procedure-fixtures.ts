@@ -4,7 +4,9 @@ import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
 import { createSpace } from '#domain/spaces/create-space.ts';
 import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
+import { adminProcedures } from './admin-procedures.ts';
 import type { TestDatabase } from './database.ts';
+import { signInProcedures } from './sign-in-fixtures.ts';
 import type { Maker, Place } from './places.ts';
 import { beginThread } from './thread-fixtures.ts';
 import { addMember, type World } from './world.ts';
@@ -145,14 +147,17 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       }),
       ids: { space_id: space, 'models[]': alias },
     },
-    'members.list': { input: inSpace, ids: { space_id: space } },
     'members.add': {
       input: async (place) => ({
         space_id: place.spaceId,
         principal_id: (await member(place)).principalId,
-        role: 'space_viewer',
+        role_id: await maker.admin.role(place),
       }),
-      ids: { space_id: space, principal_id: principal },
+      ids: {
+        space_id: space,
+        principal_id: principal,
+        role_id: { unknown: newId, code: '404 role_not_found' },
+      },
     },
     'members.remove': {
       input: async (place) => ({
@@ -162,6 +167,12 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       }),
       ids: { space_id: space, principal_id: { unknown: newId, code: '404 member_not_found' } },
     },
+    ...adminProcedures({
+      maker: maker.admin,
+      admin,
+      ownerOf: (place) => parts.worldOf(place).owner.principalId,
+      cursorOf: (place, path, input) => parts.cursorOf(place, path, input),
+    }),
     'principals.list': listed('principals.list', member),
     'principals.create': { input: async () => ({ type: 'service_account', name: 'crane' }), ids: {} },
     'apiKeys.list': listed('apiKeys.list', member),
@@ -173,6 +184,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       input: async (place) => ({ key_id: (await member(place)).keyId }),
       ids: { key_id: { unknown: () => '0'.repeat(16), code: '404 api_key_not_found' } },
     },
+    ...signInProcedures(maker, (path, twice) => listed(path, twice)),
     'models.list': {
       input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'models.list', {}) }),
       ids: { cursor, tenant_id: tenant },

@@ -14,6 +14,7 @@ export function openRunLogs(root: string): RunLogs {
   const folder = join(root, `${started}-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   const files = new Map<string, number>();
+  let finished = false;
   function fileOf(server: string): number {
     const file = files.get(server) ?? openSync(join(folder, `${server}.log`), 'a');
     files.set(server, file);
@@ -21,8 +22,10 @@ export function openRunLogs(root: string): RunLogs {
   }
   return {
     folder,
-    write: (server, line) => void writeSync(fileOf(server), `${line}\n`),
+    // A server may have a last word to say when the run is over.
+    write: (server, line) => void (finished || writeSync(fileOf(server), `${line}\n`)),
     finish(failed) {
+      finished = true;
       for (const file of files.values()) closeSync(file);
       files.clear();
       if (failed) return void process.stderr.write(`The servers' logs of this run are in ${folder}\n`);

@@ -115,6 +115,19 @@ export function threadFixtures(maker: Maker): Record<string, IdFixture> {
       await begin(place);
       return 'threads';
     }),
+    'listThreads query project_id': {
+      make: (place) => maker.admin.project(place),
+      unknown: newId,
+      call: async (place, id) => at(place, 'GET', `threads?project_id=${id}`),
+      refusal: '404 project_not_found',
+    },
+    'startThread body project_id': {
+      make: (place) => maker.admin.project(place),
+      unknown: newId,
+      call: async (place, id) =>
+        at(place, 'POST', 'threads/messages', { body: { ...hello, project_id: id } }),
+      refusal: '404 project_not_found',
+    },
     'getThread path space_id': spaceOf('GET', aThread()),
     'getThread path thread_id': threadIn('GET'),
     'updateThread path space_id': spaceOf('PATCH', aThread(), { title: 'Tides' }),

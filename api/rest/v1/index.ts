@@ -1,12 +1,25 @@
 import type { FastifyInstance } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
+import { apiKeyRoutes } from './admin/api-key-routes.ts';
+import { principalRoutes } from './admin/principal-routes.ts';
+import { roleRoutes } from './admin/role-routes.ts';
+import { tenantRoutes } from './admin/tenant-routes.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { identityProviderRoutes } from './identity-providers/routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
 import { governanceRoutes } from './governance/routes.ts';
+import { modelRoutes } from './models/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
+import { sessionRoutes } from './sessions/routes.ts';
+import { signInRoutes } from './sign-in/routes.ts';
+import { inviteRoutes } from './spaces/invite-routes.ts';
+import { memberRoutes } from './spaces/member-routes.ts';
+import { projectMemberRoutes } from './spaces/project-member-routes.ts';
+import { projectRoutes } from './spaces/project-routes.ts';
+import { spaceRoutes } from './spaces/routes.ts';
 import { messageRoutes } from './threads/message-routes.ts';
 import { threadRoutes } from './threads/routes.ts';
 
@@ -22,5 +35,18 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(threadRoutes);
     await scope.register(messageRoutes(deps));
     await scope.register(governanceRoutes);
+    await scope.register(signInRoutes(deps));
+    await scope.register(sessionRoutes(deps));
+    await scope.register(identityProviderRoutes);
+    await scope.register(tenantRoutes(deps));
+    await scope.register(roleRoutes);
+    await scope.register(principalRoutes);
+    await scope.register(apiKeyRoutes);
+    await scope.register(modelRoutes);
+    await scope.register(spaceRoutes);
+    await scope.register(memberRoutes);
+    await scope.register(projectRoutes);
+    await scope.register(projectMemberRoutes);
+    await scope.register(inviteRoutes);
   };
 }

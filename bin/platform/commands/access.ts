@@ -9,6 +9,8 @@ interface NewPrincipal {
   email?: string;
 }
 
+const who = '<principal_id>';
+
 export function addPrincipals(program: Command): void {
   const group = program.command('principals').description('users, service accounts and agents of the tenant');
 
@@ -38,10 +40,66 @@ export function addPrincipals(program: Command): void {
       show: ({ data }) => fields(data),
     },
   );
+  remote(group.command('get').description('one principal').argument(who), {
+    call: (client, _options, id) => client.principals.get.query({ principal_id: id }),
+    show: ({ data }) => fields(data),
+  });
+  remote(
+    group
+      .command('update')
+      .description('rename, disable or enable a principal')
+      .argument(who)
+      .option('--name <name>', 'its name')
+      .option('--status <status>', 'active or disabled'),
+    {
+      call: (client, { name, status }: { name?: string; status?: 'active' | 'disabled' }, id) =>
+        client.principals.update.mutate({
+          principal_id: id,
+          ...(name === undefined ? {} : { name }),
+          ...(status === undefined ? {} : { status }),
+        }),
+      show: ({ data }) => fields(data),
+    },
+  );
+  remote(
+    group.command('delete').description('delete one with its keys, roles and memberships').argument(who),
+    {
+      call: (client, _options, id) => client.principals.delete.mutate({ principal_id: id }),
+      show: ({ data }) => fields(data),
+    },
+  );
+  remote(group.command('roles').description('what one holds in the whole tenant').argument(who), {
+    call: (client, _options, id) => client.principals.roles.query({ principal_id: id }),
+    show: ({ data }) => table(data, { id: (row) => row.id, key: (row) => row.key, name: (row) => row.name }),
+  });
+  remote(
+    group
+      .command('assign-role')
+      .description('give a role in the whole tenant')
+      .argument(who)
+      .requiredOption('--role-id <id>', 'a role of tenants, or of the tenant’s own'),
+    {
+      call: (client, { roleId }: { roleId: string }, id) =>
+        client.principals.assignRole.mutate({ principal_id: id, role_id: roleId }),
+      show: ({ data }) => fields(data),
+    },
+  );
+  remote(
+    group
+      .command('unassign-role')
+      .description('take it away again')
+      .argument(who)
+      .requiredOption('--role-id <id>', 'the role'),
+    {
+      call: (client, { roleId }: { roleId: string }, id) =>
+        client.principals.unassignRole.mutate({ principal_id: id, role_id: roleId }),
+      show: ({ data }) => fields(data),
+    },
+  );
 }
 
 interface NewKey {
-  principal: string;
+  principal?: string;
   name: string;
   permission?: Permission[];
 }
@@ -67,7 +125,7 @@ export function addApiKeys(program: Command): void {
     group
       .command('create')
       .description('a key that is shown once, valid for 90 days')
-      .requiredOption('--principal <id>', 'whose key')
+      .option('--principal <id>', 'whose key; one’s own when not given')
       .requiredOption('--name <name>', 'what it is for')
       .option(
         '--permission <name...>',
@@ -76,8 +134,8 @@ export function addApiKeys(program: Command): void {
     {
       call: (client, { principal, name, permission }: NewKey) =>
         client.apiKeys.create.mutate({
-          principal_id: principal,
           name,
+          ...(principal === undefined ? {} : { principal_id: principal }),
           ...(permission === undefined ? {} : { permissions: permission }),
         }),
       show: ({ data }) => fields(data),

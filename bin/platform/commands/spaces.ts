@@ -30,6 +30,21 @@ export function addSpaces(program: Command): void {
       show: ({ data }) => fields(data),
     },
   );
+  remote(group.command('get').description('one space').argument('<space_id>'), {
+    call: (client, _options, id) => client.spaces.get.query({ space_id: id }),
+    show: ({ data }) => fields(data),
+  });
+  remote(
+    group
+      .command('update')
+      .description('rename a space')
+      .argument('<space_id>')
+      .requiredOption('--name <name>', 'its name'),
+    {
+      call: (client, { name }: { name: string }, id) => client.spaces.update.mutate({ space_id: id, name }),
+      show: ({ data }) => fields(data),
+    },
+  );
   remote(inSpace(group.command('models').description('the models that a space allows')), {
     call: (client, { space }: InSpace) => client.spaces.models.query({ space_id: space }),
     show: ({ data }) => fields({ models: data.models.join(', '), default: data.default_model }),
@@ -54,27 +69,44 @@ export function addSpaces(program: Command): void {
 export function addMembers(program: Command): void {
   const group = program.command('members').description('who may do what in a space');
 
-  remote(inSpace(group.command('list').description('members of a space')), {
-    call: (client, { space }: InSpace) => client.members.list.query({ space_id: space }),
-    show: ({ data }) =>
-      table(data, {
-        principal: (row) => row.principal_id,
-        role: (row) => row.role,
-        since: (row) => row.created_at,
-      }),
+  remote(inSpace(paged(group.command('list')).description('members of a space, newest first')), {
+    call: (client, { space, ...page }: InSpace & PageOptions) =>
+      client.members.list.query({ space_id: space, ...pageInput(page) }),
+    show: ({ data, meta }) =>
+      withNext(
+        table(data, {
+          id: (row) => row.id,
+          principal: (row) => row.principal_id,
+          role: (row) => row.role,
+          since: (row) => row.created_at,
+        }),
+        meta,
+      ),
   });
   remote(
     inSpace(group.command('add'))
       .description('make a principal a member')
       .requiredOption('--principal <id>', 'who')
-      .option('--role <role>', 'space_admin, space_editor, space_member or space_viewer'),
+      .option('--role <role>', 'space_admin, space_editor, space_member or space_viewer')
+      .option('--role-id <id>', 'any role that can be given in a space, by its id'),
     {
-      call: (client, options: InSpace & { principal: string; role?: MemberRole }) =>
+      call: (client, options: InSpace & { principal: string; role?: MemberRole; roleId?: string }) =>
         client.members.add.mutate({
           space_id: options.space,
           principal_id: options.principal,
           ...(options.role === undefined ? {} : { role: options.role }),
+          ...(options.roleId === undefined ? {} : { role_id: options.roleId }),
         }),
+      show: ({ data }) => fields(data),
+    },
+  );
+  remote(
+    inSpace(
+      group.command('set-role').description('give another role').argument('<member_id>'),
+    ).requiredOption('--role-id <id>', 'the new role'),
+    {
+      call: (client, { space, roleId }: InSpace & { roleId: string }, id) =>
+        client.members.changeRole.mutate({ space_id: space, member_id: id, role_id: roleId }),
       show: ({ data }) => fields(data),
     },
   );

@@ -40,6 +40,17 @@ export function addTenants(program: Command): void {
       show: ({ data }) => fields(data),
     },
   );
+  remote(
+    group
+      .command('update')
+      .description('rename a tenant')
+      .argument('<tenant_id>')
+      .requiredOption('--name <name>', 'full name'),
+    {
+      call: (client, { name }: { name: string }, id) => client.tenants.update.mutate({ tenant_id: id, name }),
+      show,
+    },
+  );
   remote(group.command('suspend').description('cut a tenant’s access').argument('<tenant_id>'), {
     call: (client, _options, id) => client.tenants.suspend.mutate({ tenant_id: id }),
     show,

@@ -5,11 +5,15 @@ import { Migration } from '@mikro-orm/migrations';
 const files = [
   'tables.sql',
   'secrets.sql',
+  'administration.sql',
+  'sign-in.sql',
   'threads.sql',
   'turn.sql',
   'keys.sql',
   'reads.sql',
   'functions.sql',
+  'administration-doors.sql',
+  'sign-in-functions.sql',
   'threads-purge.sql',
   'wall.sql',
 ];

@@ -13,8 +13,10 @@ create table threads (
   updated_at timestamptz not null default now(),
   primary key (tenant_id, id),
   foreign key (tenant_id, space_id) references spaces,
-  foreign key (tenant_id, created_by) references principals
+  foreign key (tenant_id, created_by) references principals,
+  foreign key (tenant_id, space_id, project_id) references projects (tenant_id, space_id, id) on delete set null (project_id)
 );
+create index on threads (tenant_id, space_id, project_id);
 create index on threads (tenant_id, space_id, created_at desc, id desc);
 create index on threads (tenant_id, created_by);
 create index threads_deleted on threads (tenant_id, id) where status = 'deleted';

@@ -1,0 +1,60 @@
+import type { z } from 'zod';
+import type { memberRecord } from '#api/contract/administration.ts';
+import type { inviteRecord, projectMemberRecord, projectRecord } from '#api/contract/membership.ts';
+import type { InviteView } from '#domain/invites/invite-view.ts';
+import type { ProjectMemberView } from '#domain/projects/project-member-view.ts';
+import type { Project } from '#domain/projects/project.entity.ts';
+import type { MemberView } from '#domain/spaces/member-view.ts';
+
+export function presentMember({ member, roleId }: MemberView): z.infer<typeof memberRecord> {
+  return {
+    id: member.id,
+    space_id: member.spaceId,
+    principal_id: member.principalId,
+    role_id: roleId,
+    role: member.roleKey,
+    created_at: member.createdAt.toISOString(),
+  };
+}
+
+export function presentProject(project: Project): z.infer<typeof projectRecord> {
+  return {
+    id: project.id,
+    space_id: project.spaceId,
+    name: project.name,
+    description: project.description ?? null,
+    created_by: project.createdBy,
+    created_at: project.createdAt.toISOString(),
+    updated_at: project.updatedAt.toISOString(),
+  };
+}
+
+export function presentProjectMember({
+  member,
+  roleId,
+}: ProjectMemberView): z.infer<typeof projectMemberRecord> {
+  return {
+    id: member.id,
+    project_id: member.projectId,
+    principal_id: member.principalId,
+    role_id: roleId,
+    role: member.roleKey,
+    created_at: member.createdAt.toISOString(),
+  };
+}
+
+export function presentInvite({ invite, status, roleId }: InviteView): z.infer<typeof inviteRecord> {
+  return {
+    id: invite.id,
+    space_id: invite.spaceId,
+    email: invite.email,
+    role_id: roleId,
+    role: invite.roleKey,
+    status,
+    invited_by: invite.invitedBy,
+    answered_by: invite.answeredBy ?? null,
+    answered_at: invite.answeredAt?.toISOString() ?? null,
+    expires_at: invite.expiresAt.toISOString(),
+    created_at: invite.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,19 @@
+import type { SessionRecord } from '#api/contract/sessions.ts';
+import type { Identity } from '#domain/access/caller.ts';
+import type { Session } from '#domain/sessions/session.entity.ts';
+
+/** A session as lists show it; never a token. */
+export function presentSession(identity: Pick<Identity, 'sessionId'>) {
+  return (session: Session): SessionRecord => ({
+    session_id: session.id,
+    principal_id: session.principalId,
+    identity_provider_id: session.providerId,
+    status: session.endedAt != null ? 'ended' : session.expiresAt <= new Date() ? 'expired' : 'active',
+    end_reason: session.endReason ?? null,
+    current: session.id === identity.sessionId,
+    created_at: session.createdAt.toISOString(),
+    last_used_at: session.lastUsedAt.toISOString(),
+    expires_at: session.expiresAt.toISOString(),
+    ended_at: session.endedAt?.toISOString() ?? null,
+  });
+}

@@ -1,0 +1,153 @@
+import '#api/plugins/route-config.ts';
+import cookie from '@fastify/cookie';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import type { GatewayDependencies } from '#api/compose.ts';
+import { errorResponses } from '#api/contract/common.ts';
+import * as contract from '#api/contract/sign-in.ts';
+import { presentOpened } from '#api/present/sign-in.ts';
+import { fingerprintOf } from '#domain/idempotency/idempotency.ts';
+import { finishCallback } from '#domain/sign-in/finish-callback.ts';
+import { redeemHandle } from '#domain/sign-in/redeem-handle.ts';
+import { redeemIdToken } from '#domain/sign-in/redeem-id-token.ts';
+import { startLogin } from '#domain/sign-in/start-login.ts';
+import { keepPrivate, loginCookie, setLoginCookie } from './login-cookie.ts';
+import { limitStarts } from './start-limit.ts';
+
+const tags = ['Sign-in'];
+const anonymous = 'nobody has signed in yet';
+const base = '/auth/oidc/:provider_id';
+
+/** Where browsers reach us, whatever a Host header says. */
+export function publicUrl({ PUBLIC_URL, PORT }: GatewayDependencies['config']): string {
+  return PUBLIC_URL ?? `http://127.0.0.1:${PORT}`;
+}
+
+const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') === true;
+
+export function signInRoutes(deps: GatewayDependencies) {
+  return async (instance: FastifyInstance): Promise<void> => {
+    await instance.register(cookie);
+    const app = instance.withTypeProvider<ZodTypeProvider>();
+    const here = publicUrl(deps.config);
+    const mayStart = limitStarts(deps.config.MAX_LOGIN_STARTS);
+    app.addHook('onRequest', async (_request, reply) => keepPrivate(reply));
+
+    app.get(
+      `${base}/start`,
+      {
+        config: { public: anonymous, audit: { none: 'nothing has happened yet' } },
+        schema: {
+          tags,
+          operationId: 'startLogin',
+          summary: 'Begin a sign-in',
+          description:
+            'Gives the address of the provider’s login page and sets the cookie that binds the sign-in to this browser. A browser that asks for text/html is sent there.',
+          params: contract.loginParams,
+          querystring: contract.startQuery,
+          headers: contract.startHeaders,
+          security: [],
+          response: { 200: contract.startedLogin, 303: contract.startedLogin, ...errorResponses },
+        },
+      },
+      async (request, reply) => {
+        await mayStart(request.ip);
+        const prefix = request.url.slice(0, request.url.indexOf('/v1/'));
+        const { redirectUrl, cookie: value } = await startLogin(deps, {
+          provider: request.params.provider_id,
+          tenantId: request.headers['x-tenant-id'] ?? null,
+          frontendRedirectUri: request.query.frontend_redirect_uri ?? null,
+          callbackUri: (provider) => `${here}${prefix}/v1/auth/oidc/${provider}/callback`,
+        });
+        setLoginCookie(reply, value);
+        if (wantsPage(request)) {
+          return reply.redirect(redirectUrl, 303);
+        }
+        return { data: { redirect_url: redirectUrl } };
+      },
+    );
+
+    app.get(
+      `${base}/callback`,
+      {
+        config: { public: anonymous, audit: ['security.login_failed'] },
+        schema: {
+          tags,
+          operationId: 'finishLogin',
+          summary: 'The provider’s way back',
+          description:
+            'The session_id in the address is a one-time handle for POST /v1/auth/oidc/session, good for a minute and for the browser that began. A browser that asks for text/html is sent there.',
+          params: contract.loginParams,
+          querystring: contract.callbackQuery,
+          security: [],
+          response: { 200: contract.finishedCallback, 303: contract.finishedCallback, ...errorResponses },
+        },
+      },
+      async (request, reply) => {
+        const { query, params } = request;
+        const redirectUrl = await finishCallback(deps, {
+          provider: params.provider_id,
+          url: `${here}${request.url}`,
+          code: query.code ?? null,
+          state: query.state ?? null,
+          issuer: query.iss ?? null,
+          error: query.error ?? null,
+          frontendRedirectUri: query.frontend_redirect_uri ?? null,
+          cookie: loginCookie(request),
+          requestId: request.id,
+        });
+        if (wantsPage(request)) {
+          return reply.redirect(redirectUrl, 303);
+        }
+        return { redirect_url: redirectUrl };
+      },
+    );
+
+    app.post(
+      '/auth/oidc/session',
+      {
+        config: { public: anonymous, audit: ['security.login_succeeded', 'security.login_failed'] },
+        schema: {
+          tags,
+          operationId: 'createSession',
+          summary: 'Finish a sign-in',
+          description: 'By an ID token of the provider, or by the one-time handle of the callback.',
+          headers: contract.sessionHeaders,
+          body: contract.sessionBody,
+          security: [],
+          response: { 200: contract.openedSession, ...errorResponses },
+        },
+      },
+      async (request, reply) => {
+        const { body, headers } = request;
+        const expiresIn = body.expires_in ?? null;
+        const { id_token: idToken, handle } = body;
+        if (handle !== undefined) {
+          const opened = await request.asAttempt(handle.slice(0, 11), () =>
+            redeemHandle(deps, {
+              provider: body.provider_id ?? null,
+              handle,
+              cookie: loginCookie(request),
+              expiresIn,
+              requestId: request.id,
+            }),
+          );
+          return presentOpened(opened);
+        }
+        const key = headers['idempotency-key'];
+        const { replayed, ...opened } = await redeemIdToken(deps, {
+          provider: body.provider_id ?? '',
+          idToken: idToken ?? '',
+          accessToken: body.access_token ?? null,
+          expiresIn,
+          idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(body) },
+          requestId: request.id,
+        });
+        if (replayed) {
+          reply.header('Idempotent-Replayed', 'true');
+        }
+        return presentOpened(opened);
+      },
+    );
+  };
+}

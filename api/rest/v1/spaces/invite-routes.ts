@@ -1,0 +1,154 @@
+import '#api/plugins/route-config.ts';
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import { createHeaders } from '#api/contract/access.ts';
+import { errorResponses, spaceParams } from '#api/contract/common.ts';
+import * as contract from '#api/contract/membership.ts';
+import { presentInvite } from '#api/present/membership.ts';
+import { toPage } from '#api/present/page.ts';
+import { acceptInvite, declineInvite } from '#domain/invites/answer-invite.ts';
+import { createInvite } from '#domain/invites/create-invite.ts';
+import { listInvites, readInvite } from '#domain/invites/read-invites.ts';
+import { revokeInvite } from '#domain/invites/revoke-invite.ts';
+import { idempotencyOf } from '../collections/idempotency.ts';
+import { markCreated } from '../created.ts';
+
+const tags = ['Invites'];
+const reads = { none: 'reads' };
+
+export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.post(
+    '/spaces/:space_id/invites',
+    {
+      config: { permission: 'invites.create', audit: ['space.invite_created'] },
+      schema: {
+        tags,
+        operationId: 'createInvite',
+        summary: 'Invite an address into a space for seven days',
+        params: spaceParams,
+        headers: createHeaders,
+        body: contract.createInviteBody,
+        response: { 200: contract.inviteEnvelope, 201: contract.inviteEnvelope, ...errorResponses },
+      },
+    },
+    async (request, reply) => {
+      const { params, headers, body } = request;
+      const path = `/v1/spaces/${params.space_id}/invites`;
+      const made = await request.inContext(params.space_id, (ctx) =>
+        createInvite(ctx, {
+          email: body.email,
+          roleId: body.role_id,
+          idempotency: idempotencyOf(headers['idempotency-key'], path, body),
+        }),
+      );
+      markCreated(reply, made.replayed);
+      return { data: presentInvite(made) };
+    },
+  );
+
+  app.get(
+    '/spaces/:space_id/invites',
+    {
+      config: { permission: 'invites.read', audit: reads },
+      schema: {
+        tags,
+        operationId: 'listInvites',
+        summary: 'List the invites into a space, newest first',
+        params: spaceParams,
+        querystring: contract.listInvitesQuery,
+        response: { 200: contract.invitePage, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { limit, cursor, status } = request.query;
+      const page = await request.inContext(request.params.space_id, (ctx) =>
+        listInvites(ctx, { limit, cursor: cursor ?? null, status: status ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentInvite) });
+    },
+  );
+
+  app.get(
+    '/spaces/:space_id/invites/:invite_id',
+    {
+      config: { permission: 'invites.read', audit: reads },
+      schema: {
+        tags,
+        operationId: 'getInvite',
+        summary: 'Read an invite',
+        params: contract.inviteParams,
+        response: { 200: contract.inviteEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, invite_id: inviteId } = request.params;
+      return {
+        data: presentInvite(await request.inContext(spaceId, (ctx) => readInvite(ctx, { inviteId }))),
+      };
+    },
+  );
+
+  app.post(
+    '/spaces/:space_id/invites/:invite_id/accept',
+    {
+      config: { identity: 'the invited principal', audit: ['space.invite_accepted', 'space.member_added'] },
+      schema: {
+        tags,
+        operationId: 'acceptInvite',
+        summary: 'Accept an invite',
+        description: 'By the principal whose verified address it names; repeating it changes nothing.',
+        params: contract.inviteParams,
+        response: { 200: contract.inviteEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, invite_id: inviteId } = request.params;
+      return {
+        data: presentInvite(await request.inContext(spaceId, (ctx) => acceptInvite(ctx, { inviteId }))),
+      };
+    },
+  );
+
+  app.post(
+    '/spaces/:space_id/invites/:invite_id/decline',
+    {
+      config: { identity: 'the invited principal', audit: ['space.invite_declined'] },
+      schema: {
+        tags,
+        operationId: 'declineInvite',
+        summary: 'Decline an invite',
+        description: 'By the principal whose verified address it names; repeating it changes nothing.',
+        params: contract.inviteParams,
+        response: { 200: contract.inviteEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, invite_id: inviteId } = request.params;
+      return {
+        data: presentInvite(await request.inContext(spaceId, (ctx) => declineInvite(ctx, { inviteId }))),
+      };
+    },
+  );
+
+  app.post(
+    '/spaces/:space_id/invites/:invite_id/revoke',
+    {
+      config: { permission: 'invites.revoke', audit: ['space.invite_revoked'] },
+      schema: {
+        tags,
+        operationId: 'revokeInvite',
+        summary: 'Take a pending invite back',
+        params: contract.inviteParams,
+        response: { 200: contract.inviteEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, invite_id: inviteId } = request.params;
+      return {
+        data: presentInvite(await request.inContext(spaceId, (ctx) => revokeInvite(ctx, { inviteId }))),
+      };
+    },
+  );
+}

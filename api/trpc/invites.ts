@@ -1,0 +1,58 @@
+import { inviteEnvelope, invitePage } from '#api/contract/membership.ts';
+import * as inputs from '#api/contract/procedures.ts';
+import { presentInvite } from '#api/present/membership.ts';
+import { toPage } from '#api/present/page.ts';
+import { acceptInvite, declineInvite } from '#domain/invites/answer-invite.ts';
+import { createInvite } from '#domain/invites/create-invite.ts';
+import { listInvites, readInvite } from '#domain/invites/read-invites.ts';
+import { revokeInvite } from '#domain/invites/revoke-invite.ts';
+import { procedure, reads, router } from './trpc.ts';
+
+const identity = 'the invited principal';
+
+export const invites = router({
+  list: procedure({ permission: 'invites.read', audit: reads })
+    .input(inputs.listInvitesInput)
+    .output(invitePage)
+    .query(async ({ ctx: { request }, input: { space_id: spaceId, status, limit, cursor } }) => {
+      const page = await request.inContext(spaceId, (ctx) =>
+        listInvites(ctx, { limit, cursor: cursor ?? null, status: status ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentInvite) });
+    }),
+
+  get: procedure({ permission: 'invites.read', audit: reads })
+    .input(inputs.inviteInput)
+    .output(inviteEnvelope)
+    .query(async ({ ctx: { request }, input: { space_id: spaceId, invite_id: inviteId } }) => ({
+      data: presentInvite(await request.inContext(spaceId, (ctx) => readInvite(ctx, { inviteId }))),
+    })),
+
+  create: procedure({ permission: 'invites.create', audit: ['space.invite_created'] })
+    .input(inputs.createInviteInput)
+    .output(inviteEnvelope)
+    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, email, role_id: roleId } }) => ({
+      data: presentInvite(await request.inContext(spaceId, (ctx) => createInvite(ctx, { email, roleId }))),
+    })),
+
+  accept: procedure({ identity, audit: ['space.invite_accepted', 'space.member_added'] })
+    .input(inputs.inviteInput)
+    .output(inviteEnvelope)
+    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, invite_id: inviteId } }) => ({
+      data: presentInvite(await request.inContext(spaceId, (ctx) => acceptInvite(ctx, { inviteId }))),
+    })),
+
+  decline: procedure({ identity, audit: ['space.invite_declined'] })
+    .input(inputs.inviteInput)
+    .output(inviteEnvelope)
+    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, invite_id: inviteId } }) => ({
+      data: presentInvite(await request.inContext(spaceId, (ctx) => declineInvite(ctx, { inviteId }))),
+    })),
+
+  revoke: procedure({ permission: 'invites.revoke', audit: ['space.invite_revoked'] })
+    .input(inputs.inviteInput)
+    .output(inviteEnvelope)
+    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, invite_id: inviteId } }) => ({
+      data: presentInvite(await request.inContext(spaceId, (ctx) => revokeInvite(ctx, { inviteId }))),
+    })),
+});

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { Provider, type Configuration } from 'oidc-provider';
+import { MemoryAdapter } from './memory-adapter.ts';
+import { loginPage } from './page.ts';
+import type { ProviderSettings } from './settings.ts';
+import { demoClientId, demoUsers } from '../platform/demo-users.ts';
+
+const longestForm = 1_000;
+
+/** The demo's identity provider, on the loopback interface only. */
+export async function serveProvider(settings: ProviderSettings): Promise<Server> {
+  const provider = new Provider(settings.issuer, configurationOf(settings));
+  const handle = provider.callback();
+  const server = createServer((request, response) => {
+    const uid = /^\/interaction\/([\w-]+)$/.exec(request.url ?? '')?.[1];
+    if (uid === undefined) {
+      void handle(request, response);
+      return;
+    }
+    interact(provider, request, response).catch(() => {
+      // Over, or of another browser: there is nothing to sign in to.
+      response.writeHead(400, { 'content-type': 'text/plain' }).end('This sign-in is over. Begin again.\n');
+    });
+  });
+  server.listen(settings.port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+/** Shows who can be chosen, and takes the choice. */
+async function interact(
+  provider: Provider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { params } = await provider.interactionDetails(request, response);
+  if (request.method !== 'POST') {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
+    response.end(loginPage(demoUsers));
+    return;
+  }
+  const form = new URLSearchParams((await text(request)).slice(0, longestForm));
+  const user = demoUsers.find(({ sub }) => sub === form.get('user'));
+  if (user === undefined) {
+    const error = { error: 'access_denied', error_description: 'Nobody was chosen.' };
+    await provider.interactionFinished(request, response, error);
+    return;
+  }
+  const grant = new provider.Grant({ accountId: user.sub, clientId: String(params['client_id']) });
+  grant.addOIDCScope('openid profile email');
+  const result = {
+    login: { accountId: user.sub, remember: false },
+    consent: { grantId: await grant.save() },
+  };
+  await provider.interactionFinished(request, response, result);
+}
+
+function configurationOf({ clientSecret, cookieKey, jwk, redirectUris }: ProviderSettings): Configuration {
+  return {
+    adapter: MemoryAdapter,
+    clients: [
+      {
+        client_id: demoClientId,
+        client_secret: clientSecret,
+        redirect_uris: redirectUris,
+        response_types: ['code'],
+        grant_types: ['authorization_code'],
+        id_token_signed_response_alg: 'ES256',
+      },
+    ],
+    jwks: { keys: [jwk] },
+    cookies: { keys: [cookieKey] },
+    pkce: { required: () => true },
+    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
+    conformIdTokenClaims: false,
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
+    ttl: {
+      AccessToken: 600,
+      AuthorizationCode: 60,
+      IdToken: 600,
+      Interaction: 600,
+      Session: 600,
+      Grant: 600,
+    },
+    renderError: (ctx, { error }) => {
+      ctx.type = 'text/plain';
+      ctx.body = `${error}\n`;
+    },
+    findAccount: (_ctx, sub) => {
+      const user = demoUsers.find((one) => one.sub === sub);
+      return user === undefined
+        ? undefined
+        : { accountId: sub, claims: () => ({ ...user, email_verified: true }) };
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+const kept = z.object({
+  port: z.int(),
+  clientSecret: z.string().min(32),
+  cookieKey: z.string().min(32),
+  jwk: z.record(z.string(), z.unknown()),
+});
+
+/** What the demo's identity provider keeps from start to start. */
+export type KeptProvider = z.infer<typeof kept>;
+
+export interface ProviderSettings extends KeptProvider {
+  issuer: string;
+  /** Where it may send the browser back to. */
+  redirectUris: string[];
+}
+
+export function parseKept(text: string): KeptProvider {
+  return kept.parse(JSON.parse(text));
+}
+
+/** From the file and the addresses that the launcher names. */
+export function readProviderSettings(env: NodeJS.ProcessEnv): ProviderSettings {
+  const file = z.string().min(1).parse(env['IDENTITY_PROVIDER_FILE']);
+  const known = parseKept(readFileSync(file, 'utf8'));
+  const redirectUris = z.string().min(1).parse(env['IDENTITY_PROVIDER_REDIRECTS']).split(',');
+  return { ...known, issuer: `http://127.0.0.1:${known.port}`, redirectUris };
+}

@@ -1,0 +1,50 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { parseKept, type KeptProvider } from '../identity-provider/settings.ts';
+import { readIfPresent, writePrivately } from './data-directory.ts';
+import { findFreePort, isFree } from './ports.ts';
+
+/** The demo's identity provider, as the other processes have to know it. */
+export interface DemoProvider {
+  file: string;
+  issuer: string;
+  clientSecret: string;
+}
+
+/**
+ * Its keys are kept, so that what it signed yesterday is good today. Its port is kept while it is free: the address
+ * is part of its name.
+ */
+export async function prepareIdentityProvider(folder: string): Promise<DemoProvider> {
+  const file = join(folder, 'identity-provider.json');
+  const known = readKept(file);
+  const kept: KeptProvider =
+    known !== undefined && (await isFree(known.port))
+      ? known
+      : { ...(known ?? newProvider()), port: await findFreePort() };
+  writePrivately(file, `${JSON.stringify(kept)}\n`);
+  return { file, issuer: `http://127.0.0.1:${kept.port}`, clientSecret: kept.clientSecret };
+}
+
+function readKept(file: string): KeptProvider | undefined {
+  try {
+    return parseKept(readIfPresent(file) ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+function newProvider(): Omit<KeptProvider, 'port'> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = {
+    ...privateKey.export({ format: 'jwk' }),
+    alg: 'ES256',
+    use: 'sig',
+    kid: randomBytes(8).toString('hex'),
+  };
+  return {
+    clientSecret: randomBytes(32).toString('base64url'),
+    cookieKey: randomBytes(32).toString('base64url'),
+    jwk,
+  };
+}

@@ -1,0 +1,67 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
+import type { Actor } from '#domain/events/record-event.ts';
+import { addProvider } from '#domain/identity-providers/add-provider.ts';
+import { keepClientSecret } from '#domain/identity-providers/client-secret.ts';
+import { IdentityProvider } from '#domain/identity-providers/identity-provider.entity.ts';
+import type { Secrets } from '#domain/kernel/secrets.ts';
+import { Principal } from '#domain/principals/principal.entity.ts';
+import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
+import { demoClientId, demoProviderId, demoUsers } from './demo-users.ts';
+
+const firstUserId = '00000000-0000-7000-8000-00000000de33';
+
+interface Work {
+  em: EntityManager;
+  secrets: Secrets;
+  actor: Actor;
+}
+
+export interface DemoIdentity {
+  issuer: string;
+  clientSecret: string;
+  /** Of the gateway. */
+  publicUrl: string;
+}
+
+/** Registers the demo's identity provider as it runs now, and makes the first of its users an administrator of the space. */
+export async function seedIdentity(work: Work, spaceId: string, demo: DemoIdentity): Promise<void> {
+  const { em } = work;
+  const redirectUris = [`${demo.publicUrl}/signed-in`];
+  const known = await em.findOne(IdentityProvider, { id: demoProviderId });
+  if (known === null) {
+    await addProvider(work, {
+      id: demoProviderId,
+      slug: 'demo',
+      displayName: 'Identity provider of the demo',
+      issuer: demo.issuer,
+      clientId: demoClientId,
+      clientSecret: demo.clientSecret,
+      signingAlg: 'ES256',
+      extraAudiences: [],
+      redirectUris,
+      provisioning: 'automatic',
+      strictRotation: false,
+    });
+    await addFirstUser(work, spaceId);
+    return;
+  }
+  // It is the same provider, on whatever ports this start has.
+  known.issuer = demo.issuer;
+  known.redirectUris = redirectUris;
+  await keepClientSecret(work, known, demo.clientSecret);
+  await em.flush();
+}
+
+async function addFirstUser({ em, actor: { tenantId } }: Work, spaceId: string): Promise<void> {
+  const [user] = demoUsers;
+  em.create(Principal, { tenantId, id: firstUserId, type: 'user', name: user.name, email: user.email });
+  await em.flush();
+  em.create(RoleAssignment, { tenantId, principalId: firstUserId, roleKey: 'member' });
+  em.create(SpaceMember, { tenantId, spaceId, principalId: firstUserId, roleKey: 'space_admin' });
+  await em.flush();
+  await em.execute(
+    'insert into external_identities (tenant_id, provider_id, subject, principal_id) values (?, ?, ?, ?)',
+    [tenantId, demoProviderId, user.sub, firstUserId],
+  );
+}

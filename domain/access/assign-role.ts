@@ -1,0 +1,66 @@
+import { recordEvent } from '#domain/events/record-event.ts';
+import { notFound } from '#domain/kernel/errors.ts';
+import { findPrincipal } from '#domain/principals/find-principal.ts';
+import { announceChange } from './announce-change.ts';
+import type { Context } from './context.ts';
+import { findGrantableRole } from './find-role.ts';
+import { authorize } from './policy.ts';
+import { requireAnotherOwner } from './require-an-owner.ts';
+import { RoleAssignment } from './role-assignment.entity.ts';
+import type { RoleView } from './role-view.ts';
+
+interface Assignment {
+  principalId: string;
+  roleId: string;
+}
+
+/**
+ * Gives a principal a role in the whole tenant; giving it twice changes nothing.
+ * @throws `missing_permission`, also where the role holds what the caller lacks; `principal_not_found`,
+ *   `role_not_found`, `invalid_request` for a role of spaces or projects
+ */
+export async function assignRole(ctx: Context, input: Assignment): Promise<RoleView> {
+  const { caller, em } = ctx;
+  authorize(caller, 'roles.assign');
+  const { id: principalId } = await findPrincipal(ctx, input.principalId);
+  const role = await findGrantableRole(ctx, { roleId: input.roleId, scope: 'tenant' });
+  const made = await em.execute(
+    `insert into role_assignments (tenant_id, principal_id, role_key) values (?, ?, ?)
+     on conflict do nothing returning role_key`,
+    [caller.tenantId, principalId, role.key],
+  );
+  if (made.length > 0) {
+    await recordEvent(em, caller, {
+      type: 'security.role_assigned',
+      resource: { type: 'principal', id: principalId },
+      metadata: { role_id: role.id, role: role.key },
+    });
+  }
+  return role;
+}
+
+/**
+ * Takes a role away again. Nobody takes away more than they have.
+ * @throws `missing_permission`, `principal_not_found`, `role_not_found` also where the principal has no such
+ *   role, `invalid_state` for the last owner
+ */
+export async function unassignRole(ctx: Context, input: Assignment): Promise<void> {
+  const { caller, em } = ctx;
+  authorize(caller, 'roles.assign');
+  const { id: principalId } = await findPrincipal(ctx, input.principalId);
+  const role = await findGrantableRole(ctx, { roleId: input.roleId, scope: 'tenant' });
+  const assignment = await em.findOne(RoleAssignment, { principalId, roleKey: role.key });
+  if (assignment === null) {
+    throw notFound('role_not_found');
+  }
+  if (role.key === 'owner') {
+    await requireAnotherOwner(em, principalId);
+  }
+  await em.remove(assignment).flush();
+  await recordEvent(em, caller, {
+    type: 'security.role_unassigned',
+    resource: { type: 'principal', id: principalId },
+    metadata: { role_id: role.id, role: role.key },
+  });
+  await announceChange(em, caller.tenantId);
+}

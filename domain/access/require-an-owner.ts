@@ -1,0 +1,18 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '#domain/kernel/errors.ts';
+
+/**
+ * A tenant that nobody owns could never be deleted or given back its rights: the last active owner stays. Locks
+ * the owners, so that two of them cannot be taken away at once.
+ * @throws `invalid_state` when `principalId` is the last one
+ */
+export async function requireAnotherOwner(em: EntityManager, principalId: string): Promise<void> {
+  const owners = await em.execute<{ principal_id: string }[]>(
+    `select a.principal_id from role_assignments a
+     join principals p on p.tenant_id = a.tenant_id and p.id = a.principal_id
+     where a.role_key = 'owner' and p.status = 'active' order by 1 for update of a`,
+  );
+  if (owners.length === 1 && owners[0]?.principal_id === principalId) {
+    throw new DomainError('invalid_state', 'The last owner of a tenant stays.');
+  }
+}

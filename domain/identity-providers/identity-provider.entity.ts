@@ -1,0 +1,28 @@
+import { defineEntity } from '@mikro-orm/core';
+import type { Provisioning, SigningAlg } from './provider-settings.ts';
+
+const schema = defineEntity({
+  name: 'IdentityProvider',
+  tableName: 'identity_providers',
+  properties: (p) => ({
+    tenantId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    slug: p.text(),
+    displayName: p.text(),
+    issuer: p.text(),
+    clientId: p.text(),
+    clientSecret: p.text().nullable(),
+    signingAlg: p.text().$type<SigningAlg>(),
+    extraAudiences: p.array().default([]),
+    redirectUris: p.array().default([]),
+    provisioning: p.text().$type<Provisioning>().default('known'),
+    strictRotation: p.boolean().default(false),
+    status: p.text().$type<'active' | 'disabled'>().default('active'),
+    createdAt: p.datetime().defaultRaw('now()'),
+    updatedAt: p.datetime().defaultRaw('now()'),
+  }),
+});
+
+/** An OpenID provider that a tenant's people sign in with. */
+export class IdentityProvider extends schema.class {}
+schema.setClass(IdentityProvider);

@@ -1,0 +1,55 @@
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { endSessions } from '#domain/sessions/end-sessions.ts';
+import type { NewProvider } from './add-provider.ts';
+import { keepClientSecret } from './client-secret.ts';
+import type { IdentityProvider } from './identity-provider.entity.ts';
+import { displayName, redirectUris } from './provider-settings.ts';
+import { findProvider } from './read-providers.ts';
+
+type Settings = Omit<NewProvider, 'slug' | 'issuer'>;
+
+/** What is left out stays as it is. Slug and issuer never change: identities hang on them. */
+export type UpdateProvider = { providerId: string; status?: IdentityProvider['status'] | undefined } & {
+  [K in keyof Settings]?: Settings[K] | undefined;
+};
+
+/**
+ * Changes a provider's settings. Disabling it refuses new sign-ins and ends the sessions that came of it.
+ * @throws `missing_permission`, `identity_provider_not_found`, `url_not_allowed`
+ */
+export async function updateProvider(ctx: Context, input: UpdateProvider): Promise<IdentityProvider> {
+  authorize(ctx.caller, 'identity_providers.manage');
+  const provider = await findProvider(ctx, input.providerId);
+  const { providerId: _, clientSecret, ...settings } = input;
+  const changes = {
+    ...settings,
+    displayName: settings.displayName === undefined ? undefined : displayName(settings.displayName),
+    redirectUris: settings.redirectUris === undefined ? undefined : redirectUris(settings.redirectUris),
+  };
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  Object.assign(provider, Object.fromEntries(given));
+  if (clientSecret !== undefined) {
+    await keepClientSecret(ctx, provider, clientSecret);
+  }
+  provider.updatedAt = new Date();
+  await ctx.em.flush();
+  const ended =
+    provider.status === 'disabled'
+      ? await endSessions(ctx.em, { providerId: provider.id, reason: 'provider_disabled' })
+      : [];
+  await recordEvent(ctx.em, ctx.caller, {
+    type: 'security.identity_provider_changed',
+    resource: { type: 'identity_provider', id: provider.id },
+    metadata: {
+      change: settings.status ?? 'updated',
+      changed_fields: [
+        ...given.map(([name]) => name),
+        ...(clientSecret === undefined ? [] : ['clientSecret']),
+      ].join(','),
+      sessions_ended: ended.length,
+    },
+  });
+  return provider;
+}

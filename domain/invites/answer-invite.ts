@@ -1,0 +1,69 @@
+import type { Context } from '#domain/access/context.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { databaseNow } from '#domain/persistence/database-now.ts';
+import { findPrincipal } from '#domain/principals/find-principal.ts';
+import { recordMembership } from '#domain/spaces/record-membership.ts';
+import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
+import { lockInvite, viewInvite, type InviteView } from './invite-view.ts';
+import type { Invite } from './invite.entity.ts';
+
+/**
+ * Makes the invited principal a member of the caller's space, with the role of the invite. Needs no permission
+ * but to be the one who was invited. A role that the principal has in the space already stays.
+ * @throws `invite_not_found`, `invite_identity_mismatch`, `invite_expired`, `invalid_state`
+ */
+export async function acceptInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
+  const { caller, em } = ctx;
+  const invite = await lockOwnInvite(ctx, input.inviteId);
+  if (!invite.answer('accepted', caller.principalId, await databaseNow(em))) {
+    return viewInvite(ctx, invite);
+  }
+  await em.flush();
+  await record(ctx, invite, 'space.invite_accepted');
+  const { tenantId, spaceId, roleKey } = invite;
+  const place = { spaceId, principalId: caller.principalId };
+  if ((await em.count(SpaceMember, place)) === 0) {
+    const member = em.create(SpaceMember, { tenantId, ...place, id: newId(), roleKey });
+    await em.flush();
+    await recordMembership(ctx, member);
+  }
+  return viewInvite(ctx, invite);
+}
+
+/** Says no to an invite of one's own. @throws `invite_not_found`, `invite_identity_mismatch`, `invite_expired`, `invalid_state` */
+export async function declineInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
+  const invite = await lockOwnInvite(ctx, input.inviteId);
+  if (invite.answer('declined', ctx.caller.principalId, await databaseNow(ctx.em))) {
+    await ctx.em.flush();
+    await record(ctx, invite, 'space.invite_declined');
+  }
+  return viewInvite(ctx, invite);
+}
+
+/**
+ * An invite is answered by the principal whose verified address it names, whatever the case of its letters. An
+ * address is verified when the identity provider said so in the ID token of a sign-in, or when an administrator
+ * created the principal with it; no principal can give itself an address.
+ */
+async function lockOwnInvite(ctx: Context, inviteId: string): Promise<Invite> {
+  const { email } = await findPrincipal(ctx, ctx.caller.principalId);
+  const invite = await lockInvite(ctx, inviteId);
+  if (email?.toLowerCase() !== invite.email.toLowerCase()) {
+    throw new DomainError('invite_identity_mismatch', 'This invite is for another address.');
+  }
+  return invite;
+}
+
+async function record(
+  ctx: Context,
+  invite: Invite,
+  type: 'space.invite_accepted' | 'space.invite_declined',
+): Promise<void> {
+  await recordEvent(ctx.em, ctx.caller, {
+    type,
+    resource: { type: 'invite', id: invite.id },
+    metadata: { space_id: invite.spaceId, invited_by: invite.invitedBy },
+  });
+}

@@ -1,0 +1,21 @@
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { databaseNow } from '#domain/persistence/database-now.ts';
+import { lockInvite, viewInvite, type InviteView } from './invite-view.ts';
+
+/** Takes a pending invite back; repeating it changes nothing. @throws `missing_permission`, `invite_not_found`, `invite_expired`, `invalid_state` */
+export async function revokeInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
+  const { caller, em } = ctx;
+  authorize(caller, 'invites.revoke');
+  const invite = await lockInvite(ctx, input.inviteId);
+  if (invite.answer('revoked', caller.principalId, await databaseNow(em))) {
+    await em.flush();
+    await recordEvent(em, caller, {
+      type: 'space.invite_revoked',
+      resource: { type: 'invite', id: invite.id },
+      metadata: { space_id: invite.spaceId },
+    });
+  }
+  return viewInvite(ctx, invite);
+}

@@ -1,0 +1,13 @@
+-- Pending invites whose time is over.
+create function app.list_due_invites(p_after_tenant uuid, p_after_id uuid, p_limit integer)
+returns table (tenant_id uuid, invite_id uuid)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select i.tenant_id, i.id from public.invites i
+  where i.status = 'pending' and i.expires_at <= now() and (i.tenant_id, i.id) > (p_after_tenant, p_after_id)
+  order by i.tenant_id, i.id limit p_limit
+$$;
+alter function app.list_due_invites(uuid, uuid, integer) owner to app_system;
+revoke all on function app.list_due_invites(uuid, uuid, integer) from public;
+grant execute on function app.list_due_invites(uuid, uuid, integer) to app_rt, app_purge;
+create policy system on invites for select to app_system using (true);
+grant select (tenant_id, id, status, expires_at) on invites to app_system;

@@ -1,0 +1,38 @@
+import { announceChange } from '#domain/access/announce-change.ts';
+import { ApiKey } from '#domain/access/api-key.entity.ts';
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { requireAnotherOwner } from '#domain/access/require-an-owner.ts';
+import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { databaseNow } from '#domain/persistence/database-now.ts';
+import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
+import { lockPrincipal } from './find-principal.ts';
+
+/**
+ * Takes away all that a principal is and has: its keys stop with the commit, its roles and memberships go, and
+ * so do its name, its address and the keys of what was sealed for it alone. The id stays, because rows and the
+ * log name it. What runs for it stops before its next step.
+ * @throws `missing_permission`, `principal_not_found`, `invalid_state` for the last owner
+ */
+export async function deletePrincipal(ctx: Context, input: { principalId: string }): Promise<void> {
+  const { caller, em } = ctx;
+  authorize(caller, 'principals.delete');
+  const principal = await lockPrincipal(ctx, input.principalId);
+  const { id: principalId } = principal;
+  await requireAnotherOwner(em, principalId);
+  const now = await databaseNow(em);
+  const keys = await em.nativeUpdate(ApiKey, { principalId, revokedAt: null }, { revokedAt: now });
+  const roles = await em.nativeDelete(RoleAssignment, { principalId });
+  // Memberships of projects hang on those of their spaces.
+  const spaces = await em.nativeDelete(SpaceMember, { principalId });
+  await em.execute('delete from data_keys where principal_id = ?', [principalId]);
+  Object.assign(principal, { name: null, email: null, status: 'disabled', deletedAt: now });
+  await em.flush();
+  await recordEvent(em, caller, {
+    type: 'security.principal_deleted',
+    resource: { type: 'principal', id: principalId },
+    metadata: { principal_type: principal.type, api_keys: keys, roles, spaces },
+  });
+  await announceChange(em, caller.tenantId);
+}

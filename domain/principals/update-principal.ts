@@ -1,0 +1,46 @@
+import { announceChange } from '#domain/access/announce-change.ts';
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { requireAnotherOwner } from '#domain/access/require-an-owner.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { lockPrincipal } from './find-principal.ts';
+import type { Principal } from './principal.entity.ts';
+
+export interface PrincipalChange {
+  principalId: string;
+  name?: string | undefined;
+  /** `disabled` refuses every operation of the principal and stops what runs for it, until it is `active` again. */
+  status?: Principal['status'] | undefined;
+}
+
+/**
+ * What is left out stays. The address is not changed here: invites trust it.
+ * @throws `missing_permission`, `principal_not_found`, `invalid_state` for disabling the last owner
+ */
+export async function updatePrincipal(ctx: Context, input: PrincipalChange): Promise<Principal> {
+  const { caller, em } = ctx;
+  authorize(caller, 'principals.update');
+  const principal = await lockPrincipal(ctx, input.principalId);
+  const changed: string[] = [];
+  if (input.name !== undefined && input.name !== principal.name) {
+    principal.name = input.name;
+    changed.push('name');
+  }
+  if (input.status !== undefined && input.status !== principal.status) {
+    if (input.status === 'disabled') {
+      await requireAnotherOwner(em, principal.id);
+    }
+    principal.status = input.status;
+    changed.push('status');
+  }
+  if (changed.length > 0) {
+    await em.flush();
+    await recordEvent(em, caller, {
+      type: 'security.principal_updated',
+      resource: { type: 'principal', id: principal.id },
+      metadata: { changed_fields: changed.join(','), status: principal.status },
+    });
+    await announceChange(em, caller.tenantId);
+  }
+  return principal;
+}

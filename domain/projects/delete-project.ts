@@ -1,0 +1,27 @@
+import { announceChange } from '#domain/access/announce-change.ts';
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { lockProject } from './find-project.ts';
+import { inProject } from './in-project.ts';
+import { ProjectMember } from './project-member.entity.ts';
+
+/**
+ * Deletes a project in one transaction: its members and their roles go with it, what was made in it stays in the
+ * space and names no project any more.
+ * @throws `missing_permission`, `project_not_found`
+ */
+export async function deleteProject(outer: Context, input: { projectId: string }): Promise<void> {
+  const ctx = await inProject(outer, input.projectId);
+  authorize(ctx.caller, 'projects.delete');
+  const project = await lockProject(ctx, input.projectId);
+  const { id, spaceId, name } = project;
+  const members = await ctx.em.nativeDelete(ProjectMember, { projectId: id });
+  await ctx.em.remove(project).flush();
+  await recordEvent(ctx.em, ctx.caller, {
+    type: 'space.project_deleted',
+    resource: { type: 'project', id },
+    metadata: { space_id: spaceId, name, members },
+  });
+  await announceChange(ctx.em, ctx.caller.tenantId);
+}

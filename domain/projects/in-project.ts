@@ -1,0 +1,25 @@
+import type { Context } from '#domain/access/context.ts';
+import { platformOnly } from '#domain/access/permissions.ts';
+import { expand } from '#domain/access/policy.ts';
+import { Role } from '#domain/access/role.entity.ts';
+import { builtInRoles } from '#domain/access/roles.ts';
+import { spaceOf } from '#domain/access/space-of.ts';
+import { ProjectMember } from './project-member.entity.ts';
+
+/**
+ * The same work with what the caller's role in one project adds, read now: tenant ∪ space ∪ project, cut down to
+ * the key's own grant. An unknown project adds nothing.
+ */
+export async function inProject(ctx: Context, projectId: string): Promise<Context> {
+  const { caller, em } = ctx;
+  const { principalId, keyPermissions } = caller;
+  const member = await em.findOne(ProjectMember, { projectId, spaceId: spaceOf(caller), principalId });
+  if (member === null) {
+    return ctx;
+  }
+  const { roleKey } = member;
+  const held = expand(builtInRoles[roleKey] ?? (await em.findOne(Role, { key: roleKey }))?.permissions ?? []);
+  const most = keyPermissions === null ? held : expand(keyPermissions);
+  const added = [...held].filter((permission) => most.has(permission) && !platformOnly.has(permission));
+  return { ...ctx, caller: { ...caller, granted: new Set([...caller.granted, ...added]) } };
+}

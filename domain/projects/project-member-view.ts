@@ -1,0 +1,35 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Context } from '#domain/access/context.ts';
+import { roleIds } from '#domain/access/role-ids.ts';
+import { notFound } from '#domain/kernel/errors.ts';
+import { ProjectMember } from './project-member.entity.ts';
+
+/** A membership of a project with the id of its role. */
+export interface ProjectMemberView {
+  member: ProjectMember;
+  roleId: string;
+}
+
+export async function viewProjectMembers(
+  em: EntityManager,
+  members: readonly ProjectMember[],
+): Promise<ProjectMemberView[]> {
+  const idOf = await roleIds(
+    em,
+    members.map(({ roleKey }) => roleKey),
+  );
+  return members.map((member) => ({ member, roleId: idOf(member.roleKey) }));
+}
+
+/** Locked for a change. @throws `member_not_found`, also for a member of another project */
+export async function lockProjectMember(
+  ctx: Context,
+  where: { projectId: string; id: string },
+): Promise<ProjectMember> {
+  const member = await ctx.em.findOne(ProjectMember, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (member === null) {
+    throw notFound('member_not_found');
+  }
+  return member;
+}

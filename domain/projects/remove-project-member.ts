@@ -1,0 +1,27 @@
+import { announceChange } from '#domain/access/announce-change.ts';
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { findProject } from './find-project.ts';
+import { inProject } from './in-project.ts';
+import { lockProjectMember } from './project-member-view.ts';
+
+/** Ends a membership of a project; that of the space stays. @throws `missing_permission`, `project_not_found`, `member_not_found` */
+export async function removeProjectMember(
+  outer: Context,
+  input: { projectId: string; memberId: string },
+): Promise<void> {
+  const ctx = await inProject(outer, input.projectId);
+  const { caller, em } = ctx;
+  authorize(caller, 'project_members.remove');
+  const { id: projectId } = await findProject(ctx, input.projectId);
+  const member = await lockProjectMember(ctx, { projectId, id: input.memberId });
+  const { id, principalId, roleKey: role } = member;
+  await em.remove(member).flush();
+  await recordEvent(em, caller, {
+    type: 'space.project_member_removed',
+    resource: { type: 'project', id: projectId },
+    metadata: { principal_id: principalId, role, member_id: id },
+  });
+  await announceChange(em, caller.tenantId);
+}

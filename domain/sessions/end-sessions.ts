@@ -1,0 +1,33 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { EndReason } from './session.entity.ts';
+
+interface Which {
+  sessionId?: string;
+  providerId?: string;
+  reason: EndReason;
+}
+
+/**
+ * Ends sessions that have not ended yet, for every process at once: each request reads its session anew, and
+ * attached streams are told. @returns their ids
+ */
+export async function endSessions(em: EntityManager, which: Which): Promise<string[]> {
+  const ended = await em.execute<{ id: string; tenant_id: string }[]>(
+    `update sessions set ended_at = now(), end_reason = ?
+     where ended_at is null and expires_at > now()
+       and (?::uuid is null or id = ?) and (?::uuid is null or provider_id = ?)
+     returning id, tenant_id`,
+    [
+      which.reason,
+      which.sessionId ?? null,
+      which.sessionId ?? null,
+      which.providerId ?? null,
+      which.providerId ?? null,
+    ],
+  );
+  const [first] = ended;
+  if (first !== undefined) {
+    await em.execute(`select pg_notify('access', ?)`, [first.tenant_id]);
+  }
+  return ended.map(({ id }) => id);
+}

@@ -1,0 +1,51 @@
+/** How long a refresh token still works after its successor was used: an answer may have been lost on its way. */
+export const overlapMs = 30_000;
+
+/** Times are milliseconds of one clock. */
+export interface RefreshToken {
+  generation: number;
+  retiredAt: number | null;
+  expiresAt: number;
+}
+
+export interface TokenFamily {
+  /** Of the token that is current. */
+  generation: number;
+  ended: boolean;
+  expiresAt: number;
+  /** Whether a token is retired by its own use, not by that of its successor. */
+  strict: boolean;
+}
+
+/**
+ * `refused`: nothing happens. `reuse`: somebody holds a token that its owner has replaced, so the session ends.
+ * `accepted`: `current` is the family's generation from now on, tokens of other generations (and, where `heir`,
+ * its own generation's other tokens) are retired, and the successor is of `successor`.
+ */
+export type Verdict =
+  | { kind: 'refused' }
+  | { kind: 'reuse' }
+  | { kind: 'accepted'; current: number; retires: 'none' | 'others' | 'all'; successor: number };
+
+/**
+ * Rotation on acknowledgement: the current token stays current until its successor is used. Only the generation
+ * right before the current one has an overlap; a grandparent never works again.
+ */
+export function judgeRefresh(token: RefreshToken, family: TokenFamily, now: number): Verdict {
+  if (family.ended || family.expiresAt <= now || token.expiresAt <= now) {
+    return { kind: 'refused' };
+  }
+  if (token.retiredAt !== null) {
+    const overlaps = token.generation >= family.generation - 1 && now - token.retiredAt <= overlapMs;
+    return overlaps ? advance(family, family.generation, 'none') : { kind: 'reuse' };
+  }
+  return token.generation > family.generation
+    ? advance(family, token.generation, 'others')
+    : advance(family, family.generation, 'none');
+}
+
+function advance(family: TokenFamily, current: number, retires: 'none' | 'others'): Verdict {
+  return family.strict
+    ? { kind: 'accepted', current: current + 1, retires: 'all', successor: current + 1 }
+    : { kind: 'accepted', current, retires, successor: current + 1 };
+}

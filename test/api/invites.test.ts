@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { builtInRoleId } from '#domain/access/role-ids.ts';
+import { openAdminWorld, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
+
+let place: AdminWorld;
+let count = 0;
+beforeAll(async () => {
+  place = await openAdminWorld();
+});
+afterAll(() => place?.close());
+
+const own = (method: string, path: string, body?: object) => place.ask(place.owner, method, path, body);
+const anAddress = () => `ada${(count += 1)}@example.com`;
+const path = (id: string, verb = '') => place.inSpace(`/invites/${id}${verb}`);
+
+/** Somebody outside the space with a pending invite into it. */
+async function invited(more: object = {}): Promise<{ id: string; guest: Person; email: string }> {
+  const email = anAddress();
+  const made = await own('POST', place.inSpace('/invites'), { email, ...more });
+  expect(made.status, made.text).toBe(201);
+  return { id: made.body.data.id, email, guest: await place.person({ spaceRole: null, email }) };
+}
+const answer = (who: Person, id: string, verb: string) => place.ask(who, 'POST', path(id, `/${verb}`));
+const runOut = (id: string) =>
+  place.admin.query(`update invites set expires_at = now() - interval '1 second' where id = $1`, [id]);
+
+describe('an invite', () => {
+  it('is pending for seven days, with the role that was asked for', async () => {
+    const { id, email } = await invited({ role_id: builtInRoleId('space_editor') });
+    const { data } = (await own('GET', path(id))).body;
+    expect(data).toMatchObject({
+      id,
+      email,
+      role: 'space_editor',
+      status: 'pending',
+      invited_by: place.owner.principalId,
+      answered_by: null,
+      answered_at: null,
+    });
+    expect(Date.parse(data.expires_at) - Date.parse(data.created_at)).toBe(7 * 86_400_000);
+    expect(await place.eventsOf(id)).toEqual(['space.invite_created']);
+  });
+
+  it('makes the invited a member when accepted, once, however often that is said', async () => {
+    const { id, guest } = await invited();
+    expect(verdict(await place.ask(guest, 'GET', place.inSpace('')))).toBe(
+      '403 missing_permission spaces.read',
+    );
+    const accepted = await answer(guest, id, 'accept');
+    expect(accepted.status).toBe(200);
+    expect(accepted.body.data).toMatchObject({ id, status: 'accepted', answered_by: guest.principalId });
+    expect((await place.ask(guest, 'GET', place.inSpace(''))).status).toBe(200);
+    expect((await answer(guest, id, 'accept')).body).toEqual(accepted.body);
+    const { rows } = await place.admin.query(
+      `select event_type from events where actor_id = $1 and category = 'space' order by id`,
+      [guest.principalId],
+    );
+    expect(rows.map((row) => row.event_type)).toEqual(['space.invite_accepted', 'space.member_added']);
+  });
+
+  it('is accepted by five requests at once as by one', async () => {
+    const { id, guest } = await invited();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => answer(guest, id, 'accept')));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const { rows } = await place.admin.query(
+      `select event_type from events where actor_id = $1 and category = 'space' order by id`,
+      [guest.principalId],
+    );
+    expect(rows).toHaveLength(2);
+  });
+
+  it('is for the invited address alone, in whatever case', async () => {
+    const { id, email } = await invited();
+    const other = await place.person({ spaceRole: null, email: anAddress() });
+    const nameless = await place.person({ spaceRole: null });
+    for (const who of [other, nameless, place.owner]) {
+      for (const verb of ['accept', 'decline']) {
+        expect(verdict(await answer(who, id, verb))).toBe('403 invite_identity_mismatch');
+      }
+    }
+    const shouting = await place.person({ spaceRole: null, email: email.toUpperCase() });
+    expect((await answer(shouting, id, 'accept')).status).toBe(200);
+    // The same address again, but another principal.
+    const twin = await place.person({ spaceRole: null, email });
+    expect(verdict(await answer(twin, id, 'accept'))).toBe('409 invalid_state');
+    const { rows } = await place.admin.query(
+      `select count(*)::int as n from events where event_type = 'security.permission_denied' and metadata ->> 'code' = 'invite_identity_mismatch'`,
+    );
+    expect(rows[0].n).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['declined', 'accept'],
+    ['revoked', 'accept'],
+    ['revoked', 'decline'],
+    ['accepted', 'decline'],
+  ])('that was %s cannot be answered with %s', async (status, verb) => {
+    const { id, guest } = await invited();
+    const done = { declined: 'decline', revoked: 'revoke', accepted: 'accept' }[status]!;
+    expect((await answer(status === 'revoked' ? place.owner : guest, id, done)).status).toBe(200);
+    expect(verdict(await answer(guest, id, verb))).toBe('409 invalid_state');
+    expect((await own('GET', path(id))).body.data.status).toBe(status);
+  });
+
+  it('is declined by the invited and revoked by those who may, each with its event, once', async () => {
+    const one = await invited();
+    const two = await invited();
+    for (let n = 0; n < 2; n += 1) {
+      expect((await answer(one.guest, one.id, 'decline')).body.data.status).toBe('declined');
+      expect((await own('POST', path(two.id, '/revoke'))).body.data.status).toBe('revoked');
+    }
+    expect(await place.eventsOf(one.id)).toEqual(['space.invite_created', 'space.invite_declined']);
+    expect(await place.eventsOf(two.id)).toEqual(['space.invite_created', 'space.invite_revoked']);
+    expect(verdict(await own('POST', path(one.id, '/revoke')))).toBe('409 invalid_state');
+    expect(verdict(await place.ask(one.guest, 'POST', path(two.id, '/revoke')))).toBe(
+      '403 missing_permission invites.revoke',
+    );
+  });
+
+  it('has run out when its time is over by the database’s clock, whatever was written down by then', async () => {
+    const { id, guest, email } = await invited();
+    await runOut(id);
+    expect(verdict(await answer(guest, id, 'accept'))).toBe('410 invite_expired');
+    expect(verdict(await answer(guest, id, 'decline'))).toBe('410 invite_expired');
+    expect((await own('GET', path(id))).body.data).toMatchObject({ status: 'expired', answered_by: null });
+    const listed = async (status: string) => {
+      const { body } = await own('GET', place.inSpace(`/invites?limit=100&status=${status}`));
+      return body.data.map((row: { id: string }) => row.id) as string[];
+    };
+    expect(await listed('expired')).toContain(id);
+    expect(await listed('pending')).not.toContain(id);
+    // It does not stand in the way of the next one.
+    const next = await own('POST', place.inSpace('/invites'), { email });
+    expect(next.status).toBe(201);
+    expect(await place.eventsOf(id)).toEqual(['space.invite_created', 'space.invite_expired']);
+    expect(await listed('expired')).toContain(id);
+    expect(await listed('pending')).toContain(next.body.data.id);
+  });
+
+  it('is the only pending one of its address in the space', async () => {
+    const { email } = await invited();
+    expect(verdict(await own('POST', place.inSpace('/invites'), { email: email.toUpperCase() }))).toBe(
+      '409 already_exists',
+    );
+  });
+
+  it('promises no more than whoever invites has', async () => {
+    const inviter = await place.role(['invites.create', 'collections.read']);
+    const small = await place.person({ spaceRole: null });
+    await own('POST', place.inSpace('/members'), { principal_id: small.principalId, role_id: inviter });
+    const invite = (more: object) =>
+      place.ask(small, 'POST', place.inSpace('/invites'), { email: anAddress(), ...more });
+    expect(verdict(await invite({}))).toMatch('403 missing_permission');
+    expect((await invite({ role_id: inviter })).status).toBe(201);
+  });
+
+  it('leaves a membership that was there before as it is', async () => {
+    const email = anAddress();
+    const member = await place.person({ spaceRole: 'space_editor', email });
+    const made = await own('POST', place.inSpace('/invites'), { email });
+    expect((await answer(member, made.body.data.id, 'accept')).body.data.status).toBe('accepted');
+    const { body } = await own('GET', place.inSpace('/members?limit=100'));
+    const mine = body.data.filter((row: { principal_id: string }) => row.principal_id === member.principalId);
+    expect(mine).toMatchObject([{ role: 'space_editor' }]);
+  });
+});

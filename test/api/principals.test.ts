@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { builtInRoleId } from '#domain/access/role-ids.ts';
+import { openAdminWorld, verdict, type AdminWorld } from '../support/admin-world.ts';
+import { addOperator } from '../support/operators.ts';
+
+let place: AdminWorld;
+beforeAll(async () => {
+  place = await openAdminWorld();
+});
+afterAll(() => place?.close());
+
+const own = (method: string, path: string, body?: object) => place.ask(place.owner, method, path, body);
+
+describe('a principal', () => {
+  it.each(['user', 'service_account', 'agent'])('of type %s is created by its type alone', async (type) => {
+    const made = await own('POST', '/admin/principals', { type });
+    expect(made.status).toBe(201);
+    expect(made.body.data).toMatchObject({ type, name: null, email: null, status: 'active' });
+    expect(await place.eventsOf(made.body.data.id)).toEqual(['security.principal_created']);
+  });
+
+  it('is renamed, but cannot be given another address', async () => {
+    const { body } = await own('POST', '/admin/principals', { type: 'user', email: 'ada@example.com' });
+    const path = `/admin/principals/${body.data.id}`;
+    const named = await own('PATCH', path, { name: 'Ada' });
+    expect(named.body.data).toMatchObject({ name: 'Ada', email: 'ada@example.com' });
+    expect(verdict(await own('PATCH', path, { email: 'eve@example.com' }))).toBe('422 unknown_parameter');
+    expect((await own('GET', path)).body.data).toEqual(named.body.data);
+  });
+
+  it('that is disabled is refused everything, until it is active again', async () => {
+    const member = await place.person();
+    const path = `/admin/principals/${member.principalId}`;
+    const look = () => place.ask(member, 'GET', place.inSpace(''));
+    expect((await look()).status).toBe(200);
+    expect((await own('PATCH', path, { status: 'disabled' })).body.data.status).toBe('disabled');
+    expect(verdict(await look())).toBe('403 principal_disabled');
+    await own('PATCH', path, { status: 'active' });
+    expect((await look()).status).toBe(200);
+  });
+
+  it('that is deleted has no keys, roles, memberships or name from that moment; its id stays in the log', async () => {
+    const leaver = await place.person({ email: 'lea@example.com', tenantRoles: ['auditor'] });
+    const { principalId: id } = leaver;
+    const project = await own('POST', place.inSpace('/projects'), { name: 'Pier' });
+    const members = place.inSpace(`/projects/${project.body.data.id}/members`);
+    await own('POST', members, { principal_id: id, role_id: builtInRoleId('project_editor') });
+    await place.ask(leaver, 'POST', place.inSpace('/responses'), { input: { text: 'A?' } });
+    expect((await own('DELETE', `/admin/principals/${id}`)).body).toEqual({ data: { id, deleted: true } });
+    expect(verdict(await place.ask(leaver, 'GET', place.inSpace('')))).toBe('401 invalid_credentials');
+    for (const path of ['', '/roles']) {
+      expect(verdict(await own('GET', `/admin/principals/${id}${path}`))).toBe('404 principal_not_found');
+    }
+    const again = await own('DELETE', `/admin/principals/${id}`);
+    expect(verdict(again)).toBe('404 principal_not_found');
+    for (const [list, member] of [
+      ['/admin/principals', 'id'],
+      [place.inSpace('/members'), 'principal_id'],
+      [members, 'principal_id'],
+    ] as const) {
+      const { body } = await own('GET', `${list}?limit=100`);
+      expect(body.data.map((row: Record<string, string>) => row[member])).not.toContain(id);
+    }
+    const { rows } = await place.admin.query(
+      `select p.name, p.email, p.deleted_at is not null as deleted,
+         (select count(*)::int from api_keys k where k.principal_id = p.id and k.revoked_at is null) as keys,
+         (select count(*)::int from role_assignments a where a.principal_id = p.id) as roles,
+         (select metadata - '{request_id,actor_type}'::text[] from events where resource_id = p.id::text and event_type = 'security.principal_deleted') as told
+       from principals p where p.id = $1`,
+      [id],
+    );
+    const told = { outcome: 'success', via: 'api', principal_type: 'user', api_keys: 1, roles: 1, spaces: 1 };
+    expect(rows).toEqual([{ name: null, email: null, deleted: true, keys: 0, roles: 0, told }]);
+  });
+
+  it('that is deleted is given nothing any more', async () => {
+    const { principalId } = await place.person({ spaceRole: null });
+    await own('DELETE', `/admin/principals/${principalId}`);
+    const refused = [
+      await own('POST', '/admin/api-keys', { principal_id: principalId, name: 'late' }),
+      await own('POST', place.inSpace('/members'), { principal_id: principalId }),
+      await own('PUT', `/admin/principals/${principalId}/roles/${builtInRoleId('member')}`),
+      await own('PATCH', `/admin/principals/${principalId}`, { status: 'active' }),
+    ];
+    expect(refused.map(verdict)).toEqual(Array.from({ length: 4 }, () => '404 principal_not_found'));
+  });
+});
+
+describe('an API key', () => {
+  it('is shown once, listed without its secret, and revoked for the next request', async () => {
+    const { principalId } = await place.person();
+    const made = await own('POST', '/admin/api-keys', { principal_id: principalId, name: 'crane' });
+    expect(made.status).toBe(201);
+    const { id, api_key: apiKey } = made.body.data;
+    const mine = { principalId, apiKey };
+    expect((await place.ask(mine, 'GET', place.inSpace(''))).status).toBe(200);
+    const list = await own('GET', '/admin/api-keys?limit=100');
+    expect(list.text).not.toContain(apiKey.split('.')[2]);
+    expect(list.body.data.map((row: { id: string }) => row.id)).toContain(id);
+    const revoked = await own('DELETE', `/admin/api-keys/${id}`);
+    expect(revoked.body.data.revoked_at).not.toBeNull();
+    expect((await own('DELETE', `/admin/api-keys/${id}`)).body).toEqual(revoked.body);
+    expect(verdict(await place.ask(mine, 'GET', place.inSpace('')))).toBe('401 invalid_credentials');
+    expect(await place.eventsOf(id)).toEqual(['security.api_key_created', 'security.api_key_revoked']);
+  });
+
+  it('of one’s own needs no permission; anybody else’s does', async () => {
+    const member = await place.person();
+    const other = await place.person();
+    const made = await place.ask(member, 'POST', '/admin/api-keys', { name: 'mine' });
+    expect(made.status).toBe(201);
+    const list = await place.ask(member, 'GET', '/admin/api-keys');
+    const owners = list.body.data.map((row: { principal_id: string }) => row.principal_id);
+    expect(owners).toEqual([member.principalId, member.principalId]);
+    const theirs = await place.ask(other, 'GET', '/admin/api-keys');
+    const path = `/admin/api-keys/${theirs.body.data[0].id}`;
+    const refused = [
+      await place.ask(member, 'POST', '/admin/api-keys', { principal_id: other.principalId, name: 'x' }),
+      await place.ask(member, 'GET', path),
+      await place.ask(member, 'DELETE', path),
+    ];
+    expect(refused.map(verdict)).toEqual(
+      ['create', 'read', 'revoke'].map((verb) => `403 missing_permission api_keys.${verb}`),
+    );
+    expect((await place.ask(member, 'DELETE', `/admin/api-keys/${made.body.data.id}`)).status).toBe(200);
+  });
+
+  it('that is cut down makes no other one, and shows none', async () => {
+    const small = await place.person({ keyPermissions: ['responses.create'] });
+    const refused = [
+      await place.ask(small, 'POST', '/admin/api-keys', { name: 'more' }),
+      await place.ask(small, 'GET', '/admin/api-keys'),
+    ];
+    expect(refused.map(verdict)).toEqual([
+      '403 missing_permission api_keys.create',
+      '403 missing_permission api_keys.read',
+    ]);
+    const maker = await place.person({ keyPermissions: ['api_keys.create', 'models.read'] });
+    // Its principal is a member of the space; the key itself is not good for that.
+    const wider = await place.ask(maker, 'POST', '/admin/api-keys', { name: 'more' });
+    expect(verdict(wider)).toMatch('403 missing_permission');
+  });
+
+  it('that is asked for again with one idempotency key is the same one, without its secret', async () => {
+    const call = () =>
+      place.gateway.send({
+        method: 'POST',
+        path: '/v1/admin/api-keys',
+        apiKey: place.owner.apiKey,
+        headers: { 'idempotency-key': 'key-1' },
+        body: { name: 'again' },
+      });
+    const [first, again] = [await call(), await call()];
+    expect([first.status, again.status, again.headers['idempotent-replayed']]).toEqual([201, 200, 'true']);
+    expect(again.body.data).toEqual({ ...first.body.data, api_key: null });
+  });
+});
+
+describe('a tenant', () => {
+  it('is opened, read, renamed, suspended and resumed by an operator', async () => {
+    const operator = await addOperator(place.database.unitOfWork);
+    const call = (headers: Record<string, string> = {}) =>
+      place.gateway.send({
+        method: 'POST',
+        path: '/v1/admin/tenants',
+        apiKey: operator.apiKey,
+        headers,
+        body: { slug: 'beacon', name: 'Beacon' },
+      });
+    const made = await call({ 'idempotency-key': 'open' });
+    expect(made.status).toBe(201);
+    const { tenant_id: id, api_key: apiKey, space_id: spaceId } = made.body.data;
+    const again = await call({ 'idempotency-key': 'open' });
+    expect(again.status).toBe(200);
+    expect(again.body.data).toEqual({ tenant_id: id, principal_id: null, space_id: null, api_key: null });
+    expect(verdict(await call())).toBe('409 already_exists');
+    const path = `/admin/tenants/${id}`;
+    expect((await place.ask(operator, 'PATCH', path, { name: 'Light' })).body.data.name).toBe('Light');
+    const first = { principalId: '', apiKey };
+    expect((await place.ask(first, 'GET', `/spaces/${spaceId}`)).status).toBe(200);
+    expect((await place.ask(operator, 'POST', `${path}/suspend`)).body.data.status).toBe('suspended');
+    expect(verdict(await place.ask(first, 'GET', path))).toBe('403 tenant_suspended');
+    await place.ask(operator, 'POST', `${path}/resume`);
+    expect((await place.ask(first, 'GET', path)).body.data).toMatchObject({ name: 'Light', slug: 'beacon' });
+    const list = await place.ask(operator, 'GET', '/admin/tenants?limit=100');
+    expect(list.body.data.map((row: { id: string }) => row.id)).toContain(id);
+    const { rows } = await place.admin.query(
+      `select event_type from events where tenant_id = $1 and category = 'system' and event_type like 'system.tenant%' order by id`,
+      [id],
+    );
+    expect(rows.map((row) => row.event_type)).toEqual([
+      'system.tenant_created',
+      'system.tenant_updated',
+      'system.tenant_suspended',
+      'system.tenant_resumed',
+    ]);
+  });
+
+  it('is to everybody else their own', async () => {
+    const { tenantId } = place.world;
+    expect((await own('PATCH', `/admin/tenants/${tenantId}`, { name: 'Ours' })).body.data.name).toBe('Ours');
+    const list = await own('GET', '/admin/tenants');
+    expect(list.body.data.map((row: { id: string }) => row.id)).toEqual([tenantId]);
+    expect(verdict(await own('POST', '/admin/tenants', { slug: 'x', name: 'X' }))).toBe(
+      '403 missing_permission tenants.create',
+    );
+    expect(verdict(await own('POST', `/admin/tenants/${tenantId}/suspend`))).toBe(
+      '403 missing_permission tenants.suspend',
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import type { Answer, Call } from '../support/gateway.ts';
+import { IdentityProviderServer } from '../support/identity-provider.ts';
+import {
+  bearer,
+  publicUrl,
+  redeem,
+  refresh,
+  registerProvider,
+  signIn,
+  startLogin,
+  type RegisteredProvider,
+} from '../support/sign-in.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+let database: TestDatabase;
+let server: IdentityProviderServer;
+let stack: Stack;
+let world: World;
+let provider: RegisteredProvider;
+let first: Sender;
+let second: Sender;
+let logs = '';
+
+interface Sender {
+  send(call: Call): Promise<Answer>;
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  server = await new IdentityProviderServer().start();
+  stack = await startStack({
+    database,
+    gateways: 2,
+    workers: 0,
+    env: {
+      PUBLIC_URL: publicUrl,
+      EGRESS_ALLOW: server.issuer,
+      LOG_LEVEL: 'trace',
+      MAX_FAILED_ATTEMPTS: '1000',
+    },
+  });
+  for (const { child } of stack.gateways) {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (bytes: Buffer) => (logs += bytes.toString()));
+    }
+  }
+  world = await createWorld(database.unitOfWork);
+  provider = await registerProvider(database, world, server);
+  [first, second] = stack.gateways.map(({ url }) => over(url)) as [Sender, Sender];
+});
+afterAll(async () => {
+  await stack?.stop();
+  await server?.stop();
+  await database?.drop();
+});
+
+/** The calls of a test in this process, over HTTP to one that is not. */
+function over(url: string): Sender {
+  return {
+    send: async ({ method, path, apiKey, headers = {}, body }) => {
+      const response = await fetch(`${url}/api${path}`, {
+        method,
+        redirect: 'manual',
+        headers: {
+          ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const all = Object.fromEntries(response.headers) as Record<string, string | undefined>;
+      return { status: response.status, headers: all, text, body: text === '' ? null : JSON.parse(text) };
+    },
+  };
+}
+
+const listOwn = (gateway: Sender, token: string) =>
+  gateway.send({ method: 'GET', path: '/v1/sessions', headers: bearer(token) });
+
+describe('two gateways', () => {
+  it('open one session for one ID token, however many bring it to both at once', async () => {
+    const { nonce } = await startLogin(first, provider.slug);
+    const idToken = await server.idToken({ nonce, sub: 'ada', clientId: provider.clientId });
+    const body = { provider_id: provider.slug, id_token: idToken };
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => redeem(i % 2 === 0 ? first : second, body)),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
+  });
+
+  it('begin at one and end at the other', async () => {
+    const signedIn = await signIn(
+      { send: (call) => (call.path.includes('/start') ? first : second).send(call) },
+      server,
+      provider.slug,
+    );
+    expect((await listOwn(first, signedIn.access_token)).status).toBe(200);
+  });
+
+  it('refuse a token at once where the other has ended its session, a hundred times in a hundred', async () => {
+    const slowest: number[] = [];
+    for (let i = 0; i < 100; i += 1) {
+      const signedIn = await signIn(first, server, provider.slug, `user-${i % 5}`);
+      expect((await listOwn(second, signedIn.access_token)).status).toBe(200);
+      const ended = await first.send({
+        method: 'DELETE',
+        path: `/v1/sessions/${signedIn.session_id}`,
+        apiKey: world.apiKey,
+      });
+      expect(ended.status).toBe(200);
+      const since = performance.now();
+      expect((await listOwn(second, signedIn.access_token)).status).toBe(401);
+      expect((await refresh(second, signedIn.refresh_token)).status).toBe(401);
+      slowest.push(performance.now() - since);
+    }
+    expect(slowest).toHaveLength(100);
+  }, 120_000);
+
+  it('say nothing in their logs that opens anything', async () => {
+    const signedIn = await signIn(first, server, provider.slug, 'grace');
+    const started = await startLogin(second, provider.slug);
+    await refresh(second, signedIn.refresh_token);
+    await listOwn(first, signedIn.access_token);
+    await sleep(300);
+    expect(logs).toContain('/v1/sessions');
+    expect(logs).not.toMatch(/(at|rt|lh)\.[\w-]{43}/);
+    for (const secret of [
+      started.state,
+      started.nonce,
+      started.cookie.split('=')[1]!,
+      'upstream-client-secret',
+      'code-',
+    ]) {
+      expect(logs.includes(secret), secret).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,171 @@
+import type { RouteOptions } from 'fastify';
+import type { Client } from 'pg';
+import { implied, permissions, platformOnly, type Permission } from '#domain/access/permissions.ts';
+import { expand } from '#domain/access/policy.ts';
+import { builtInRoles } from '#domain/access/roles.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import type { AdminMaker } from './admin-maker.ts';
+import type { TestDatabase } from './database.ts';
+import type { Call } from './gateway.ts';
+import type { Place } from './places.ts';
+import { addMember, type NewMember, type World } from './world.ts';
+
+/** What a request proves itself with; nothing for nobody. */
+export interface Credential {
+  apiKey?: string;
+  headers?: Record<string, string>;
+  principalId?: string;
+}
+
+/** What comes of an operation, by who asks. */
+export type Outcome =
+  /** Nobody is let in. */
+  | { kind: 'unauthenticated'; code: string }
+  /** Somebody of another tenant: nothing of this one is there. */
+  | { kind: 'foreign' }
+  /** Somebody of this tenant, with what they hold where the operation looks. */
+  | { kind: 'known'; held: ReadonlySet<Permission> };
+
+export interface Identity {
+  name: string;
+  credential(permission: Permission | undefined): Promise<Credential>;
+  outcome(route: RouteOptions): Outcome;
+}
+
+export interface IdentityParts {
+  database: TestDatabase;
+  admin: Client;
+  maker: AdminMaker;
+  world: World;
+  here: Place;
+  abroad: Place;
+}
+
+const inSpace = ({ url }: RouteOptions): boolean => url.includes(':space_id');
+const everything = permissions.filter((permission) => !platformOnly.has(permission));
+const none: ReadonlySet<Permission> = new Set();
+/** Enough to give the roles that the requests of the matrix give. */
+const giving: Permission[] = [
+  ...builtInRoles['space_viewer']!,
+  ...builtInRoles['space_member']!,
+  ...builtInRoles['project_editor']!,
+  'models.read',
+];
+
+/** All but what is, or brings along, one permission. */
+function without(permission: Permission | undefined): Permission[] {
+  return everything.filter((each) => permission === undefined || !implied(each).includes(permission));
+}
+
+function having(permission: Permission | undefined): Permission[] {
+  return permission === undefined || platformOnly.has(permission) ? giving : [...giving, permission];
+}
+
+/** The twelve who ask. Whoever is not `perPermission` is made once. */
+export function identities(parts: IdentityParts): Identity[] {
+  const { admin, database, maker, world, here, abroad } = parts;
+  const person = (options: NewMember) => addMember(database.unitOfWork, { ...world, ...here }, options);
+  const lasting = (make: () => Promise<Credential>) => {
+    let made: Promise<Credential> | undefined;
+    return () => (made ??= make());
+  };
+  const holding = async (names: readonly Permission[]): Promise<Credential> => {
+    const key = `role_${newId().slice(-12)}`;
+    await admin.query(
+      'insert into roles (tenant_id, id, key, name, permissions) values ($1, $2, $3, $3, $4)',
+      [here.tenantId, newId(), key, [...names]],
+    );
+    return person({ tenantRoles: [key], spaceRole: key });
+  };
+  const roleOf = (key: string) => expand(builtInRoles[key]!);
+  const unauthenticated = (code: string) => () => ({ kind: 'unauthenticated' as const, code });
+  const foreign = () => ({ kind: 'foreign' as const });
+  return [
+    {
+      name: 'anonymous',
+      credential: async () => ({}),
+      outcome: unauthenticated('not_authenticated'),
+    },
+    {
+      // Takes an access token that has expired as soon as there are any; a key that has until then.
+      name: 'expired token',
+      credential: lasting(async () => {
+        const { apiKey, keyId } = await person({ tenantRoles: ['owner'] });
+        await admin.query(`update api_keys set expires_at = now() - interval '1 second' where key_id = $1`, [
+          keyId,
+        ]);
+        return { headers: { authorization: `Bearer ${apiKey}` } };
+      }),
+      outcome: unauthenticated('invalid_credentials'),
+    },
+    {
+      name: 'revoked key',
+      credential: lasting(async () => {
+        const { id, token } = await maker.apiKey(here);
+        await maker.remove(here, `/admin/api-keys/${id}`);
+        return { apiKey: token };
+      }),
+      outcome: unauthenticated('invalid_credentials'),
+    },
+    {
+      name: 'deleted principal',
+      credential: lasting(async () => {
+        const { principalId, apiKey } = await person({ tenantRoles: ['owner'] });
+        await maker.remove(here, `/admin/principals/${principalId}`);
+        return { apiKey };
+      }),
+      outcome: unauthenticated('invalid_credentials'),
+    },
+    {
+      // By an access token as soon as there are any; by its key as a bearer until then.
+      name: 'foreign admin by token',
+      credential: async () => ({ headers: { authorization: `Bearer ${abroad.apiKey}` } }),
+      outcome: foreign,
+    },
+    { name: 'foreign admin by key', credential: async () => ({ apiKey: abroad.apiKey }), outcome: foreign },
+    {
+      name: 'stranger of the same tenant',
+      credential: lasting(() => person({ spaceRole: null })),
+      outcome: () => ({ kind: 'known', held: none }),
+    },
+    {
+      name: 'member without the permission',
+      credential: (permission) => holding(without(permission)),
+      outcome: ({ config }) => ({ kind: 'known', held: expand(without(config?.permission)) }),
+    },
+    {
+      name: 'member with the permission',
+      credential: (permission) => holding(having(permission)),
+      outcome: ({ config }) => ({ kind: 'known', held: expand(having(config?.permission)) }),
+    },
+    {
+      name: 'space admin',
+      credential: lasting(() => person({ spaceRole: 'space_admin' })),
+      outcome: (route) => ({ kind: 'known', held: inSpace(route) ? roleOf('space_admin') : none }),
+    },
+    {
+      name: 'tenant admin',
+      credential: lasting(() => person({ spaceRole: null, tenantRoles: ['admin'] })),
+      outcome: () => ({ kind: 'known', held: roleOf('admin') }),
+    },
+    {
+      name: 'agent',
+      credential: lasting(async () => {
+        const made = await person({ spaceRole: 'space_member' });
+        await admin.query(`update principals set type = 'agent' where id = $1`, [made.principalId]);
+        return made;
+      }),
+      outcome: (route) => ({ kind: 'known', held: inSpace(route) ? roleOf('space_member') : none }),
+    },
+  ];
+}
+
+/** The same request by somebody else. */
+export function as(credential: Credential, call: Call): Call {
+  const { apiKey: _, headers, ...rest } = call;
+  return {
+    ...rest,
+    headers: { ...headers, ...credential.headers },
+    ...(credential.apiKey === undefined ? {} : { apiKey: credential.apiKey }),
+  };
+}
