@@ -54,7 +54,7 @@ afterAll(async () => {
 /** The operations of a path by our own description, also of one that has a parameter there. */
 function operationsAt(path: string): Operation[] {
   return gateway.description.operations.filter(
-    (each) => each.path === path || new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/{}]+')}$`).test(path),
+    (each) => each.path === path || new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '(?:\\{\\w+\\}|[^/{}]+)')}$`).test(path),
   );
 }
 
