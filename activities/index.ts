@@ -4,17 +4,20 @@ import {
   createMaintenanceActivities,
   type MaintenanceDependencies,
 } from './maintenance/create-maintenance-activities.ts';
+import { exportTrace, type TraceDependencies } from './observability/export-trace.ts';
 import { createResponseActivities } from './responses/create-response-activities.ts';
 import type { TurnDependencies } from './responses/run-turn.ts';
 import type { CallDependencies } from './responses/run-call.ts';
 import { discoverTools, type DiscoveryDependencies } from './tools/discover-tools.ts';
 import type { DiscoverToolsInput } from '#workflows/discover-tools/messages.ts';
+import type { TraceResponseInput } from '#workflows/trace-response/messages.ts';
 
 export type ActivityDependencies = TurnDependencies &
   CallDependencies &
   DocumentDependencies &
   MaintenanceDependencies &
-  DiscoveryDependencies;
+  DiscoveryDependencies &
+  TraceDependencies;
 
 /** Every activity of the platform; workflows know them by `Activities` alone. */
 export function createActivities(deps: ActivityDependencies) {
@@ -23,6 +26,7 @@ export function createActivities(deps: ActivityDependencies) {
     ...createDocumentActivities(deps),
     ...createMaintenanceActivities(deps),
     discoverTools: (input: DiscoverToolsInput) => discoverTools(deps, input),
+    exportTrace: (input: TraceResponseInput) => exportTrace(deps, input),
   };
 }
 

@@ -9,7 +9,7 @@ import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugin
 import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
-import { provideContext } from './plugins/unit-of-work.ts';
+import { originOf, provideContext } from './plugins/unit-of-work.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { newRequestId } from './plugins/request-id.ts';
 import { sendSecureHeaders } from './plugins/secure-headers.ts';
@@ -48,7 +48,10 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     onRefusal: async (request, error) => {
       // Nobody is known yet where somebody signs in: the use case writes its own event.
       if (request.hasIdentity()) {
-        await recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id });
+        await recordRefusal(deps.unitOfWork, request.identity, {
+          error,
+          origin: originOf(request, deps.secrets),
+        });
       }
     },
   };

@@ -18,12 +18,14 @@ const reuseOf: Readonly<Record<WorkflowType, WorkflowIdReusePolicy>> = {
   ingestDocument: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
   // each reading has an id of its own
   discoverTools: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+  traceResponse: WorkflowIdReusePolicy.REJECT_DUPLICATE,
 };
 
 const queueOf: Readonly<Record<WorkflowType, string>> = {
   generateResponse: taskQueues.interactive,
   ingestDocument: taskQueues.batch,
   discoverTools: taskQueues.batch,
+  traceResponse: taskQueues.batch,
 };
 
 export interface DispatcherDependencies {

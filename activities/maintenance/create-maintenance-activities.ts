@@ -1,4 +1,9 @@
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
+import { anchorChains } from '#domain/events/anchor-chains.ts';
+import type { AnchorLog } from '#domain/events/anchor.ts';
+import { dropOldEvents } from '#domain/events/drop-old-events.ts';
+import { sealEvents } from '#domain/events/seal-events.ts';
+import type { Secrets } from '#domain/kernel/secrets.ts';
 import { expireInvites } from '#domain/maintenance/expire-invites.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
 import { purgeThreads } from '#domain/maintenance/purge-threads.ts';
@@ -11,6 +16,9 @@ export interface MaintenanceDependencies extends ReconcileDependencies {
   /** Works as the purge role. */
   purge: UnitOfWork;
   dispatcher: Dispatcher;
+  secrets: Secrets;
+  anchors: AnchorLog;
+  eventRetentionDays: number;
 }
 
 export function createMaintenanceActivities(deps: MaintenanceDependencies) {
@@ -36,6 +44,14 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
     },
     maintainPartitions: async () => {
       await deps.purge.acrossTenants((em) => em.execute('select app.maintain_partitions()'));
+      const { dropped, failed } = await dropOldEvents(deps.purge, deps.eventRetentionDays);
+      if (dropped > 0) {
+        // Where the chains begin now, while it is plain why.
+        await anchorChains(deps, deps.eventRetentionDays);
+      }
+      return { failed };
     },
+    sealEvents: () => sealEvents(deps),
+    anchorChains: () => anchorChains(deps, deps.eventRetentionDays),
   };
 }

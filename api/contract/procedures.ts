@@ -9,6 +9,8 @@ import { uuid } from './common.ts';
 import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './mcp-servers.ts';
 import * as membership from './membership.ts';
+import { setObservabilityBody } from './observability.ts';
+import { createSkillBody, draftVersionBody, editDraftBody, updateSkillBody } from './skills.ts';
 
 /** Inputs of the procedures: JSON, where the routes have text in paths and queries. */
 
@@ -82,6 +84,16 @@ export const documentInput = collectionInput.extend({ document_id: uuid });
 export const serverInput = spaceInput.extend({ server_id: uuid });
 export const registerServerInput = spaceInput.extend(registerServerBody.shape);
 export const updateServerInput = serverInput.extend(updateServerBody.shape);
+
+export const skillInput = z.strictObject({ skill_id: uuid });
+export const createSkillInput = createSkillBody;
+export const updateSkillInput = skillInput.extend(updateSkillBody.shape);
+export const versionListInput = skillInput.extend(page);
+export const versionInput = skillInput.extend({ version_id: uuid });
+export const draftVersionInput = skillInput.extend(draftVersionBody.shape);
+export const editDraftInput = versionInput.extend(editDraftBody.shape);
+
+export const setObservabilityInput = spaceInput.extend(setObservabilityBody.shape);
 
 const usd = z.string().regex(/^\d{1,6}(\.\d{1,6})?$/);
 const price = z.strictObject({ input: usd, cached_input: usd.nullish(), output: usd });

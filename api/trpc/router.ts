@@ -1,11 +1,14 @@
 import { apiKeys, principals } from './access.ts';
 import { collections, documents } from './collections.ts';
+import { events } from './events.ts';
 import { invites } from './invites.ts';
 import { models, prices } from './models.ts';
+import { observability } from './observability.ts';
 import { projectMembers, projects } from './projects.ts';
 import { responses } from './responses.ts';
 import { roles } from './roles.ts';
 import { identityProviders, sessions } from './sign-in.ts';
+import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
 import { governance, threads } from './threads.ts';
@@ -35,6 +38,10 @@ export const appRouter = router({
   toolServers,
   threads,
   governance,
+  skills,
+  skillVersions,
+  observability,
+  events,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

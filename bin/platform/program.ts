@@ -1,13 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import { addApiKeys, addPrincipals } from './commands/access.ts';
 import { addCollections, addDocuments } from './commands/collections.ts';
+import { addEvents } from './commands/events.ts';
 import { addInvites } from './commands/invites.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
+import { addObservability } from './commands/observability.ts';
 import { addProjectMembers, addProjects } from './commands/projects.ts';
 import { addResponses } from './commands/responses.ts';
 import { addRoles } from './commands/roles.ts';
 import { addIdentityProviders, addSessions } from './commands/sign-in.ts';
+import { addSkills, addSkillVersions } from './commands/skills.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
 import { addGovernance, addThreads } from './commands/threads.ts';
@@ -52,6 +55,10 @@ export function createProgram(streams: Streams): Command {
   addToolServers(program);
   addThreads(program);
   addGovernance(program);
+  addSkills(program);
+  addSkillVersions(program);
+  addObservability(program);
+  addEvents(program);
   addLocal(program);
   return program;
 }

@@ -104,7 +104,22 @@ const worker = z.object({
    * space, or without `#space_id` in every space of every tenant.
    */
   TOOL_CREDENTIALS: list,
+  /** Where spaces that name no address of their own have their traces. */
+  TRACING_BASE_URL: z
+    .string()
+    .default('')
+    .refine(
+      (text) => text === '' || z.url({ protocol: /^https?$/ }).safeParse(text).success,
+      'must be an http(s) address',
+    )
+    .transform((text) => (text === '' ? null : text)),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
+  SEAL_INTERVAL_SECONDS: z.coerce.number().int().positive().default(5),
+  ANCHOR_INTERVAL_SECONDS: z.coerce.number().int().positive().default(3_600),
+  /** Grows by a line for each tenant at each anchoring; without it nothing is anchored. */
+  ANCHOR_FILE: z.string().min(1).optional(),
+  /** Events go with their month once it is wholly older. */
+  EVENT_RETENTION_DAYS: z.coerce.number().int().positive().default(365),
 });
 
 const migrator = z.object({

@@ -4,6 +4,7 @@ import { rebuildActor } from '#domain/access/rebuild-actor.ts';
 import type { Actor, AuditEvent } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { oweTrace } from '#domain/observability/owe-trace.ts';
 import { keepAnswer } from '#domain/threads/keep-answer.ts';
 import { callItem } from './call-items.ts';
 import { failureReason } from './failure-reasons.ts';
@@ -78,6 +79,7 @@ export async function endResponse(
   }
   await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
   await recordEvent(em, await actorOf(em, response, ending), auditOf(response, now, record));
+  await oweTrace(em, response);
   for (const child of await releaseWaiting(em, response)) {
     await endResponse(em, child, now, {
       status: 'failed',

@@ -56,7 +56,7 @@ export class ResponseChange {
   readonly #lines: string[] = [];
   readonly items: ItemRow[] = [];
   readonly #context: { position: number; itemId: string }[] = [];
-  #start: object | null = null;
+  readonly #starts: object[] = [];
   readonly calls: NewCall[] = [];
   readonly #audits: EventRow[] = [];
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
@@ -104,7 +104,7 @@ export class ResponseChange {
   owe(start: DurableStart): Dispatch {
     const { dispatch, leaseSeconds } = toOwed(start);
     const { id, workflowType, workflowId, payload } = dispatch;
-    this.#start = { id, workflowType, workflowId, payload, leaseSeconds };
+    this.#starts.push({ id, workflowType, workflowId, payload, leaseSeconds });
     return dispatch;
   }
 
@@ -145,9 +145,9 @@ export class ResponseChange {
     put('attempt', this.attempt);
     put('committed', this.committed);
     put('call', this.#call);
-    put('start', this.#start);
     list('items', this.items);
     list('context', this.#context);
+    list('starts', this.#starts);
     list('calls', this.calls);
     list('audits', this.#audits);
     return change;

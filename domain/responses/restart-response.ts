@@ -4,6 +4,7 @@ import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
+import { requireOffered } from '#domain/skills/pin-skill.ts';
 import { refuseWhenBusy, type CreateLimits } from './create-response.ts';
 import { currentRecord, publish } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
@@ -36,6 +37,9 @@ export async function restartResponse(
     );
   }
   await requireModel(ctx, failed);
+  if (failed.request.skill !== undefined) {
+    await requireOffered(ctx, failed.request.skill);
+  }
   await takeConsent(ctx, failed, options.newId);
   await refuseWhenBusy(ctx, failed.spaceId, options.limits.maxActivePerSpace);
   await copyHead(ctx, failed.id, options);
@@ -72,7 +76,9 @@ async function copyHead(
          case when request #> '{redaction,holders,0,responseId}' is null then request
            else jsonb_set(request, '{redaction,holders}', jsonb_build_array(
              jsonb_build_object('responseId', ?::text), request #> '{redaction,holders,0}')) end,
-         fingerprint, governance, metadata,
+         fingerprint,
+         governance - 'traced' || coalesce((select '{"traced": true}'::jsonb from spaces s
+           where s.tenant_id = responses.tenant_id and s.id = responses.space_id and s.traced), '{}'), metadata,
          date_trunc('milliseconds', now()), date_trunc('milliseconds', now()) + make_interval(secs => ?)
        from responses where id = ?
        returning tenant_id, id, space_id, principal_id, created_at, expires_at)

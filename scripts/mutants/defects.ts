@@ -324,6 +324,52 @@ export const defects: readonly Defect[] = [
     caughtBy: 'is made by no second approval',
   },
   {
+    name: 'event outside the transaction',
+    file: 'domain/events/record-event.ts',
+    replace: [
+      [
+        '  await em.execute(\n    `insert into events (',
+        `  const own = em.fork({ session: { variables: { 'app.tenant_id': actor.tenantId } } });
+  await own.transactional((other) => other.execute(
+    \`insert into events (`,
+      ],
+      ['      row.actorId,\n    ],\n  );', '      row.actorId,\n    ],\n  ));'],
+    ],
+    test: 'test/domain/events/record-event.test.ts',
+    caughtBy: 'exactly when its change is',
+  },
+  {
+    name: 'sealing that skips one event',
+    file: 'domain/events/seal-events.ts',
+    replace: [
+      [
+        'select * from due where place < coalesce(',
+        'select * from due where place <> 2 and place < coalesce(',
+      ],
+    ],
+    test: 'test/domain/events/verify-chain.test.ts',
+    caughtBy: 'finds nothing where nothing was touched',
+  },
+  {
+    name: 'sealing beside a transaction that still runs',
+    file: 'domain/events/seal-events.ts',
+    replace: [['      and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())\n', '']],
+    test: 'test/domain/events/verify-chain.test.ts',
+    caughtBy: 'goes on behind events that were recorded while others were still open',
+  },
+  {
+    name: 'count by the hour taken for a cut hour',
+    file: 'domain/persistence/migrations/events-functions.sql',
+    replace: [
+      [
+        `whole_low := date_trunc(unit, v_low + grain - interval '1 microsecond', 'UTC');`,
+        `whole_low := date_trunc(unit, v_low, 'UTC');`,
+      ],
+    ],
+    test: 'test/domain/events/event-list.test.ts',
+    caughtBy: 'are those of looking at every event',
+  },
+  {
     name: 'nonce not checked',
     file: 'domain/sign-in/check-id-token.ts',
     replace: [
@@ -339,8 +385,8 @@ export const defects: readonly Defect[] = [
     name: 'handle usable twice',
     file: 'domain/sign-in/redeem-handle.ts',
     replace: [['set handle_hash = null', 'set handle_hash = handle_hash']],
-    test: 'test/api/hostile-sign-in.test.ts',
-    caughtBy: 'opens one session, however many ask at once',
+    test: 'test/api/sign-in.test.ts',
+    caughtBy: 'takes a handle once',
   },
   {
     name: 'refresh of a retired token accepted',
@@ -374,5 +420,43 @@ export const defects: readonly Defect[] = [
     ],
     test: 'test/api/membership.test.ts',
     caughtBy: 'is added as space_member or with another role, changed and removed',
+  },
+  {
+    name: 'skill ignored in offers',
+    file: 'domain/responses/skill-tools.ts',
+    replace: [
+      [
+        'skill === null || allowsTool(skill.allowed_tools, name)',
+        'skill === null || name.startsWith(`mcp__${server.slug}__`)',
+      ],
+    ],
+    test: 'test/e2e/skills.test.ts',
+    caughtBy: 'is offered only the servers and tools that the skill names',
+  },
+  {
+    name: 'skill ignored at the call',
+    file: 'domain/responses/claim-call.ts',
+    replace: [
+      [
+        'tool !== null && !again && !isInSkill(response, row)',
+        'tool !== null && again && !isInSkill(response, row)',
+      ],
+    ],
+    test: 'test/e2e/skills.test.ts',
+    caughtBy: 'makes no call that was asked consent for without the skill',
+  },
+  {
+    name: 'tracing secret stored as it is',
+    file: 'domain/observability/set-observability.ts',
+    replace: [['await sealField(ctx, secretPlace(place), input.secretKey)', 'input.secretKey']],
+    test: 'test/domain/observability/config.test.ts',
+    caughtBy: 'is sealed at rest',
+  },
+  {
+    name: 'another trace id each time',
+    file: 'domain/observability/trace-ids.ts',
+    replace: [['sha256(`trace/${responseId}`)', 'sha256(`trace/${responseId}/${Math.random()}`)']],
+    test: 'test/domain/observability/config.test.ts',
+    caughtBy: 'are the same each time',
   },
 ];

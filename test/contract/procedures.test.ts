@@ -39,6 +39,19 @@ const plainText = [
   ...['restore_in_tool_arguments[]', 'presidio_url', 'language'].map(
     (name) => `governance.update pii.${name}`,
   ),
+  ...['create name', 'create description', 'update name', 'update description'].map(
+    (name) => `skills.${name}`,
+  ),
+  ...['draft', 'edit'].flatMap((verb) =>
+    ['instructions', 'allowed_tools[]', 'notes'].map((name) => `skillVersions.${verb} ${name}`),
+  ),
+  ...['tracing_public_key', 'tracing_secret_key', 'tracing_base_url'].map(
+    (name) => `observability.set ${name}`,
+  ),
+  // filters: nothing of another tenant's is ever among what they leave
+  ...['list', 'export'].flatMap((list) =>
+    ['resource_id', 'from_date', 'to_date'].map((name) => `events.${list} ${name}`),
+  ),
   // of the server that server_id names
   ...['enabled_tools[]', 'tools[].name', 'display_name', 'icon_url'].map(
     (name) => `toolServers.update ${name}`,
@@ -299,7 +312,7 @@ describe('an operator of the platform', () => {
 });
 
 describe('a name that several ask for at once', () => {
-  it.each(['models.add', 'members.add', 'toolServers.register'])(
+  it.each(['models.add', 'members.add', 'toolServers.register', 'skills.create'])(
     'goes to one of them by %s',
     async (path) => {
       const procedure = all.find((each) => each.path === path)!;

@@ -51,7 +51,7 @@ beforeAll(() => {
 });
 
 describe('recorded histories', () => {
-  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, a tool server, ingestion and maintenance', () => {
+  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, a tool server, a trace, ingestion and maintenance', () => {
     expect([...histories.keys()].toSorted()).toEqual([
       'cancel',
       'deadline',
@@ -61,6 +61,7 @@ describe('recorded histories', () => {
       'no-tools',
       'server-tool',
       'tool-rounds',
+      'trace',
       'vendor-retry',
       'worker-kill',
     ]);
@@ -78,6 +79,7 @@ describe('recorded histories', () => {
     expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
     expect(startOf(history('maintenance')).type).toBe('runMaintenance');
     expect(startOf(history('discovery')).type).toBe('discoverTools');
+    expect(startOf(history('trace')).type).toBe('traceResponse');
   });
 
   it('replay on the workflows of today', async () => {

@@ -4,8 +4,9 @@ import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
 import { threadFixtures } from './thread-fixtures.ts';
-import { question, type Maker, type Place } from './places.ts';
+import { observabilityBody, question, type Maker, type Place } from './places.ts';
 import { signInCalls, signInFixtures } from './sign-in-fixtures.ts';
+import { plainCalls, tenantFixtures } from './tenant-fixtures.ts';
 
 /** How an id position is tried. */
 export interface IdFixture {
@@ -229,7 +230,37 @@ export function idFixtures(maker: Maker): Fixtures {
   /** Which response an approval request belongs to. */
   const askedBy = new Map<string, string>();
 
+  /** The space's configuration goes with its removal: each call has its own. */
+  const configured = (method: string): IdFixture => ({
+    make: async (place) => place.spaceId,
+    unknown: newId,
+    call: async (place, id) => {
+      await maker.observability(place);
+      return { method, path: `/v1/spaces/${id}/observability/config`, apiKey: place.apiKey };
+    },
+    refusal: '404 space_not_found',
+    nextDoorRefusal: null,
+  });
+
   const native: Fixtures = {
+    'listEvents query cursor': {
+      make: (place) => maker.eventCursor(place),
+      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      call: async (place, id) => ({
+        method: 'GET',
+        path: `/v1/events?cursor=${id}`,
+        apiKey: place.apiKey,
+      }),
+      refusal: '422 invalid_cursor',
+      nextDoorRefusal: null,
+    },
+    'getEvent path event_id': {
+      make: (place) => maker.event(place),
+      unknown: newId,
+      call: async (place, id) => ({ method: 'GET', path: `/v1/events/${id}`, apiKey: place.apiKey }),
+      refusal: '404 event_not_found',
+      nextDoorRefusal: null,
+    },
     'registerServer path space_id': spaceOf('POST', async () => 'mcp-servers', serverBody),
     'registerServer header idempotency-key': freshKey(async () => 'mcp-servers', serverBody),
     'listServers path space_id': spaceOf('GET', async () => 'mcp-servers'),
@@ -269,6 +300,19 @@ export function idFixtures(maker: Maker): Fixtures {
       },
       refusal: '422 invalid_request',
     },
+    'createResponse body platform.skill_id': creating((id) => ({ platform: { skill_id: id } }), {
+      make: (place) => maker.publishedSkill(place),
+      gone: async (place) => {
+        const id = await maker.publishedSkill(place);
+        await maker.send({ method: 'DELETE', path: `/v1/admin/skills/${id}`, apiKey: place.apiKey });
+        return id;
+      },
+      refusal: '404 skill_not_found',
+      nextDoorRefusal: null,
+    }),
+    'setObservability path space_id': spaceOf('PUT', async () => 'observability/config', observabilityBody),
+    'getObservability path space_id': configured('GET'),
+    'removeObservability path space_id': configured('DELETE'),
     'createResponse path space_id': spaceOf('POST', async () => 'responses', question),
     'createResponse header idempotency-key': keyed((_place, id) => ({
       body: question,
@@ -391,6 +435,7 @@ export function idFixtures(maker: Maker): Fixtures {
     ...openAiFixtures(maker),
     ...mirrored(native),
     ...signInFixtures(maker),
+    ...tenantFixtures(maker),
     ...adminFixtures(maker.admin, (place) => maker.model(place)),
   };
 }
@@ -401,7 +446,8 @@ export async function goodCall(
   operationId: string,
   place: Place,
 ): Promise<Call> {
-  const whole = signInCalls(maker)[operationId] ?? wholeCalls(maker.admin)[operationId];
+  const whole =
+    signInCalls(maker)[operationId] ?? plainCalls[operationId] ?? wholeCalls(maker.admin)[operationId];
   if (whole !== undefined) {
     return whole(place);
   }

@@ -31,6 +31,8 @@ const collection = { unknown: newId, code: '404 collection_not_found' };
 const document = { unknown: newId, code: '404 document_not_found' };
 const server = { unknown: newId, code: '404 mcp_server_not_found' };
 const thread = { unknown: newId, code: '404 thread_not_found' };
+const skill = { unknown: newId, code: '404 skill_not_found' };
+const version = { unknown: newId, code: '404 skill_version_not_found' };
 const slug = () => `made-${randomBytes(6).toString('hex')}`;
 const price = { input: '2.5', output: '10' };
 
@@ -72,6 +74,20 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     await database.unitOfWork.inTenant(place.tenantId, (em) => applyDiscovery(em, id, { tools: [tool] }));
     return { space_id: place.spaceId, server_id: id };
   };
+  const aSkill = async (place: Place) => ({ skill_id: await maker.skill(place) });
+  const aDraft = async (place: Place) => {
+    const ref = await aSkill(place);
+    return { ...ref, version_id: await maker.skillVersion(place, ref.skill_id) };
+  };
+  const aPublished = async (place: Place) => {
+    const ref = await aDraft(place);
+    await maker.publish(place, ref);
+    return ref;
+  };
+  const traced = async (place: Place) => {
+    await maker.observability(place);
+    return { space_id: place.spaceId };
+  };
   const inSpace = async (place: Place) => ({ space_id: place.spaceId });
   const ofResponse = async (place: Place) => ({ response_id: await maker.response(place) });
   const workflow = {
@@ -97,7 +113,27 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
   const ofModel = async (place: Place) => ({ alias: place.modelAlias });
   const abroad = async (place: Place) => ({ tenant_id: place.tenantId, alias: place.modelAlias });
 
+  const anEvent = async (place: Place) => {
+    const { rows } = await admin.query<{ id: string }>(
+      'select max(id::text) as id from events where tenant_id = $1',
+      [place.tenantId],
+    );
+    return { event_id: rows[0]!.id };
+  };
+
   return {
+    'events.list': {
+      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'events.list', {}) }),
+      ids: { cursor },
+    },
+    'events.get': {
+      input: anEvent,
+      ids: { event_id: { unknown: newId, code: '404 event_not_found' } },
+    },
+    'events.export': {
+      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'events.export', {}) }),
+      ids: { cursor },
+    },
     'responses.list': {
       input: async (place) => {
         await maker.response(place);
@@ -318,6 +354,48 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
         { input: aServer, ids: { space_id: space, server_id: server } },
       ]),
     ),
+    'skills.list': listed('skills.list', (place) => maker.skill(place)),
+    'skills.create': { input: async () => ({ name: slug() }), ids: {} },
+    'skills.update': {
+      input: async (place) => ({ ...(await aSkill(place)), name: slug() }),
+      ids: { skill_id: skill },
+    },
+    'skills.get': { input: aSkill, ids: { skill_id: skill } },
+    'skills.delete': { input: aSkill, ids: { skill_id: skill } },
+    'skillVersions.list': {
+      input: async (place) => {
+        const ref = await aDraft(place);
+        await maker.skillVersion(place, ref.skill_id);
+        const input = { skill_id: ref.skill_id, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'skillVersions.list', input) };
+      },
+      ids: { skill_id: skill, cursor },
+    },
+    'skillVersions.draft': {
+      input: async (place) => ({
+        ...(await aSkill(place)),
+        instructions: 'Answer in rhymes.',
+        allowed_tools: ['mcp__crm__*'],
+      }),
+      ids: { skill_id: skill },
+    },
+    'skillVersions.edit': {
+      input: async (place) => ({ ...(await aDraft(place)), instructions: 'Answer in prose.' }),
+      ids: { skill_id: skill, version_id: version },
+    },
+    'skillVersions.get': { input: aDraft, ids: { skill_id: skill, version_id: version } },
+    'skillVersions.publish': { input: aDraft, ids: { skill_id: skill, version_id: version } },
+    'skillVersions.deprecate': { input: aPublished, ids: { skill_id: skill, version_id: version } },
+    'observability.get': { input: traced, ids: { space_id: space } },
+    'observability.remove': { input: traced, ids: { space_id: space } },
+    'observability.set': {
+      input: async ({ spaceId }) => ({
+        space_id: spaceId,
+        tracing_public_key: 'pk-tracing',
+        tracing_secret_key: 'sk-tracing',
+      }),
+      ids: { space_id: space },
+    },
     'documents.retry': {
       input: async (place) => {
         const ref = await aDocument(place);

@@ -6,7 +6,12 @@ import { roleRoutes } from './admin/role-routes.ts';
 import { tenantRoutes } from './admin/tenant-routes.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { eventRoutes } from './events/routes.ts';
 import { identityProviderRoutes } from './identity-providers/routes.ts';
+import { adminModelRoutes } from './models/admin-routes.ts';
+import { observabilityRoutes } from './observability/routes.ts';
+import { skillRoutes } from './skills/routes.ts';
+import { skillVersionRoutes } from './skills/version-routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
 import { governanceRoutes } from './governance/routes.ts';
 import { modelRoutes } from './models/routes.ts';
@@ -35,6 +40,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(threadRoutes);
     await scope.register(messageRoutes(deps));
     await scope.register(governanceRoutes);
+    await scope.register(eventRoutes);
     await scope.register(signInRoutes(deps));
     await scope.register(sessionRoutes(deps));
     await scope.register(identityProviderRoutes);
@@ -48,5 +54,9 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(projectRoutes);
     await scope.register(projectMemberRoutes);
     await scope.register(inviteRoutes);
+    await scope.register(skillRoutes);
+    await scope.register(skillVersionRoutes);
+    await scope.register(observabilityRoutes);
+    await scope.register(adminModelRoutes);
   };
 }

@@ -8,14 +8,19 @@ const files = [
   'administration.sql',
   'sign-in.sql',
   'threads.sql',
+  'skills.sql',
+  'observability.sql',
+  'events.sql',
   'turn.sql',
   'keys.sql',
   'reads.sql',
   'functions.sql',
+  'events-functions.sql',
   'administration-doors.sql',
   'sign-in-functions.sql',
   'threads-purge.sql',
   'wall.sql',
+  'events-wall.sql',
 ];
 
 /** The spine: tables, the tenancy wall, hot functions. */

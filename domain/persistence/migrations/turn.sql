@@ -177,10 +177,10 @@ begin
       select p_tenant, p_response, n.position, n.item_id
       from jsonb_to_recordset(p_change -> 'context') as n(position integer, item_id text);
   end if;
-  if p_change ? 'start' then
+  if p_change ? 'starts' then
     insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
       select p_tenant, n.id, 'start', n.workflow_type, n.workflow_id, n.payload, now() + make_interval(secs => n.lease_seconds)
-      from jsonb_to_record(p_change -> 'start') as n(id uuid, workflow_type text, workflow_id text, payload jsonb,
+      from jsonb_to_recordset(p_change -> 'starts') as n(id uuid, workflow_type text, workflow_id text, payload jsonb,
         lease_seconds double precision);
   end if;
   if p_change ? 'turn' then
@@ -229,14 +229,15 @@ begin
   end if;
   if p_change ? 'audits' then
     with told as (
-      select * from jsonb_to_recordset(p_change -> 'audits') as n(id uuid, dedupe_key text, category text, event_type text,
+      select * from jsonb_to_recordset(p_change -> 'audits') as n(dedupe_key text, category text, event_type text,
         actor_id uuid, resource_type text, resource_id text, metadata jsonb)),
     fresh as (
       insert into event_dedupe (tenant_id, key) select p_tenant, dedupe_key from told where dedupe_key is not null
       on conflict do nothing returning key)
-    insert into events (tenant_id, id, category, event_type, actor_id, resource_type, resource_id, metadata)
-      select p_tenant, id, category, event_type, actor_id, resource_type, resource_id, metadata from told
-      where dedupe_key is null or dedupe_key in (select key from fresh);
+    insert into events (tenant_id, category, event_type, actor_id, actor_name, actor_email, resource_type, resource_id, metadata)
+      select p_tenant, t.category, t.event_type, t.actor_id, p.sealed_name, p.sealed_email, t.resource_type, t.resource_id, t.metadata
+      from told t left join principals p on p.tenant_id = p_tenant and p.id = t.actor_id
+      where t.dedupe_key is null or t.dedupe_key in (select key from fresh);
   end if;
   return 'in';
 end $$;

@@ -53,6 +53,7 @@ export function toCreateInput(request: CreateRequest): CreateResponseInput {
     streamEvents: platform.stream_events ?? false,
     collectionIds: platform.collection_ids ?? null,
     thread: toThread(platform),
+    skillId: platform.skill_id ?? null,
     store,
     background,
     fingerprint,
@@ -89,9 +90,6 @@ function toIdempotency(
 function refuseMissingFeatures(body: CreateResponseBody): void {
   if (body.conversation != null) {
     throw unsupported('conversation');
-  }
-  if (body.platform?.skill_id != null) {
-    throw unsupported('platform.skill_id');
   }
 }
 
