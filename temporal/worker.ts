@@ -9,6 +9,7 @@ import { anthropic } from '#adapters/models/anthropic.ts';
 import { builtinModel } from '#adapters/models/builtin.ts';
 import { createCredentials } from '#adapters/models/credentials.ts';
 import { google } from '#adapters/models/google.ts';
+import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createTraceExporter } from '#adapters/observability/otlp-exporter.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
@@ -77,6 +78,7 @@ const activities = createActivities({
   secrets,
   metrics,
   dispatcher,
+  names: createPresidio({ fetch: guardedFetch }),
   anchors: fileAnchors(config.ANCHOR_FILE),
   eventRetentionDays: config.EVENT_RETENTION_DAYS,
   inspector: createInspector(client),

@@ -6,6 +6,7 @@ import { sealEvents } from '#domain/events/seal-events.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { expireInvites } from '#domain/maintenance/expire-invites.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
+import { purgeThreads } from '#domain/maintenance/purge-threads.ts';
 import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
 import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
 import { purgeNotifications } from '#domain/maintenance/purge-notifications.ts';
@@ -42,7 +43,11 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
     purgeExpired: async () => {
       const responses = await purgeExpired(deps.database, deps.purge);
       const notifications = await purgeNotifications(deps.database, deps.purge);
-      return { purged: responses.purged, failed: responses.failed + notifications.failed };
+      const threads = await purgeThreads(deps.database, deps.purge);
+      return {
+        purged: responses.purged + threads.purged,
+        failed: responses.failed + notifications.failed + threads.failed,
+      };
     },
     maintainPartitions: async () => {
       await deps.purge.acrossTenants((em) => em.execute('select app.maintain_partitions()'));

@@ -3,8 +3,10 @@ import { inviteStatuses } from '#domain/invites/invite-status.ts';
 import { continuations, inputModalities, providerKinds } from '#domain/models/model-gateway.ts';
 import { responseStatuses } from '#domain/responses/response-status.ts';
 import { memberRoles } from '#domain/spaces/member-roles.ts';
+import { shownThreadStatuses } from '#domain/threads/thread-status.ts';
 import * as access from './access.ts';
 import { uuid } from './common.ts';
+import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './mcp-servers.ts';
 import { eventCategory } from './notifications.ts';
 import * as membership from './membership.ts';
@@ -76,6 +78,11 @@ export const assignmentInput = access.assignmentParams;
 
 export const createApiKeyInput = access.createApiKeyBody;
 export const revokeApiKeyInput = z.strictObject({ key_id: z.string().min(1).max(64) });
+
+export const listThreadsInput = spaceListInput.extend({ status: z.enum(shownThreadStatuses).nullish() });
+export const threadInput = spaceInput.extend({ thread_id: uuid });
+export const listMessagesInput = threadInput.extend({ branch_id: uuid.nullish(), ...page });
+export const updateGovernanceInput = spaceInput.extend(updateGovernanceBody.shape);
 
 export const collectionInput = spaceInput.extend({ collection_id: uuid });
 export const documentListInput = collectionInput.extend(page);

@@ -120,7 +120,8 @@ export const platformOptions = z.strictObject({
   stream_granularity: z.enum(['token', 'item']).nullish(),
   stream_events: z.boolean().nullish(),
   skill_id: uuid.nullish(),
-  thread_id: z.unknown().optional(),
+  thread_id: uuid.nullish(),
+  branch_id: uuid.nullish(),
   collection_ids: z.array(uuid).min(1).max(50).nullish(),
 });
 
@@ -206,6 +207,7 @@ export const governanceRecord = z.strictObject({
     ]),
   ),
   redactions: z.int(),
+  pii: z.strictObject({ mode: z.enum(['redact', 'block']), kinds: z.array(z.string()) }).optional(),
   limits: z.strictObject({
     max_iterations: z.int(),
     max_tool_calls: z.int(),
@@ -246,6 +248,8 @@ export const responseRecord = z
       tool_call_count: z.int(),
       cancelled_by: uuid.nullable(),
       metadata: z.record(z.string(), z.string()).nullable(),
+      thread_id: uuid.optional(),
+      branch_id: uuid.optional(),
     }),
   })
   .meta({ id: 'Response' });

@@ -12,6 +12,7 @@ import { identityProviders, sessions } from './sign-in.ts';
 import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
+import { governance, threads } from './threads.ts';
 import { tenants } from './tenants.ts';
 import { router } from './trpc.ts';
 import { workflows } from './workflows.ts';
@@ -36,6 +37,8 @@ export const appRouter = router({
   collections,
   documents,
   toolServers,
+  threads,
+  governance,
   skills,
   skillVersions,
   observability,

@@ -14,6 +14,7 @@ import { addIdentityProviders, addSessions } from './commands/sign-in.ts';
 import { addSkills, addSkillVersions } from './commands/skills.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
+import { addGovernance, addThreads } from './commands/threads.ts';
 import { addTenants } from './commands/tenants.ts';
 import { addWorkflows } from './commands/workflows.ts';
 import { describe } from './connect.ts';
@@ -53,6 +54,8 @@ export function createProgram(streams: Streams): Command {
   addCollections(program);
   addDocuments(program);
   addToolServers(program);
+  addThreads(program);
+  addGovernance(program);
   addSkills(program);
   addSkillVersions(program);
   addObservability(program);

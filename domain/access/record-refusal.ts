@@ -4,7 +4,7 @@ import type { DomainError } from '#domain/kernel/errors.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import type { Identity, Origin } from './caller.ts';
 
-/** Writes `security.permission_denied`, at most once a minute per principal, permission and place. */
+/** Writes `security.permission_denied` (`content_blocked` where that is why), at most once a minute per principal, permission and place. */
 export async function recordRefusal(
   unitOfWork: UnitOfWork,
   identity: Identity,
@@ -25,7 +25,7 @@ export async function recordRefusal(
         origin,
       },
       {
-        type: 'security.permission_denied',
+        type: error.code === 'content_blocked' ? 'security.content_blocked' : 'security.permission_denied',
         resource: { type: scope?.type === 'space' ? 'space' : 'tenant', id: place },
         outcome: 'denied',
         metadata: { code: error.code, missing_permission: missingPermission ?? null },

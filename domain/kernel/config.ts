@@ -60,6 +60,8 @@ const shared = {
   HOST: z.string().default('127.0.0.1'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   EXIT_WITH_PARENT: z.enum(['0', '1']).default('0'),
+  /** Origins (scheme, host, port) on private addresses that models, tool servers and recognisers may have. */
+  EGRESS_ALLOW: list,
   PLATFORM_FAILPOINT: z
     .string()
     .regex(new RegExp(`^(${failpoints.map((name) => name.replace('.', '\\.')).join('|')})(:\\d+)?$`))
@@ -98,8 +100,6 @@ const worker = z.object({
   ...shared,
   DATABASE_PURGE_URL: z.url(),
   WORKER_PORT: port.default(8081),
-  /** Origins (scheme, host, port) on private addresses that models and tool servers may have. */
-  EGRESS_ALLOW: list,
   /**
    * Environment variables that a model may name as the place of its vendor's key; no others are ever read. Each
    * but the three vendors' own is followed by `@` and the address that its key may go to.

@@ -25,6 +25,8 @@ import { Skill } from '#domain/skills/skill.entity.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { Tenant } from '#domain/tenants/tenant.entity.ts';
+import { Message } from '#domain/threads/message.entity.ts';
+import { Thread } from '#domain/threads/thread.entity.ts';
 import { McpServer } from '#domain/tools/mcp-server.entity.ts';
 import { McpTool } from '#domain/tools/mcp-tool.entity.ts';
 
@@ -48,6 +50,8 @@ export const allEntities = [
   Document,
   McpServer,
   McpTool,
+  Thread,
+  Message,
   Skill,
   SkillVersion,
   ObservabilityConfig,

@@ -1,5 +1,6 @@
 import { rebuildCaller } from '#domain/access/load-caller.ts';
 import type { Permission } from '#domain/access/permissions.ts';
+import type { Redaction } from '#domain/governance/pii-settings.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { copyEntity } from '#domain/persistence/rows.ts';
 import { allowsTool } from '#domain/skills/allowed-tools.ts';
@@ -24,6 +25,10 @@ export interface ClaimedCall extends CallKey {
   idempotencyKey: string;
   firstLabel: number;
   includeResults: boolean;
+  /** Of a tool server's tool. */
+  serverLabel: string | null;
+  /** Set when the space demanded that personal data is replaced. */
+  redaction: Redaction | undefined;
 }
 
 export type CallTarget =
@@ -125,6 +130,8 @@ function decide(key: CallKey, { head, call, tool }: Claiming, change: ResponseCh
       idempotencyKey: row.idempotencyKey,
       firstLabel: row.firstLabel,
       includeResults: response.request.include.includes('file_search_call.results'),
+      serverLabel: row.serverLabel ?? null,
+      redaction: response.request.redaction,
     },
   };
 }

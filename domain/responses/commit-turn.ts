@@ -83,7 +83,7 @@ export async function commitTurn(
   const { change, result, ending } = settleTurn(secrets, { turn, outcome, held, now: lane.now });
   reach('turn.before_commit');
   const answer =
-    ending !== null && lane.awaited
+    ending !== null && (lane.awaited || bringsMore(held))
       ? await endAwaited(store.unitOfWork, change, ending)
       : await writeChange(store.database, ending === null ? change : ended(change, turn, lane.now, ending));
   switch (answer) {
@@ -182,7 +182,12 @@ function byPlace(a: ItemRow, b: ItemRow): number {
   return (a.outputIndex ?? 0) - (b.outputIndex ?? 0);
 }
 
-/** The same end in one transaction with what the waiting responses are given. */
+/** Whose end writes more than one call carries: messages of its thread, and what was found on the way. */
+function bringsMore({ threadId, request }: Response): boolean {
+  return threadId != null || request.redaction !== undefined;
+}
+
+/** The same end in one transaction with what the waiting responses, or the thread, are given. */
 function endAwaited(unitOfWork: UnitOfWork, change: ResponseChange, ending: Ending): Promise<ChangeAnswer> {
   const { tenantId, id } = change.response;
   return unitOfWork.inTenant(tenantId, async (em) => {

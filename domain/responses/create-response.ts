@@ -1,5 +1,8 @@
 import { authorize } from '#domain/access/policy.ts';
 import type { Context } from '#domain/access/context.ts';
+import type { FoundNames } from '#domain/governance/found-names.ts';
+import { keepScreened, noteRedaction } from '#domain/governance/keep-screened.ts';
+import { screenInput } from '#domain/governance/screen-input.ts';
 import { claimKey } from '#domain/idempotency/idempotency.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
@@ -34,19 +37,22 @@ export type Created =
  */
 export async function createResponse(
   ctx: Context,
-  input: CreateResponseInput,
-  options: { responseId: string; limits: CreateLimits },
+  asked: CreateResponseInput,
+  options: { responseId: string; limits: CreateLimits; names?: FoundNames | null },
 ): Promise<Created> {
   authorize(ctx.caller, 'responses.create');
   const { responseId, limits } = options;
-  if (input.idempotency !== null) {
-    const winner = await claimKey(ctx, input.idempotency, responseId);
+  if (asked.idempotency !== null) {
+    const winner = await claimKey(ctx, asked.idempotency, responseId);
     if (winner !== responseId) {
       return { kind: 'replayed', responseId: winner };
     }
   }
-  const { space, model, active } = await resolveModel(ctx, input);
+  const { space, model, active } = await resolveModel(ctx, asked);
+  const screened = await screenInput(ctx, asked, { space, responseId, names: options.names ?? null });
+  const { input } = screened;
   const settled = await settleRequest(ctx, input, { space, model });
+  noteRedaction(settled, screened);
   settled.request.approved_calls = await answerApprovals(ctx, input, responseId);
   await refuseWhenBusy(ctx, space.id, limits, active);
   const [head] = await ctx.em.execute<{ head: object }[]>(
@@ -81,7 +87,8 @@ export async function createResponse(
   }
   const change = new ResponseChange(toEntity(Response, head.head));
   const { response } = change;
-  await joinChain(ctx, input, change);
+  await joinChain(ctx, input, change, model.contextWindow);
+  await keepScreened(ctx, response, screened);
   const record = toResponseRecord(toHead(response), [], noUsage);
   change.publish([{ type: 'response.created', response: record }]);
   if (response.waitsFor == null) {

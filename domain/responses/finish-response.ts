@@ -5,6 +5,7 @@ import type { Actor, AuditEvent } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import { oweTrace } from '#domain/observability/owe-trace.ts';
+import { keepAnswer } from '#domain/threads/keep-answer.ts';
 import { callItem } from './call-items.ts';
 import { failureReason } from './failure-reasons.ts';
 import { currentRecord, publish } from './head.ts';
@@ -72,6 +73,7 @@ export async function endResponse(
   applyEnding(response, now, ending);
   const record = await currentRecord(em, response);
   response.record = JSON.stringify(record);
+  await keepAnswer(em, response, record.output);
   if (response.isUnstored) {
     await shortenLife(em, response);
   }

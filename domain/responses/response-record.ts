@@ -28,6 +28,9 @@ export interface ResponseRecord {
     tool_call_count: number;
     cancelled_by: string | null;
     metadata: Record<string, string> | null;
+    /** Left out where it has none. */
+    thread_id?: string;
+    branch_id?: string;
   };
 }
 
@@ -72,6 +75,8 @@ export interface ResponseHead {
   tool_call_count: number;
   cancelled_by: string | null;
   metadata: Record<string, string> | null;
+  thread_id?: string | null;
+  branch_id?: string | null;
 }
 
 export function toResponseRecord(head: ResponseHead, output: OutputItem[], usage: UsageSum): ResponseRecord {
@@ -103,6 +108,8 @@ export function toResponseRecord(head: ResponseHead, output: OutputItem[], usage
       tool_call_count: head.tool_call_count,
       cancelled_by: head.cancelled_by,
       metadata: head.metadata,
+      ...(head.thread_id == null ? {} : { thread_id: head.thread_id }),
+      ...(head.branch_id == null ? {} : { branch_id: head.branch_id }),
     },
   };
 }

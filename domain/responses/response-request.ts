@@ -1,3 +1,4 @@
+import type { Redaction } from '#domain/governance/pii-settings.ts';
 import type { PinnedSkill } from '#domain/skills/pin-skill.ts';
 import type {
   ReasoningEffort,
@@ -38,6 +39,8 @@ export interface ResponseRequest {
   /** Set when the content is to go ten minutes after the end. */
   store?: false;
   background?: true;
+  /** Set when the space demanded that personal data is replaced. */
+  redaction?: Redaction;
 }
 
 export interface ApprovedCall {
@@ -102,7 +105,10 @@ export interface Governance {
   model_source: 'requested' | 'space_default';
   tools_offered: string[];
   tools_withheld: WithheldTool[];
+  /** Places in which personal data was replaced. */
   redactions: number;
+  /** What was looked for; left out where the space demands nothing. */
+  pii?: { mode: 'redact' | 'block'; kinds: string[] };
   limits: Limits;
   skill?: Pick<PinnedSkill, 'id' | 'version_id' | 'version'>;
   /** Set where the space has its responses traced. */

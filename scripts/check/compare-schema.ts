@@ -29,11 +29,13 @@ const WITHOUT_ENTITY = new Set([
   'notified_periods',
   'outbox',
   'rate_buckets',
+  'redactions',
   'response_context',
   'response_ids',
   'session_tokens',
   'skill_uses',
   'stream_runs',
+  'thread_branches',
   'used_id_tokens',
 ]);
 

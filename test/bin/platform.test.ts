@@ -313,6 +313,20 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   'notifications get': { procedure: 'notifications.get', args: argument('notification_id') },
   'notifications read': { procedure: 'notifications.read', args: argument('notification_id') },
   'notifications read-all': { procedure: 'notifications.readAll', args: () => [] },
+  'threads list': { procedure: 'threads.list', args: flags(inSpace, ...page) },
+  'threads get': {
+    procedure: 'threads.get',
+    args: (input) => [...argument('thread_id')(input), ...flags(inSpace)(input)],
+  },
+  'threads messages': {
+    procedure: 'threads.messages',
+    args: (input) => [...argument('thread_id')(input), ...flags(inSpace, ['limit', 'limit'])(input)],
+  },
+  'governance get': { procedure: 'governance.get', args: flags(inSpace) },
+  'governance set': {
+    procedure: 'governance.update',
+    args: (input) => [...flags(inSpace)(input), '--mode', 'off'],
+  },
   'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(
     ['get', 'delete', 'retry'].map((verb) => [

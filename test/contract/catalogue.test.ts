@@ -120,6 +120,7 @@ describe('the doors between tenants', () => {
       { door: 'app.find_login_transaction(text,text)', ...system },
       { door: 'app.find_token(text)', ...system },
       { door: 'app.list_chains(uuid,integer)', ...system },
+      { door: 'app.list_deleted_threads(uuid,uuid,integer)', ...system },
       { door: 'app.list_due_invites(uuid,uuid,integer)', ...system },
       { door: 'app.list_event_tenants(timestamp with time zone)', ...system },
       { door: 'app.list_expired(uuid,text,integer)', ...system },
@@ -162,13 +163,14 @@ describe('the doors between tenants', () => {
       'session_tokens r',
       'sessions r',
       'tenants r',
+      'threads r',
       'tool_calls r',
       'used_id_tokens r',
     ]);
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -226,6 +228,7 @@ describe('the doors between tenants', () => {
       },
       { name: 'sessions', columns: ['ended_at', 'expires_at', 'id', 'principal_id', 'tenant_id'] },
       { name: 'tenants', columns: ['created_at', 'is_platform', 'name', 'slug', 'status', 'tenant_id'] },
+      { name: 'threads', columns: ['id', 'status', 'tenant_id'] },
       { name: 'tool_calls', columns: ['response_id', 'status', 'tenant_id'] },
       { name: 'used_id_tokens', columns: ['expires_at', 'tenant_id'] },
     ]);

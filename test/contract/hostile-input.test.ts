@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bodyFields } from '../support/id-positions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import type { Operation } from '../support/openapi.ts';
 import { hostileKinds, statusAt, type Target } from '../support/hostile-kinds.ts';
 import { goodCall, idFixtures } from '../support/id-fixtures.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
@@ -50,11 +51,18 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The methods of a path by our own description; a HEAD comes with every GET. */
+/** The operations of a path by our own description, also of one that has a parameter there. */
+function operationsAt(path: string): Operation[] {
+  return gateway.description.operations.filter(
+    (each) =>
+      each.path === path ||
+      new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '(?:\\{\\w+\\}|[^/{}]+)')}$`).test(path),
+  );
+}
+
+/** Its methods; a HEAD comes with every GET. */
 function methodsAt(path: string): string {
-  const methods = gateway.description.operations
-    .filter((each) => each.path === path)
-    .map(({ method }) => method);
+  const methods = operationsAt(path).map(({ method }) => method);
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
 }
 

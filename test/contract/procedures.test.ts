@@ -36,6 +36,9 @@ const plainText = [
   ...['slug', 'display_name', 'transport_type', 'url', 'icon_url', 'auth.credential_ref', 'auth.header'].map(
     (name) => `toolServers.register ${name}`,
   ),
+  ...['restore_in_tool_arguments[]', 'presidio_url', 'language'].map(
+    (name) => `governance.update pii.${name}`,
+  ),
   ...['create name', 'create description', 'update name', 'update description'].map(
     (name) => `skills.${name}`,
   ),

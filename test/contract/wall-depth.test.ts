@@ -46,6 +46,11 @@ beforeAll(async () => {
   const admin = await connect(database.adminUrl);
   const { rows } = await admin.query('select principal_id from responses where id = $1', [response]);
   const server = (await maker.server(abroad)).id;
+  const path = `/v1/spaces/${abroad.spaceId}`;
+  const send = (method: string, rest: string, body: object) =>
+    maker.send({ method, path: `${path}/${rest}`, apiKey: abroad.apiKey, body });
+  await send('PUT', 'governance', { pii: { mode: 'redact' } });
+  await send('POST', 'threads/messages', { content: 'Write to harbour@example.org.' });
   await leaveTraces(abroad.tenantId, { collection, document, response, server });
   await admin.end();
   theirs = { collection, document, response, principal: rows[0].principal_id as string };

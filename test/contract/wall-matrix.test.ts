@@ -90,6 +90,12 @@ const plainText = [
   'uploadDocument body filename',
   'uploadDocument body content',
   'uploadDocument body metadata.*',
+  ...['content', 'metadata.*', 'title'].map((part) => `startThread body ${part}`),
+  ...['content', 'metadata.*'].map((part) => `addMessage body ${part}`),
+  'updateThread body title',
+  ...['restore_in_tool_arguments[]', 'presidio_url', 'language'].map(
+    (part) => `updateGovernance body pii.${part}`,
+  ),
   ...adminText,
 ];
 /** What OpenAI's clients may say and nothing here implements: refused unless it asks for nothing. */
@@ -108,7 +114,7 @@ const openAiQueries = [
 /** Numbers of a page, written as digits. */
 const digits = /query limit$/;
 /** Ids of what does not exist yet: refused as such, whoever's they are. */
-const notYet = ['conversation', 'platform.thread_id'];
+const notYet = ['conversation'];
 
 const prefixes = ['/api', '/api-proxy'] as const;
 let database: TestDatabase;
@@ -244,10 +250,7 @@ describe.each(prefixes)('an id under %s', (prefix) => {
   );
 
   it('of what does not exist yet is refused as such', async () => {
-    const bodies = {
-      conversation: { conversation: 'thread_1' },
-      'platform.thread_id': { platform: { thread_id: 'thread_1' } },
-    };
+    const bodies = { conversation: { conversation: 'thread_1' } };
     for (const [param, body] of Object.entries(bodies)) {
       const call = {
         method: 'POST',

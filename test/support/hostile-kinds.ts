@@ -57,6 +57,8 @@ const required: Record<string, { name: string; longest: number }> = {
   createCollection: { name: 'name', longest: 200 },
   uploadDocument: { name: 'filename', longest: 255 },
   registerServer: { name: 'display_name', longest: 200 },
+  startThread: { name: 'content', longest: 1_000_000 },
+  addMessage: { name: 'content', longest: 1_000_000 },
   createIdentityProvider: { name: 'display_name', longest: 200 },
   linkIdentity: { name: 'subject', longest: 255 },
   createRole: { name: 'name', longest: 200 },
@@ -79,6 +81,8 @@ const text: Record<string, { param: string; put: (value: unknown) => object }> =
   createCollection: { param: 'name', put: (value) => ({ name: value }) },
   uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
   registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
+  startThread: { param: 'content', put: (value) => ({ content: value }) },
+  addMessage: { param: 'content', put: (value) => ({ content: value }) },
   createIdentityProvider: { param: 'display_name', put: (value) => ({ display_name: value }) },
   linkIdentity: { param: 'subject', put: (value) => ({ subject: value }) },
   ...Object.fromEntries(

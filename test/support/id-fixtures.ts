@@ -3,6 +3,7 @@ import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
+import { threadFixtures } from './thread-fixtures.ts';
 import { observabilityBody, question, type Maker, type Place } from './places.ts';
 import { signInCalls, signInFixtures } from './sign-in-fixtures.ts';
 import { plainCalls, tenantFixtures } from './tenant-fixtures.ts';
@@ -469,6 +470,7 @@ export function idFixtures(maker: Maker): Fixtures {
   };
   return {
     ...native,
+    ...threadFixtures(maker),
     ...openAiFixtures(maker),
     ...mirrored(native),
     ...signInFixtures(maker),

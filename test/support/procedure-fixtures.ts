@@ -8,6 +8,7 @@ import { adminProcedures } from './admin-procedures.ts';
 import type { TestDatabase } from './database.ts';
 import { signInProcedures } from './sign-in-fixtures.ts';
 import type { Maker, Place } from './places.ts';
+import { beginThread } from './thread-fixtures.ts';
 import { addMember, type World } from './world.ts';
 
 /** How a procedure is tried. */
@@ -31,6 +32,7 @@ const principal = { unknown: newId, code: '404 principal_not_found' };
 const collection = { unknown: newId, code: '404 collection_not_found' };
 const document = { unknown: newId, code: '404 document_not_found' };
 const server = { unknown: newId, code: '404 mcp_server_not_found' };
+const thread = { unknown: newId, code: '404 thread_not_found' };
 const skill = { unknown: newId, code: '404 skill_not_found' };
 const version = { unknown: newId, code: '404 skill_version_not_found' };
 const notification = { unknown: newId, code: '404 notification_not_found' };
@@ -286,6 +288,43 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     },
     'documents.get': { input: aDocument, ids: documentIds },
     'documents.delete': { input: aDocument, ids: documentIds },
+    'threads.list': {
+      input: async (place) => {
+        await beginThread(maker, place);
+        await beginThread(maker, place);
+        const input = { space_id: place.spaceId, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'threads.list', input) };
+      },
+      ids: { space_id: space, cursor },
+    },
+    'threads.get': {
+      input: async (place) => ({
+        space_id: place.spaceId,
+        thread_id: (await beginThread(maker, place)).thread_id,
+      }),
+      ids: { space_id: space, thread_id: thread },
+    },
+    'threads.messages': {
+      input: async (place) => {
+        const begun = await beginThread(maker, place);
+        const ref = { space_id: place.spaceId, thread_id: begun.thread_id };
+        const path = `/v1/spaces/${place.spaceId}/threads/${begun.thread_id}/messages`;
+        await maker.send({ method: 'POST', path, apiKey: place.apiKey, body: { content: 'More' } });
+        const input = { ...ref, branch_id: begun.branch_id, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'threads.messages', input) };
+      },
+      ids: {
+        space_id: space,
+        thread_id: thread,
+        branch_id: { unknown: newId, code: '404 branch_not_found' },
+        cursor,
+      },
+    },
+    'governance.get': { input: inSpace, ids: { space_id: space } },
+    'governance.update': {
+      input: async (place) => ({ space_id: place.spaceId, pii: { mode: 'off' } }),
+      ids: { space_id: space },
+    },
     'toolServers.list': {
       input: async (place) => {
         await maker.server(place);

@@ -14,6 +14,7 @@ import { skillRoutes } from './skills/routes.ts';
 import { skillVersionRoutes } from './skills/version-routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
+import { governanceRoutes } from './governance/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
@@ -25,6 +26,8 @@ import { memberRoutes } from './spaces/member-routes.ts';
 import { projectMemberRoutes } from './spaces/project-member-routes.ts';
 import { projectRoutes } from './spaces/project-routes.ts';
 import { spaceRoutes } from './spaces/routes.ts';
+import { messageRoutes } from './threads/message-routes.ts';
+import { threadRoutes } from './threads/routes.ts';
 
 /** Every REST operation of version 1. */
 export function restV1(deps: GatewayDependencies) {
@@ -35,6 +38,9 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
+    await scope.register(threadRoutes);
+    await scope.register(messageRoutes(deps));
+    await scope.register(governanceRoutes);
     await scope.register(eventRoutes);
     await scope.register(notificationRoutes);
     await scope.register(signInRoutes(deps));
