@@ -74,7 +74,7 @@ describe('a principal', () => {
       `select p.name, p.email, p.deleted_at is not null as deleted,
          (select count(*)::int from api_keys k where k.principal_id = p.id and k.revoked_at is null) as keys,
          (select count(*)::int from role_assignments a where a.principal_id = p.id) as roles,
-         (select metadata - '{request_id,actor_type}'::text[] from events where resource_id = p.id::text and event_type = 'security.principal_deleted') as told
+         (select metadata - '{request_id,actor_type,ip}'::text[] from events where resource_id = p.id::text and event_type = 'security.principal_deleted') as told
        from principals p where p.id = $1`,
       [id],
     );
