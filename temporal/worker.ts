@@ -10,6 +10,7 @@ import { builtinModel } from '#adapters/models/builtin.ts';
 import { createCredentials } from '#adapters/models/credentials.ts';
 import { google } from '#adapters/models/google.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createTraceExporter } from '#adapters/observability/otlp-exporter.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
@@ -52,9 +53,9 @@ Runtime.install({
 });
 
 const workerTimeouts = { statementTimeoutMs: 30_000 };
-const database = new Database({ url: config.DATABASE_URL, ...workerTimeouts });
+const database = new Database({ url: config.DATABASE_URL, ...workerTimeouts, poolSize: 12 });
 await database.assertBehindTheWall();
-const orm = createOrm({ url: config.DATABASE_URL, ...workerTimeouts, poolSize: 20 });
+const orm = createOrm({ url: config.DATABASE_URL, ...workerTimeouts, poolSize: 12 });
 const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...workerTimeouts, poolSize: 2 });
 const unitOfWork = new UnitOfWork(orm);
 const secrets = new Secrets(config.MASTER_KEY);
@@ -86,6 +87,7 @@ const activities = createActivities({
     credentials: config.TOOL_CREDENTIALS,
     env: process.env,
   }),
+  traces: createTraceExporter({ fetch: guardedFetch, defaultBaseUrl: config.TRACING_BASE_URL }),
   models: modelRouter({
     openai: openAi(vendor),
     anthropic: anthropic(vendor),

@@ -5,3 +5,5 @@ export { runMaintenance } from './run-maintenance/workflow.ts';
 export { sealEvents } from './seal-events/workflow.ts';
 export { anchorChains } from './anchor-chains/workflow.ts';
 export { discoverTools } from './discover-tools/workflow.ts';
+export { traceResponse } from './trace-response/workflow.ts';
+export { fanOutEvent } from './fan-out-event/workflow.ts';

@@ -8,6 +8,8 @@ import { expireInvites } from '#domain/maintenance/expire-invites.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
 import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
 import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
+import { purgeNotifications } from '#domain/maintenance/purge-notifications.ts';
+import { reconcileFanOuts } from '#domain/maintenance/reconcile-fan-outs.ts';
 import { reconcileResponses, type ReconcileDependencies } from '#domain/maintenance/reconcile-responses.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 
@@ -23,17 +25,25 @@ export interface MaintenanceDependencies extends ReconcileDependencies {
 export function createMaintenanceActivities(deps: MaintenanceDependencies) {
   return {
     reconcile: async () => {
-      const [responses, documents] = [await reconcileResponses(deps), await reconcileDocuments(deps)];
-      const starts = [...responses.starts, ...documents.starts];
+      const rounds = [
+        await reconcileResponses(deps),
+        await reconcileDocuments(deps),
+        await reconcileFanOuts(deps),
+      ];
+      const starts = rounds.flatMap((round) => round.starts);
       for (const start of starts) {
         await deps.dispatcher.dispatch(start);
       }
       const calls = await reconcileCalls(deps);
       const invites = await expireInvites(deps);
-      const failed = responses.failed + documents.failed + calls.failed + invites.failed;
+      const failed = rounds.reduce((sum, round) => sum + round.failed, calls.failed + invites.failed);
       return { restarted: starts.length, failed };
     },
-    purgeExpired: () => purgeExpired(deps.database, deps.purge),
+    purgeExpired: async () => {
+      const responses = await purgeExpired(deps.database, deps.purge);
+      const notifications = await purgeNotifications(deps.database, deps.purge);
+      return { purged: responses.purged, failed: responses.failed + notifications.failed };
+    },
     maintainPartitions: async () => {
       await deps.purge.acrossTenants((em) => em.execute('select app.maintain_partitions()'));
       const { dropped, failed } = await dropOldEvents(deps.purge, deps.eventRetentionDays);

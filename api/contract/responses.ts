@@ -119,7 +119,7 @@ export const platformOptions = z.strictObject({
   on_unknown_tool_outcome: z.enum(['report', 'fail']).nullish(),
   stream_granularity: z.enum(['token', 'item']).nullish(),
   stream_events: z.boolean().nullish(),
-  skill_id: z.unknown().optional(),
+  skill_id: uuid.nullish(),
   thread_id: z.unknown().optional(),
   collection_ids: z.array(uuid).min(1).max(50).nullish(),
 });
@@ -200,6 +200,7 @@ export const governanceRecord = z.strictObject({
           'server_unavailable',
           'too_many_tools',
           'name_taken',
+          'not_in_skill',
         ]),
       }),
     ]),
@@ -212,6 +213,8 @@ export const governanceRecord = z.strictObject({
     timeout_seconds: z.int(),
     max_cost_usd: z.string().nullable(),
   }),
+  skill: z.strictObject({ id: uuid, version_id: uuid, version: z.int() }).optional(),
+  traced: z.literal(true).optional(),
 });
 
 export const responseRecord = z

@@ -3,10 +3,13 @@ import { collections, documents } from './collections.ts';
 import { events } from './events.ts';
 import { invites } from './invites.ts';
 import { models, prices } from './models.ts';
+import { observability } from './observability.ts';
+import { notifications } from './notifications.ts';
 import { projectMembers, projects } from './projects.ts';
 import { responses } from './responses.ts';
 import { roles } from './roles.ts';
 import { identityProviders, sessions } from './sign-in.ts';
+import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
 import { tenants } from './tenants.ts';
@@ -33,7 +36,11 @@ export const appRouter = router({
   collections,
   documents,
   toolServers,
+  skills,
+  skillVersions,
+  observability,
   events,
+  notifications,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

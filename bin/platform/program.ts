@@ -5,10 +5,13 @@ import { addEvents } from './commands/events.ts';
 import { addInvites } from './commands/invites.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
+import { addObservability } from './commands/observability.ts';
+import { addNotifications } from './commands/notifications.ts';
 import { addProjectMembers, addProjects } from './commands/projects.ts';
 import { addResponses } from './commands/responses.ts';
 import { addRoles } from './commands/roles.ts';
 import { addIdentityProviders, addSessions } from './commands/sign-in.ts';
+import { addSkills, addSkillVersions } from './commands/skills.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
 import { addTenants } from './commands/tenants.ts';
@@ -50,7 +53,11 @@ export function createProgram(streams: Streams): Command {
   addCollections(program);
   addDocuments(program);
   addToolServers(program);
+  addSkills(program);
+  addSkillVersions(program);
+  addObservability(program);
   addEvents(program);
+  addNotifications(program);
   addLocal(program);
   return program;
 }

@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { TokenUsage } from '#domain/models/model-gateway.ts';
+import { traceStart } from '#domain/observability/owe-trace.ts';
 import { copyEntity } from '#domain/persistence/rows.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { applyEnding, auditOf, endResponse, type Ending } from './finish-response.ts';
@@ -166,6 +167,10 @@ function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: End
   response.record = JSON.stringify(record);
   change.publish([{ type: `response.${ending.status}`, response: record }]);
   change.record(turn.held.asker, auditOf(response, now, record));
+  const trace = traceStart(response);
+  if (trace !== null) {
+    change.owe(trace);
+  }
   return change;
 }
 

@@ -34,6 +34,8 @@ export interface CreateResponseInput {
   streamEvents: boolean;
   /** Collections that knowledge_search may look into; null: all of the space. */
   collectionIds: string[] | null;
+  /** Whose published version the response is given. */
+  skillId?: string | null;
   /** false: the content goes ten minutes after the end. */
   store?: boolean;
   /** Whether the caller does not wait for the end; shown to clients that ask. */

@@ -4,6 +4,7 @@ import { rebuildActor } from '#domain/access/rebuild-actor.ts';
 import type { Actor, AuditEvent } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { oweTrace } from '#domain/observability/owe-trace.ts';
 import { callItem } from './call-items.ts';
 import { failureReason } from './failure-reasons.ts';
 import { currentRecord, publish } from './head.ts';
@@ -76,6 +77,7 @@ export async function endResponse(
   }
   await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
   await recordEvent(em, await actorOf(em, response, ending), auditOf(response, now, record));
+  await oweTrace(em, response);
   for (const child of await releaseWaiting(em, response)) {
     await endResponse(em, child, now, {
       status: 'failed',
@@ -115,6 +117,7 @@ export function auditOf(
       reason: response.incompleteReason ?? response.failure?.code ?? null,
       cost_usd: usage.cost_usd,
       duration_ms: now.getTime() - response.createdAt.getTime(),
+      ...(response.metadata?.['notify'] === 'true' ? { notify: true } : {}),
     },
     dedupeKey: `response/${response.id}/finished`,
   };

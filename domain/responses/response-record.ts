@@ -1,3 +1,4 @@
+import { traceIdOf } from '#domain/observability/trace-ids.ts';
 import { formatUsd } from '#domain/models/pricing.ts';
 import type { OutputItem } from './output-items.ts';
 import type { Governance } from './response-request.ts';
@@ -18,7 +19,7 @@ export interface ResponseRecord {
   output: OutputItem[];
   usage: UsageRecord;
   platform: {
-    tracing_trace_id: null;
+    tracing_trace_id: string | null;
     governance_applied: Governance;
     iteration_count: number;
     failure_reason: FailureReason | null;
@@ -93,7 +94,7 @@ export function toResponseRecord(head: ResponseHead, output: OutputItem[], usage
       cost_usd: formatUsd(BigInt(usage.cost_pico_usd)),
     },
     platform: {
-      tracing_trace_id: null,
+      tracing_trace_id: head.governance.traced === true ? traceIdOf(head.id) : null,
       governance_applied: head.governance,
       iteration_count: head.iteration_count,
       failure_reason: head.failure,

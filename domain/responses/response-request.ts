@@ -1,3 +1,4 @@
+import type { PinnedSkill } from '#domain/skills/pin-skill.ts';
 import type {
   ReasoningEffort,
   ReasoningSummary,
@@ -32,6 +33,8 @@ export interface ResponseRequest {
   listed_servers: string[];
   /** Calls of earlier responses that the caller's input approves: they run before the first turn of the model. */
   approved_calls: ApprovedCall[];
+  /** The version of a skill that it was accepted with. */
+  skill?: PinnedSkill;
   /** Set when the content is to go ten minutes after the end. */
   store?: false;
   background?: true;
@@ -101,6 +104,9 @@ export interface Governance {
   tools_withheld: WithheldTool[];
   redactions: number;
   limits: Limits;
+  skill?: Pick<PinnedSkill, 'id' | 'version_id' | 'version'>;
+  /** Set where the space has its responses traced. */
+  traced?: true;
 }
 
 export type WithheldTool =
@@ -112,4 +118,5 @@ export type WithheldReason =
   | 'schema_changed'
   | 'server_unavailable'
   | 'too_many_tools'
-  | 'name_taken';
+  | 'name_taken'
+  | 'not_in_skill';

@@ -18,6 +18,7 @@ const changes = 'test/domain/responses/response-change.test.ts';
 const publishing = 'test/domain/responses/publishing.test.ts';
 const clocks = 'test/domain/responses/clocks.test.ts';
 const limits = 'test/domain/responses/limits.test.ts';
+const fanOuts = 'test/domain/notifications/fan-out.test.ts';
 const serverCalls = 'test/domain/tools/server-calls.test.ts';
 
 export const defects: readonly Defect[] = [
@@ -328,9 +329,9 @@ export const defects: readonly Defect[] = [
     file: 'domain/events/record-event.ts',
     replace: [
       [
-        '  await em.execute(\n    `insert into events (',
+        '  const [written] = await em.execute<{ id: string }[]>(\n    `insert into events (',
         `  const own = em.fork({ session: { variables: { 'app.tenant_id': actor.tenantId } } });
-  await own.transactional((other) => other.execute(
+  const [written] = await own.transactional((other) => other.execute<{ id: string }[]>(
     \`insert into events (`,
       ],
       ['      row.actorId,\n    ],\n  );', '      row.actorId,\n    ],\n  ));'],
@@ -370,6 +371,25 @@ export const defects: readonly Defect[] = [
     caughtBy: 'are those of looking at every event',
   },
   {
+    name: 'fan-out without the unique key',
+    file: 'domain/persistence/migrations/notifications.sql',
+    replace: [['  unique (tenant_id, event_id, user_id),\n', '']],
+    test: fanOuts,
+    caughtBy: 'is told once each, in pages, whatever is repeated',
+  },
+  {
+    name: 'actor excluded from workflow events',
+    file: 'domain/notifications/deliver-page.ts',
+    replace: [
+      [
+        ` && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule'`,
+        ` && metadata['via'] !== 'elsewhere'`,
+      ],
+    ],
+    test: fanOuts,
+    caughtBy: 'has the asker of a response that failed in its workflow',
+  },
+  {
     name: 'nonce not checked',
     file: 'domain/sign-in/check-id-token.ts',
     replace: [
@@ -385,8 +405,8 @@ export const defects: readonly Defect[] = [
     name: 'handle usable twice',
     file: 'domain/sign-in/redeem-handle.ts',
     replace: [['set handle_hash = null', 'set handle_hash = handle_hash']],
-    test: 'test/api/hostile-sign-in.test.ts',
-    caughtBy: 'opens one session, however many ask at once',
+    test: 'test/api/sign-in.test.ts',
+    caughtBy: 'takes a handle once',
   },
   {
     name: 'refresh of a retired token accepted',
@@ -420,5 +440,43 @@ export const defects: readonly Defect[] = [
     ],
     test: 'test/api/membership.test.ts',
     caughtBy: 'is added as space_member or with another role, changed and removed',
+  },
+  {
+    name: 'skill ignored in offers',
+    file: 'domain/responses/skill-tools.ts',
+    replace: [
+      [
+        'skill === null || allowsTool(skill.allowed_tools, name)',
+        'skill === null || name.startsWith(`mcp__${server.slug}__`)',
+      ],
+    ],
+    test: 'test/e2e/skills.test.ts',
+    caughtBy: 'is offered only the servers and tools that the skill names',
+  },
+  {
+    name: 'skill ignored at the call',
+    file: 'domain/responses/claim-call.ts',
+    replace: [
+      [
+        'tool !== null && !again && !isInSkill(response, row)',
+        'tool !== null && again && !isInSkill(response, row)',
+      ],
+    ],
+    test: 'test/e2e/skills.test.ts',
+    caughtBy: 'makes no call that was asked consent for without the skill',
+  },
+  {
+    name: 'tracing secret stored as it is',
+    file: 'domain/observability/set-observability.ts',
+    replace: [['await sealField(ctx, secretPlace(place), input.secretKey)', 'input.secretKey']],
+    test: 'test/domain/observability/config.test.ts',
+    caughtBy: 'is sealed at rest',
+  },
+  {
+    name: 'another trace id each time',
+    file: 'domain/observability/trace-ids.ts',
+    replace: [['sha256(`trace/${responseId}`)', 'sha256(`trace/${responseId}/${Math.random()}`)']],
+    test: 'test/domain/observability/config.test.ts',
+    caughtBy: 'are the same each time',
   },
 ];

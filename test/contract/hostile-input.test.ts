@@ -38,11 +38,9 @@ beforeAll(async () => {
   foreignCursors['listTenants'] = foreignCursors['listPrincipals']!;
   for (const operation of gateway.description.operations) {
     const call = await goodCall({ fixtures, maker }, operation.id, here);
-    const methods = gateway.description.operations
-      .filter(({ path }) => path === operation.path)
-      .map(({ method }) => method);
     const fields = bodyFields(gateway.description.document, operation);
-    targets.push({ operation, fields, methods, call, here, abroad, foreignCursors });
+    const methods = methodsAt(operation.path).split(', ');
+    targets.push({ operation, methods, fields, call, here, abroad, foreignCursors });
   }
   address = await gateway.app.listen({ host: '127.0.0.1', port: 0 });
 });

@@ -565,11 +565,31 @@ const rows: Record<string, Row> = {
     bad: ['all', 'invalid_request', 'platform.stream_events'],
   },
   'platform.skill_id': {
-    effect: 'is refused until there are skills',
+    effect: 'gives the model the instructions of a skill, before the caller’s own',
     prove: async () => {
-      expect((await answer({ platform: { skill_id: null } })).record.status).toBe('completed');
+      const admin = async (path: string, body?: object) => {
+        const answered = await fetch(`${stack.gateways[0]!.url}/api/v1/admin/skills${path}`, {
+          method: 'POST',
+          headers: body === undefined ? { 'x-api-key': world.apiKey } : credentials(),
+          ...(body && { body: JSON.stringify(body) }),
+        });
+        return ((await answered.json()) as { data: { id: string } }).data.id;
+      };
+      const skill = await admin('', { name: 'Rhymes' });
+      const version = await admin(`/${skill}/versions`, { instructions: 'Answer in rhymes.' });
+      await admin(`/${skill}/versions/${version}/publish`);
+      const { record, asked } = await answer({ platform: { skill_id: skill, instructions: 'Be brief.' } });
+      expect(asked[0]!.messages.slice(0, 2)).toEqual([
+        { role: 'system', content: 'Answer in rhymes.' },
+        { role: 'system', content: 'Be brief.' },
+      ]);
+      expect(record.platform.governance_applied.skill).toEqual({
+        id: skill,
+        version_id: version,
+        version: 1,
+      });
     },
-    bad: ['skill_1', 'unsupported_parameter', 'platform.skill_id'],
+    bad: ['skill_1', 'invalid_request', 'platform.skill_id'],
   },
   'platform.thread_id': {
     effect: 'is refused until there are threads',

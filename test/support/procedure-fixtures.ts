@@ -16,6 +16,8 @@ export interface ProcedureFixture {
   input(place: Place): Promise<Record<string, unknown>>;
   /** The members that name somebody's thing, with an id of that form and the code of its refusal. */
   ids: Record<string, { unknown(): string; code: string }>;
+  /** Whether it reaches what belongs to its caller alone: its input is then made with the caller's key in the place. */
+  personal?: true;
   /** Whether only an operator of the platform may call it. */
   operator?: true;
 }
@@ -29,6 +31,9 @@ const principal = { unknown: newId, code: '404 principal_not_found' };
 const collection = { unknown: newId, code: '404 collection_not_found' };
 const document = { unknown: newId, code: '404 document_not_found' };
 const server = { unknown: newId, code: '404 mcp_server_not_found' };
+const skill = { unknown: newId, code: '404 skill_not_found' };
+const version = { unknown: newId, code: '404 skill_version_not_found' };
+const notification = { unknown: newId, code: '404 notification_not_found' };
 const slug = () => `made-${randomBytes(6).toString('hex')}`;
 const price = { input: '2.5', output: '10' };
 
@@ -69,6 +74,20 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     const tool = { name: 'lift', title: null, description: 'Lifts.', inputSchema: {}, annotations: null };
     await database.unitOfWork.inTenant(place.tenantId, (em) => applyDiscovery(em, id, { tools: [tool] }));
     return { space_id: place.spaceId, server_id: id };
+  };
+  const aSkill = async (place: Place) => ({ skill_id: await maker.skill(place) });
+  const aDraft = async (place: Place) => {
+    const ref = await aSkill(place);
+    return { ...ref, version_id: await maker.skillVersion(place, ref.skill_id) };
+  };
+  const aPublished = async (place: Place) => {
+    const ref = await aDraft(place);
+    await maker.publish(place, ref);
+    return ref;
+  };
+  const traced = async (place: Place) => {
+    await maker.observability(place);
+    return { space_id: place.spaceId };
   };
   const inSpace = async (place: Place) => ({ space_id: place.spaceId });
   const ofResponse = async (place: Place) => ({ response_id: await maker.response(place) });
@@ -297,6 +316,65 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ['get', 'discover', 'remove'].map((verb) => [
         `toolServers.${verb}`,
         { input: aServer, ids: { space_id: space, server_id: server } },
+      ]),
+    ),
+    'skills.list': listed('skills.list', (place) => maker.skill(place)),
+    'skills.create': { input: async () => ({ name: slug() }), ids: {} },
+    'skills.update': {
+      input: async (place) => ({ ...(await aSkill(place)), name: slug() }),
+      ids: { skill_id: skill },
+    },
+    'skills.get': { input: aSkill, ids: { skill_id: skill } },
+    'skills.delete': { input: aSkill, ids: { skill_id: skill } },
+    'skillVersions.list': {
+      input: async (place) => {
+        const ref = await aDraft(place);
+        await maker.skillVersion(place, ref.skill_id);
+        const input = { skill_id: ref.skill_id, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'skillVersions.list', input) };
+      },
+      ids: { skill_id: skill, cursor },
+    },
+    'skillVersions.draft': {
+      input: async (place) => ({
+        ...(await aSkill(place)),
+        instructions: 'Answer in rhymes.',
+        allowed_tools: ['mcp__crm__*'],
+      }),
+      ids: { skill_id: skill },
+    },
+    'skillVersions.edit': {
+      input: async (place) => ({ ...(await aDraft(place)), instructions: 'Answer in prose.' }),
+      ids: { skill_id: skill, version_id: version },
+    },
+    'skillVersions.get': { input: aDraft, ids: { skill_id: skill, version_id: version } },
+    'skillVersions.publish': { input: aDraft, ids: { skill_id: skill, version_id: version } },
+    'skillVersions.deprecate': { input: aPublished, ids: { skill_id: skill, version_id: version } },
+    'observability.get': { input: traced, ids: { space_id: space } },
+    'observability.remove': { input: traced, ids: { space_id: space } },
+    'observability.set': {
+      input: async ({ spaceId }) => ({
+        space_id: spaceId,
+        tracing_public_key: 'pk-tracing',
+        tracing_secret_key: 'sk-tracing',
+      }),
+      ids: { space_id: space },
+    },
+    'notifications.list': {
+      personal: true,
+      input: async (place) => ({ limit: 1, cursor: await maker.notificationCursor(place) }),
+      ids: { cursor },
+    },
+    'notifications.unreadCount': { personal: true, input: async () => ({}), ids: {} },
+    'notifications.readAll': { personal: true, input: async () => ({}), ids: {} },
+    ...Object.fromEntries(
+      ['get', 'read'].map((verb) => [
+        `notifications.${verb}`,
+        {
+          personal: true as const,
+          input: async (place: Place) => ({ notification_id: await maker.notification(place) }),
+          ids: { notification_id: notification },
+        },
       ]),
     ),
     'documents.retry': {

@@ -8,7 +8,12 @@ import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { identityProviderRoutes } from './identity-providers/routes.ts';
+import { adminModelRoutes } from './models/admin-routes.ts';
+import { observabilityRoutes } from './observability/routes.ts';
+import { skillRoutes } from './skills/routes.ts';
+import { skillVersionRoutes } from './skills/version-routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
@@ -31,6 +36,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
     await scope.register(eventRoutes);
+    await scope.register(notificationRoutes);
     await scope.register(signInRoutes(deps));
     await scope.register(sessionRoutes(deps));
     await scope.register(identityProviderRoutes);
@@ -44,5 +50,9 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(projectRoutes);
     await scope.register(projectMemberRoutes);
     await scope.register(inviteRoutes);
+    await scope.register(skillRoutes);
+    await scope.register(skillVersionRoutes);
+    await scope.register(observabilityRoutes);
+    await scope.register(adminModelRoutes);
   };
 }

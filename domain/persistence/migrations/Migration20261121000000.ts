@@ -5,8 +5,12 @@ import { Migration } from '@mikro-orm/migrations';
 const files = [
   'tables.sql',
   'secrets.sql',
+  'notifications.sql',
+  'rate-limits.sql',
   'administration.sql',
   'sign-in.sql',
+  'skills.sql',
+  'observability.sql',
   'events.sql',
   'turn.sql',
   'keys.sql',
@@ -17,6 +21,7 @@ const files = [
   'sign-in-functions.sql',
   'wall.sql',
   'events-wall.sql',
+  'notifications-doors.sql',
 ];
 
 /** The spine: tables, the tenancy wall, hot functions. */

@@ -52,6 +52,7 @@ export function toCreateInput(request: CreateRequest): CreateResponseInput {
     streamGranularity: platform.stream_granularity ?? 'token',
     streamEvents: platform.stream_events ?? false,
     collectionIds: platform.collection_ids ?? null,
+    skillId: platform.skill_id ?? null,
     store,
     background,
     fingerprint,
@@ -78,10 +79,8 @@ function refuseMissingFeatures(body: CreateResponseBody): void {
   if (body.conversation != null) {
     throw unsupported('conversation');
   }
-  for (const name of ['skill_id', 'thread_id'] as const) {
-    if (body.platform?.[name] != null) {
-      throw unsupported(`platform.${name}`);
-    }
+  if (body.platform?.thread_id != null) {
+    throw unsupported('platform.thread_id');
   }
 }
 
