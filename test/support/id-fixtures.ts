@@ -494,6 +494,11 @@ export async function goodCall(
     return whole(place);
   }
   const names = Object.keys(fixtures).filter((position) => position.startsWith(`${operationId} path `));
+  const list = fixtures[`${operationId} query cursor`];
+  if (names.length === 0 && list !== undefined) {
+    const call = await list.call(place, await list.make(place));
+    return { ...call, path: call.path.split('?')[0]! };
+  }
   const fixture = fixtures[names.find((position) => position.endsWith(' space_id')) ?? names[0]!]!;
   return fixture.call(place, await fixture.make(place));
 }
