@@ -63,6 +63,7 @@ export const statusOf = {
   skill_not_found: missing,
   skill_version_not_found: missing,
   observability_config_not_found: missing,
+  notification_not_found: missing,
   response_not_found: missing,
   event_not_found: missing,
   previous_response_not_found: missing,

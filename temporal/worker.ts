@@ -54,9 +54,9 @@ Runtime.install({
 });
 
 const workerTimeouts = { statementTimeoutMs: 30_000 };
-const database = new Database({ url: config.DATABASE_URL, ...workerTimeouts });
+const database = new Database({ url: config.DATABASE_URL, ...workerTimeouts, poolSize: 12 });
 await database.assertBehindTheWall();
-const orm = createOrm({ url: config.DATABASE_URL, ...workerTimeouts, poolSize: 20 });
+const orm = createOrm({ url: config.DATABASE_URL, ...workerTimeouts, poolSize: 12 });
 const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...workerTimeouts, poolSize: 2 });
 const unitOfWork = new UnitOfWork(orm);
 const secrets = new Secrets(config.MASTER_KEY);

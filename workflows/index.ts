@@ -6,3 +6,4 @@ export { sealEvents } from './seal-events/workflow.ts';
 export { anchorChains } from './anchor-chains/workflow.ts';
 export { discoverTools } from './discover-tools/workflow.ts';
 export { traceResponse } from './trace-response/workflow.ts';
+export { fanOutEvent } from './fan-out-event/workflow.ts';

@@ -9,6 +9,8 @@ import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
 import { purgeThreads } from '#domain/maintenance/purge-threads.ts';
 import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
 import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
+import { purgeNotifications } from '#domain/maintenance/purge-notifications.ts';
+import { reconcileFanOuts } from '#domain/maintenance/reconcile-fan-outs.ts';
 import { reconcileResponses, type ReconcileDependencies } from '#domain/maintenance/reconcile-responses.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 
@@ -24,22 +26,27 @@ export interface MaintenanceDependencies extends ReconcileDependencies {
 export function createMaintenanceActivities(deps: MaintenanceDependencies) {
   return {
     reconcile: async () => {
-      const [responses, documents] = [await reconcileResponses(deps), await reconcileDocuments(deps)];
-      const starts = [...responses.starts, ...documents.starts];
+      const rounds = [
+        await reconcileResponses(deps),
+        await reconcileDocuments(deps),
+        await reconcileFanOuts(deps),
+      ];
+      const starts = rounds.flatMap((round) => round.starts);
       for (const start of starts) {
         await deps.dispatcher.dispatch(start);
       }
       const calls = await reconcileCalls(deps);
       const invites = await expireInvites(deps);
-      const failed = responses.failed + documents.failed + calls.failed + invites.failed;
+      const failed = rounds.reduce((sum, round) => sum + round.failed, calls.failed + invites.failed);
       return { restarted: starts.length, failed };
     },
     purgeExpired: async () => {
       const responses = await purgeExpired(deps.database, deps.purge);
       const threads = await purgeThreads(deps.database, deps.purge);
+      const notifications = await purgeNotifications(deps.database, deps.purge);
       return {
         purged: responses.purged + threads.purged,
-        failed: responses.failed + threads.failed,
+        failed: responses.failed + threads.failed + notifications.failed,
       };
     },
     maintainPartitions: async () => {

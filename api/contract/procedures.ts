@@ -8,6 +8,7 @@ import * as access from './access.ts';
 import { uuid } from './common.ts';
 import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './mcp-servers.ts';
+import { eventCategory } from './notifications.ts';
 import * as membership from './membership.ts';
 import { setObservabilityBody } from './observability.ts';
 import { createSkillBody, draftVersionBody, editDraftBody, updateSkillBody } from './skills.ts';
@@ -30,6 +31,12 @@ export const spaceInput = z.strictObject({ space_id: uuid });
 export const spaceListInput = spaceInput.extend(page);
 export const responseInput = z.strictObject({ response_id: responseId });
 export const listResponsesInput = spaceListInput.extend({ status: z.enum(responseStatuses).nullish() });
+export const noInput = z.strictObject({});
+export const notificationInput = z.strictObject({ notification_id: uuid });
+export const listNotificationsInput = listInput.extend({
+  category: eventCategory.nullish(),
+  unread_only: z.boolean().default(false),
+});
 export const workflowInput = z.strictObject({ workflow_id: workflowId });
 
 export const tenantInput = z.strictObject({ tenant_id: uuid });

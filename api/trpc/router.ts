@@ -4,6 +4,7 @@ import { events } from './events.ts';
 import { invites } from './invites.ts';
 import { models, prices } from './models.ts';
 import { observability } from './observability.ts';
+import { notifications } from './notifications.ts';
 import { projectMembers, projects } from './projects.ts';
 import { responses } from './responses.ts';
 import { roles } from './roles.ts';
@@ -42,6 +43,7 @@ export const appRouter = router({
   skillVersions,
   observability,
   events,
+  notifications,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

@@ -6,6 +6,7 @@ import { addInvites } from './commands/invites.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
 import { addObservability } from './commands/observability.ts';
+import { addNotifications } from './commands/notifications.ts';
 import { addProjectMembers, addProjects } from './commands/projects.ts';
 import { addResponses } from './commands/responses.ts';
 import { addRoles } from './commands/roles.ts';
@@ -59,6 +60,7 @@ export function createProgram(streams: Streams): Command {
   addSkillVersions(program);
   addObservability(program);
   addEvents(program);
+  addNotifications(program);
   addLocal(program);
   return program;
 }

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '#domain/access/caller.ts';
+import { oweFanOut, type ToldEvent } from '#domain/notifications/owe-fan-out.ts';
 import { categoryOf, type EventType, type ResourceType } from './catalogue.ts';
 
 export interface AuditEvent {
@@ -63,8 +64,20 @@ export function toEventRow(actor: Actor | Anonymous, event: AuditEvent): EventRo
   };
 }
 
+/** The same, as the notification rules see it. */
+export function toTold(tenantId: string, row: EventRow): ToldEvent {
+  return {
+    tenantId,
+    actorId: row.actorId,
+    type: row.eventType,
+    resource: { type: row.resourceType, id: row.resourceId },
+    metadata: row.metadata,
+  };
+}
+
 /**
- * Writes an event into the transaction of the change it tells of.
+ * Writes an event into the transaction of the change it tells of and, where a notification rule names it, owes its
+ * telling to the engine.
  * @returns false when the dedupe key was known.
  */
 export async function recordEvent(
@@ -83,11 +96,12 @@ export async function recordEvent(
   }
   const row = toEventRow(actor, event);
   const ip = await actor.origin.sealedIp?.(em, actor.tenantId);
-  await em.execute(
+  const [written] = await em.execute<{ id: string }[]>(
     `insert into events (tenant_id, category, event_type, resource_type, resource_id, metadata, actor_id, actor_name, actor_email)
      select n.*, p.sealed_name, p.sealed_email
      from (select ?::uuid, ?, ?, ?, ?, ?::jsonb, ?::uuid) as n (tenant, category, type, resource_type, resource_id, metadata, actor)
-     left join principals p on p.tenant_id = n.tenant and p.id = n.actor`,
+     left join principals p on p.tenant_id = n.tenant and p.id = n.actor
+     returning id`,
     [
       actor.tenantId,
       row.category,
@@ -98,5 +112,8 @@ export async function recordEvent(
       row.actorId,
     ],
   );
+  if (written !== undefined) {
+    await oweFanOut(em, { ...toTold(actor.tenantId, row), id: written.id });
+  }
   return true;
 }

@@ -48,6 +48,7 @@ const limits = {
   MAX_STREAMS_PER_PRINCIPAL: z.coerce.number().int().positive().default(20),
   MAX_STREAMS_PER_TENANT: z.coerce.number().int().positive().default(200),
   MAX_STREAMS: z.coerce.number().int().positive().default(10_000),
+  MAX_ACTIVE_RESPONSES_PER_TENANT: z.coerce.number().int().positive().default(200),
   RESPONSE_RETENTION_SECONDS: z.coerce.number().int().positive().default(86_400),
 };
 
@@ -73,6 +74,11 @@ const gateway = z.object({
   PORT: port.default(8080),
   /** Addresses, ranges or their names (`loopback`, `uniquelocal`) whose X-Forwarded-For tells the client's address. */
   TRUSTED_PROXIES: proxies,
+  /** Requests of one principal to this process, and of one tenant to all gateways: a second's, and at once. */
+  REQUESTS_PER_SECOND_PER_PRINCIPAL: z.coerce.number().positive().default(50),
+  REQUEST_BURST_PER_PRINCIPAL: z.coerce.number().int().positive().default(100),
+  REQUESTS_PER_SECOND_PER_TENANT: z.coerce.number().positive().default(300),
+  REQUEST_BURST_PER_TENANT: z.coerce.number().int().positive().default(600),
   /** Where browsers reach the gateway: sign-in comes back here. `http://127.0.0.1:PORT` when not given. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })

@@ -44,6 +44,7 @@ export type DomainErrorCode =
   | 'skill_not_found'
   | 'skill_version_not_found'
   | 'observability_config_not_found'
+  | 'notification_not_found'
   | 'response_not_found'
   | 'event_not_found'
   | 'previous_response_not_found'

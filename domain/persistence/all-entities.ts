@@ -9,6 +9,7 @@ import { ModelPrice } from '#domain/models/model-price.entity.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { ObservabilityConfig } from '#domain/observability/observability-config.entity.ts';
+import { Notification } from '#domain/notifications/notification.entity.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { ProjectMember } from '#domain/projects/project-member.entity.ts';
 import { Project } from '#domain/projects/project.entity.ts';
@@ -60,4 +61,5 @@ export const allEntities = [
   TurnAttempt,
   ToolCall,
   UsageEntry,
+  Notification,
 ];

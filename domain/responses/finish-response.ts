@@ -119,6 +119,7 @@ export function auditOf(
       reason: response.incompleteReason ?? response.failure?.code ?? null,
       cost_usd: usage.cost_usd,
       duration_ms: now.getTime() - response.createdAt.getTime(),
+      ...(response.metadata?.['notify'] === 'true' ? { notify: true } : {}),
     },
     dedupeKey: `response/${response.id}/finished`,
   };

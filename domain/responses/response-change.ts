@@ -1,8 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor, AuditEvent, EventRow } from '#domain/events/record-event.ts';
-import { toEventRow } from '#domain/events/record-event.ts';
+import { toEventRow, toTold } from '#domain/events/record-event.ts';
 import { toOwed, type DurableStart } from '#domain/durable/outbox.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
+import { fanOutOf } from '#domain/notifications/owe-fan-out.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { changedColumns, copyEntity, toColumns } from '#domain/persistence/rows.ts';
@@ -58,7 +59,7 @@ export class ResponseChange {
   readonly #context: { position: number; itemId: string }[] = [];
   readonly #starts: object[] = [];
   readonly calls: NewCall[] = [];
-  readonly #audits: EventRow[] = [];
+  readonly #audits: (EventRow & { fanOut: object | null })[] = [];
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
   attempt: NewAttempt | null = null;
   committed: CommittedAttempt | null = null;
@@ -109,7 +110,9 @@ export class ResponseChange {
   }
 
   record(actor: Actor, event: AuditEvent): void {
-    this.#audits.push(toEventRow(actor, event));
+    const row = toEventRow(actor, event);
+    const fanOut = fanOutOf(toTold(actor.tenantId, row));
+    this.#audits.push({ ...row, fanOut: fanOut === null ? null : toColumns(fanOut) });
   }
 
   get isEmpty(): boolean {

@@ -41,7 +41,7 @@ export async function restartResponse(
     await requireOffered(ctx, failed.request.skill);
   }
   await takeConsent(ctx, failed, options.newId);
-  await refuseWhenBusy(ctx, failed.spaceId, options.limits.maxActivePerSpace);
+  await refuseWhenBusy(ctx, failed.spaceId, options.limits);
   await copyHead(ctx, failed.id, options);
   await em.execute(
     `insert into response_context (tenant_id, response_id, position, item_id)

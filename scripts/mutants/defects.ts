@@ -18,6 +18,7 @@ const changes = 'test/domain/responses/response-change.test.ts';
 const publishing = 'test/domain/responses/publishing.test.ts';
 const clocks = 'test/domain/responses/clocks.test.ts';
 const limits = 'test/domain/responses/limits.test.ts';
+const fanOuts = 'test/domain/notifications/fan-out.test.ts';
 const serverCalls = 'test/domain/tools/server-calls.test.ts';
 
 export const defects: readonly Defect[] = [
@@ -328,9 +329,9 @@ export const defects: readonly Defect[] = [
     file: 'domain/events/record-event.ts',
     replace: [
       [
-        '  await em.execute(\n    `insert into events (',
+        '  const [written] = await em.execute<{ id: string }[]>(\n    `insert into events (',
         `  const own = em.fork({ session: { variables: { 'app.tenant_id': actor.tenantId } } });
-  await own.transactional((other) => other.execute(
+  const [written] = await own.transactional((other) => other.execute<{ id: string }[]>(
     \`insert into events (`,
       ],
       ['      row.actorId,\n    ],\n  );', '      row.actorId,\n    ],\n  ));'],
@@ -368,6 +369,25 @@ export const defects: readonly Defect[] = [
     ],
     test: 'test/domain/events/event-list.test.ts',
     caughtBy: 'are those of looking at every event',
+  },
+  {
+    name: 'fan-out without the unique key',
+    file: 'domain/persistence/migrations/notifications.sql',
+    replace: [['  unique (tenant_id, event_id, user_id),\n', '']],
+    test: fanOuts,
+    caughtBy: 'is told once each, in pages, whatever is repeated',
+  },
+  {
+    name: 'actor excluded from workflow events',
+    file: 'domain/notifications/deliver-page.ts',
+    replace: [
+      [
+        ` && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule'`,
+        ` && metadata['via'] !== 'elsewhere'`,
+      ],
+    ],
+    test: fanOuts,
+    caughtBy: 'has the asker of a response that failed in its workflow',
   },
   {
     name: 'nonce not checked',

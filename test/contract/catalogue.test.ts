@@ -127,8 +127,10 @@ describe('the doors between tenants', () => {
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { door: 'app.list_tenants(uuid,integer)', ...system },
+      { door: 'app.list_tenants_with_old_notifications(integer)', ...system },
       { door: 'app.list_tenants_with_stale_rows()', ...system },
       { door: 'app.list_tenants_with_stale_sign_ins()', ...system },
+      { door: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
       { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { door: 'app.list_unsealed()', ...system },
       { door: 'app.maintain_partitions()', owner: 'app_owner', config: path, grantees: ['app_purge'] },
@@ -147,10 +149,13 @@ describe('the doors between tenants', () => {
       'event_chains r',
       'event_dedupe r',
       'events r',
+      'fan_outs r',
       'idempotency_keys r',
       'identity_providers r',
       'invites r',
       'login_transactions r',
+      'notifications r',
+      'notified_periods r',
       'outbox *',
       'principals r',
       'response_ids r',
@@ -165,7 +170,7 @@ describe('the doors between tenants', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'principals', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -189,6 +194,7 @@ describe('the doors between tenants', () => {
       },
       { name: 'event_dedupe', columns: ['created_at', 'tenant_id'] },
       { name: 'events', columns: ['id', 'tenant_id', 'transaction_id'] },
+      { name: 'fan_outs', columns: ['created_at', 'event_id', 'event_type', 'tenant_id'] },
       { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
       { name: 'identity_providers', columns: ['id', 'slug', 'tenant_id'] },
       { name: 'invites', columns: ['expires_at', 'id', 'status', 'tenant_id'] },
@@ -196,6 +202,8 @@ describe('the doors between tenants', () => {
         name: 'login_transactions',
         columns: ['expires_at', 'handle_hash', 'id', 'nonce_hash', 'state_hash', 'tenant_id'],
       },
+      { name: 'notifications', columns: ['created_at', 'tenant_id'] },
+      { name: 'notified_periods', columns: ['created_at', 'tenant_id'] },
       { name: 'principals', columns: ['email', 'name', 'sealed_email', 'sealed_name', 'tenant_id'] },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
       {
@@ -254,6 +262,7 @@ describe('the doors between tenants', () => {
       'refuse_change',
       'remove_outbox',
       'sum_usage',
+      'take_tokens',
       'tell_key_change',
       'write_response',
     ]);

@@ -168,7 +168,11 @@ describe.each(prefixes)('a procedure under %s', (prefix) => {
           request_id: refused.headers['x-request-id'],
         });
       }
-      const answer = await callProcedure(place.gateway, { ...call, apiKey: allowed.apiKey });
+      const answer = await callProcedure(place.gateway, {
+        ...call,
+        input: fixture.personal ? await fixture.input({ ...place.here, apiKey: allowed.apiKey }) : input,
+        apiKey: allowed.apiKey,
+      });
       expect(answer.status, answer.text).toBe(200);
       expect(answer.body.result.data).toHaveProperty('data');
     },

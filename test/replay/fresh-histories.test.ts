@@ -10,6 +10,7 @@ import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { followResponse } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
+import { addUsers } from '../support/told-world.ts';
 import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 import { canaries, foundCanaries } from './canaries.ts';
@@ -227,6 +228,28 @@ describe('histories of real runs', () => {
     ]);
     const forget = { method: 'DELETE', headers: { 'X-API-Key': world.apiKey } };
     await fetch(`${space()}/observability/config`, forget);
+  });
+
+  it('of an event that is told to the members of a space', async () => {
+    const admin = new Postgres({ connectionString: database.adminUrl });
+    await admin.connect();
+    await addUsers(admin, world, { count: 2_600, role: 'space_admin' });
+    await admin.query('update spaces set name = $1', [canaries.filename]);
+    const { id } = await call<{ id: string }>('/collections', { name: 'Gone soon' });
+    await call(`/collections/${id}`, {}, 'DELETE');
+    const { rows } = await admin.query<{ id: string }>(
+      'select id from events where resource_id = $1 and event_type = $2',
+      [id, 'collection.deleted'],
+    );
+    const workflowId = `notify/${world.tenantId}/${rows[0]!.id}`;
+    while ((await admin.query('select from outbox where workflow_id = $1', [workflowId])).rowCount! > 0) {
+      await sleep(50);
+    }
+    await keep('fan-out', workflowId);
+    const told = await admin.query('select from notifications where event_id = $1', [rows[0]!.id]);
+    await admin.end();
+    expect(told.rowCount).toBe(2_600);
+    expect(await detailsOf(workflowId)).toBe('collection.deleted: all 2600 told');
   });
 
   it('of a vendor that asks to come back later', async () => {

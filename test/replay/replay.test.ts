@@ -51,12 +51,13 @@ beforeAll(() => {
 });
 
 describe('recorded histories', () => {
-  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, a tool server, a trace, ingestion and maintenance', () => {
+  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, a tool server, a trace, ingestion, a fan-out and maintenance', () => {
     expect([...histories.keys()].toSorted()).toEqual([
       'cancel',
       'deadline',
       'discovery',
       'document',
+      'fan-out',
       'maintenance',
       'no-tools',
       'server-tool',

@@ -38,6 +38,29 @@ const serverBody = (seed = key()) => ({
 });
 const key = (): string => `key-${randomBytes(8).toString('hex')}`;
 
+/** A request that is right in everything, of each operation outside of any space; as whoever the place's key belongs to. */
+export function callsOutsideSpaces(maker: Maker): Record<string, (place: Place) => Promise<Call>> {
+  const at =
+    (method: string, path: string) =>
+    async ({ apiKey }: Place) => ({
+      method,
+      path: `/v1/${path}`,
+      apiKey,
+    });
+  const ofOne = (method: string, suffix: string) => async (place: Place) => ({
+    method,
+    path: `/v1/notifications/${await maker.notification(place)}${suffix}`,
+    apiKey: place.apiKey,
+  });
+  return {
+    listNotifications: at('GET', 'notifications'),
+    countUnreadNotifications: at('GET', 'notifications/unread-count'),
+    getNotification: ofOne('GET', ''),
+    readNotification: ofOne('POST', '/read'),
+    readAllNotifications: at('POST', 'notifications/read-all'),
+  };
+}
+
 /** One for every position of the API that holds an id. */
 export function idFixtures(maker: Maker): Fixtures {
   const at = (place: Place, method: string, path: string, more: Partial<Call> = {}): Call => ({
@@ -241,6 +264,13 @@ export function idFixtures(maker: Maker): Fixtures {
     refusal: '404 space_not_found',
     nextDoorRefusal: null,
   });
+  const ofNotification = (method: string, suffix: string): IdFixture => ({
+    make: (place) => maker.notification(place),
+    unknown: newId,
+    call: async ({ apiKey }, id) => ({ method, path: `/v1/notifications/${id}${suffix}`, apiKey }),
+    refusal: '404 notification_not_found',
+    nextDoorRefusal: null,
+  });
 
   const native: Fixtures = {
     'listEvents query cursor': {
@@ -259,6 +289,15 @@ export function idFixtures(maker: Maker): Fixtures {
       unknown: newId,
       call: async (place, id) => ({ method: 'GET', path: `/v1/events/${id}`, apiKey: place.apiKey }),
       refusal: '404 event_not_found',
+      nextDoorRefusal: null,
+    },
+    'getNotification path notification_id': ofNotification('GET', ''),
+    'readNotification path notification_id': ofNotification('POST', '/read'),
+    'listNotifications query cursor': {
+      make: (place) => maker.notificationCursor(place),
+      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      call: async ({ apiKey }, id) => ({ method: 'GET', path: `/v1/notifications?cursor=${id}`, apiKey }),
+      refusal: '422 invalid_cursor',
       nextDoorRefusal: null,
     },
     'registerServer path space_id': spaceOf('POST', async () => 'mcp-servers', serverBody),
@@ -447,7 +486,10 @@ export async function goodCall(
   place: Place,
 ): Promise<Call> {
   const whole =
-    signInCalls(maker)[operationId] ?? plainCalls[operationId] ?? wholeCalls(maker.admin)[operationId];
+    signInCalls(maker)[operationId] ??
+    plainCalls[operationId] ??
+    wholeCalls(maker.admin)[operationId] ??
+    callsOutsideSpaces(maker)[operationId];
   if (whole !== undefined) {
     return whole(place);
   }

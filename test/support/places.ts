@@ -205,6 +205,28 @@ export class Maker {
     return { responseId, requestId };
   }
 
+  /** One of whoever the place's key belongs to. */
+  async notification({ tenantId, spaceId, apiKey }: Place): Promise<string> {
+    const id = newId();
+    await this.#gateway().gateway.unitOfWork.inTenant(tenantId, (em) =>
+      em.execute(
+        `insert into notifications (tenant_id, id, event_id, user_id, category, event_type, resource_type, resource_id, title)
+         select tenant_id, ?::uuid, ?::uuid, principal_id, 'space', 'space.member_added', 'space', ?, 'You are now a member'
+           from api_keys where key_id = ?`,
+        [id, newId(), spaceId, apiKey.split('.')[1]],
+      ),
+    );
+    return id;
+  }
+
+  /** The cursor behind the first of two notifications of the same. */
+  async notificationCursor(place: Place): Promise<string> {
+    await this.notification(place);
+    await this.notification(place);
+    const call = { method: 'GET', path: '/v1/notifications?limit=1', apiKey: place.apiKey };
+    return (await this.send(call)).body.meta.next_cursor as string;
+  }
+
   /** The cursor behind the first of at least two entries of a list. */
   async cursor(place: Place, list: string): Promise<string> {
     const page = await this.#done(place, 'GET', `${list}?limit=1`);

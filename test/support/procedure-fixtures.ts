@@ -17,6 +17,8 @@ export interface ProcedureFixture {
   input(place: Place): Promise<Record<string, unknown>>;
   /** The members that name somebody's thing, with an id of that form and the code of its refusal. */
   ids: Record<string, { unknown(): string; code: string }>;
+  /** Whether it reaches what belongs to its caller alone: its input is then made with the caller's key in the place. */
+  personal?: true;
   /** Whether only an operator of the platform may call it. */
   operator?: true;
 }
@@ -33,6 +35,7 @@ const server = { unknown: newId, code: '404 mcp_server_not_found' };
 const thread = { unknown: newId, code: '404 thread_not_found' };
 const skill = { unknown: newId, code: '404 skill_not_found' };
 const version = { unknown: newId, code: '404 skill_version_not_found' };
+const notification = { unknown: newId, code: '404 notification_not_found' };
 const slug = () => `made-${randomBytes(6).toString('hex')}`;
 const price = { input: '2.5', output: '10' };
 
@@ -396,6 +399,23 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       }),
       ids: { space_id: space },
     },
+    'notifications.list': {
+      personal: true,
+      input: async (place) => ({ limit: 1, cursor: await maker.notificationCursor(place) }),
+      ids: { cursor },
+    },
+    'notifications.unreadCount': { personal: true, input: async () => ({}), ids: {} },
+    'notifications.readAll': { personal: true, input: async () => ({}), ids: {} },
+    ...Object.fromEntries(
+      ['get', 'read'].map((verb) => [
+        `notifications.${verb}`,
+        {
+          personal: true as const,
+          input: async (place: Place) => ({ notification_id: await maker.notification(place) }),
+          ids: { notification_id: notification },
+        },
+      ]),
+    ),
     'documents.retry': {
       input: async (place) => {
         const ref = await aDocument(place);

@@ -56,3 +56,10 @@ export const traceExport = {
   scheduleToCloseTimeout: '6h',
   retry: { initialInterval: '2s', backoffCoefficient: 3, maximumInterval: '15m' },
 } satisfies ActivityOptions;
+
+/** A page of recipients: short transactions, safe to repeat, and repeated until the database takes them. */
+export const fanOut = {
+  heartbeatTimeout: '5s',
+  startToCloseTimeout: '2m',
+  retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;

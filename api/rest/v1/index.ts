@@ -14,6 +14,7 @@ import { skillRoutes } from './skills/routes.ts';
 import { skillVersionRoutes } from './skills/version-routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
 import { governanceRoutes } from './governance/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
@@ -41,6 +42,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(messageRoutes(deps));
     await scope.register(governanceRoutes);
     await scope.register(eventRoutes);
+    await scope.register(notificationRoutes);
     await scope.register(signInRoutes(deps));
     await scope.register(sessionRoutes(deps));
     await scope.register(identityProviderRoutes);

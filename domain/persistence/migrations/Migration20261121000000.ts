@@ -5,6 +5,8 @@ import { Migration } from '@mikro-orm/migrations';
 const files = [
   'tables.sql',
   'secrets.sql',
+  'notifications.sql',
+  'rate-limits.sql',
   'administration.sql',
   'sign-in.sql',
   'threads.sql',
@@ -21,6 +23,7 @@ const files = [
   'threads-purge.sql',
   'wall.sql',
   'events-wall.sql',
+  'notifications-doors.sql',
 ];
 
 /** The spine: tables, the tenancy wall, hot functions. */

@@ -83,6 +83,7 @@ async function accept(
   const responseId = newResponseId();
   const limits = {
     maxActivePerSpace: deps.config.MAX_ACTIVE_RESPONSES_PER_SPACE,
+    maxActivePerTenant: deps.config.MAX_ACTIVE_RESPONSES_PER_TENANT,
     retentionSeconds: deps.config.RESPONSE_RETENTION_SECONDS,
   };
   let created: Created;
