@@ -42,11 +42,11 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
     },
     purgeExpired: async () => {
       const responses = await purgeExpired(deps.database, deps.purge);
-      const notifications = await purgeNotifications(deps.database, deps.purge);
       const threads = await purgeThreads(deps.database, deps.purge);
+      const notifications = await purgeNotifications(deps.database, deps.purge);
       return {
         purged: responses.purged + threads.purged,
-        failed: responses.failed + notifications.failed + threads.failed,
+        failed: responses.failed + threads.failed + notifications.failed,
       };
     },
     maintainPartitions: async () => {

@@ -308,11 +308,6 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
       },
     ]),
   ),
-  'notifications list': { procedure: 'notifications.list', args: flags(...page) },
-  'notifications count': { procedure: 'notifications.unreadCount', args: () => [] },
-  'notifications get': { procedure: 'notifications.get', args: argument('notification_id') },
-  'notifications read': { procedure: 'notifications.read', args: argument('notification_id') },
-  'notifications read-all': { procedure: 'notifications.readAll', args: () => [] },
   'threads list': { procedure: 'threads.list', args: flags(inSpace, ...page) },
   'threads get': {
     procedure: 'threads.get',
@@ -327,6 +322,11 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     procedure: 'governance.update',
     args: (input) => [...flags(inSpace)(input), '--mode', 'off'],
   },
+  'notifications list': { procedure: 'notifications.list', args: flags(...page) },
+  'notifications count': { procedure: 'notifications.unreadCount', args: () => [] },
+  'notifications get': { procedure: 'notifications.get', args: argument('notification_id') },
+  'notifications read': { procedure: 'notifications.read', args: argument('notification_id') },
+  'notifications read-all': { procedure: 'notifications.readAll', args: () => [] },
   'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(
     ['get', 'delete', 'retry'].map((verb) => [
