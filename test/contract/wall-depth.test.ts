@@ -8,8 +8,10 @@ import { readDocument } from '#domain/collections/read-document.ts';
 import { searchKnowledge } from '#domain/knowledge/search-knowledge.ts';
 import { findKey } from '#domain/idempotency/idempotency.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { sealEvents } from '#domain/events/seal-events.ts';
 import { allEntities } from '#domain/persistence/all-entities.ts';
-import { ormConfig } from '#domain/persistence/orm.ts';
+import { createOrm, ormConfig } from '#domain/persistence/orm.ts';
+import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { listAllowedModels } from '#domain/models/list-allowed-models.ts';
 import { listInputItems } from '#domain/responses/list-input-items.ts';
 import { pageInputItems } from '#domain/responses/page-input-items.ts';
@@ -51,6 +53,13 @@ beforeAll(async () => {
     maker.send({ method, path: `${path}/${rest}`, apiKey: abroad.apiKey, body });
   await send('PUT', 'governance', { pii: { mode: 'redact' } });
   await send('POST', 'threads/messages', { content: 'Write to harbour@example.org.' });
+  await maker.observability(abroad);
+  const skill = await maker.publishedSkill(abroad);
+  await admin.query(
+    `insert into skill_uses (tenant_id, skill_id, principal_id) select tenant_id, $1, principal_id from responses where id = $2`,
+    [skill, response],
+  );
+  await sealAll();
   await leaveTraces(abroad.tenantId, { collection, document, response, server });
   await admin.end();
   theirs = { collection, document, response, principal: rows[0].principal_id as string };
@@ -62,6 +71,13 @@ afterAll(async () => {
   await gateway?.close();
   await database?.drop();
 });
+
+/** Seals the events of everybody. */
+async function sealAll(): Promise<void> {
+  const orm = createOrm({ url: database.purgeUrl, statementTimeoutMs: 5_000 });
+  await sealEvents({ purge: new UnitOfWork(orm), secrets });
+  await orm.close(true);
+}
 
 /** What only a run leaves behind: passages, turns, attempts, calls and usage. */
 async function leaveTraces(
