@@ -56,6 +56,11 @@ async function dropOfTenant(purge: UnitOfWork, tenantId: string, before: string)
       tenantId,
       before,
     ]);
+    // Who was told of them, before what they were told of.
+    await em.execute(
+      'delete from notifications where tenant_id = ? and event_id < app.first_id(?::timestamptz)',
+      [tenantId, before],
+    );
     // Months that were never given a partition of their own.
     await em.execute(
       `delete from events where tenant_id = ? and id < app.first_id(?::timestamptz) and tableoid = 'events_default'::regclass`,
