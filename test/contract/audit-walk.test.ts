@@ -8,7 +8,6 @@ import { callProcedure, procedures } from '../support/procedures.ts';
 import { beforeSignIn, SignInMaker } from '../support/sign-in-fixtures.ts';
 import { routesOf } from '../support/routes.ts';
 import { assemble } from '#api/compose.ts';
-import { SignInMaker } from '../support/sign-in-fixtures.ts';
 import { gatewayConfig } from '../support/gateway.ts';
 
 /** A success of an operation, and exactly the events that it writes. */
