@@ -62,7 +62,7 @@ function operationsAt(path: string): Operation[] {
 
 /** Its methods; a HEAD comes with every GET. */
 function methodsAt(path: string): string {
-  const methods = operationsAt(path).map(({ method }) => method);
+  const methods = [...new Set(operationsAt(path).map(({ method }) => method))];
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
 }
 
