@@ -6,6 +6,7 @@ import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { mintTokens, type SessionTokens } from '#domain/sessions/mint-tokens.ts';
 import { Session } from '#domain/sessions/session.entity.ts';
+import { transactionRequired } from './check-id-token.ts';
 
 const longestSeconds = 30 * 86_400;
 
@@ -25,7 +26,7 @@ export interface NewSession {
   requestId: string;
 }
 
-/** Mints a session: its id is new, whatever anybody brought along. */
+/** Mints a session: its id is new, whatever anybody brought along. @throws `login_transaction_required` where the provider was disabled meanwhile */
 export async function openSession(
   work: { em: EntityManager; secrets: Secrets },
   { tenantId, principalId, provider, longest, requestId }: NewSession,
@@ -33,11 +34,16 @@ export async function openSession(
   const { em } = work;
   const id = newId();
   const seconds = Math.min(longest ?? longestSeconds, longestSeconds);
-  await em.execute(
-    `insert into sessions (tenant_id, id, principal_id, provider_id, expires_at)
-     values (?, ?, ?, ?, now() + make_interval(secs => ?))`,
-    [tenantId, id, principalId, provider.id, seconds],
+  // Locked against being disabled meanwhile: that ends the sessions that it sees, and this one is not there yet.
+  const open = await em.execute(
+    `with provider as (select id from identity_providers where tenant_id = ? and id = ? and status = 'active' for share)
+     insert into sessions (tenant_id, id, principal_id, provider_id, expires_at)
+     select ?, ?, ?, provider.id, now() + make_interval(secs => ?) from provider returning id`,
+    [tenantId, provider.id, tenantId, id, principalId, seconds],
   );
+  if (open.length === 0) {
+    throw transactionRequired();
+  }
   const tokens = await mintTokens(work, { tenantId, id, generation: 1 });
   const session = await em.findOneOrFail(Session, { id });
   const identity = { tenantId, principalId, apiKeyId: null, keyPermissions: null, sessionId: id };
