@@ -161,7 +161,7 @@ describe('a role in the whole tenant', () => {
   it('is given, listed and taken away, each once, and holds from the next request on', async () => {
     const role = await place.role(['models.read']);
     const { principalId, apiKey } = await place.person({ spaceRole: null });
-    const models = () => place.gateway.send({ method: 'GET', path: '/v1/models', apiKey });
+    const models = () => place.gateway.send({ method: 'GET', path: '/v1/admin/models', apiKey });
     expect(verdict(await models())).toBe('403 missing_permission models.read');
     const path = `/admin/principals/${principalId}/roles`;
     expect((await own('PUT', `${path}/${role}`)).status).toBe(200);
