@@ -98,6 +98,31 @@ describe('a sign-in', () => {
     ]);
   });
 
+  it('says whether its person has come from this browser before', async () => {
+    const from = async (device: string | null, sub = 'ada') => {
+      const started = await startLogin(gateway, provider.slug);
+      const back = await callback(gateway, server.authorize(started.address, sub), started.cookie);
+      const cookie = [started.cookie, ...(device === null ? [] : [device])].join('; ');
+      const opened = await redeem(gateway, { handle: handleOf(back) }, { cookie });
+      const set = String(opened.headers['set-cookie']);
+      expect(set).toMatch(
+        /^__Host-device=[\w-]{43}; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      );
+      return set.split(';')[0]!;
+    };
+    const device = await from(null);
+    expect(await from(device)).toBe(device);
+    await from(null);
+    await from(device, 'grace');
+    expect(
+      (await eventsOf('security.login_succeeded')).map(({ metadata }) => metadata['new_device']),
+    ).toEqual([true, false, true, true]);
+    const { rows } = await admin.query('select device_hash from sessions where tenant_id = $1', [
+      world.tenantId,
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(device.split('=')[1]);
+  });
+
   it('sets a cookie that only this host can set and no script can read', async () => {
     const answer = await gateway.send({ method: 'GET', path: `/v1/auth/oidc/${provider.slug}/start` });
     expect(String(answer.headers['set-cookie'])).toMatch(
