@@ -12,6 +12,8 @@ ENV NODE_ENV=production
 WORKDIR /platform
 COPY --from=dependencies /platform/node_modules node_modules
 COPY . .
+# Where the worker appends the heads of event chains; a volume takes its place, and its owner over.
+RUN install -d -o node -g node /anchors
 # Its files belong to root: a running process cannot change its own code.
 USER node
 EXPOSE 8080 8081

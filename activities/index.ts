@@ -4,17 +4,26 @@ import {
   createMaintenanceActivities,
   type MaintenanceDependencies,
 } from './maintenance/create-maintenance-activities.ts';
+import { exportTrace, type TraceDependencies } from './observability/export-trace.ts';
+import {
+  deliverNotifications,
+  type NotificationDependencies,
+} from './notifications/deliver-notifications.ts';
 import { createResponseActivities } from './responses/create-response-activities.ts';
 import type { TurnDependencies } from './responses/run-turn.ts';
 import type { CallDependencies } from './responses/run-call.ts';
 import { discoverTools, type DiscoveryDependencies } from './tools/discover-tools.ts';
+import type { PageInput } from '#workflows/fan-out-event/messages.ts';
 import type { DiscoverToolsInput } from '#workflows/discover-tools/messages.ts';
+import type { TraceResponseInput } from '#workflows/trace-response/messages.ts';
 
 export type ActivityDependencies = TurnDependencies &
   CallDependencies &
   DocumentDependencies &
   MaintenanceDependencies &
-  DiscoveryDependencies;
+  DiscoveryDependencies &
+  TraceDependencies &
+  NotificationDependencies;
 
 /** Every activity of the platform; workflows know them by `Activities` alone. */
 export function createActivities(deps: ActivityDependencies) {
@@ -23,6 +32,8 @@ export function createActivities(deps: ActivityDependencies) {
     ...createDocumentActivities(deps),
     ...createMaintenanceActivities(deps),
     discoverTools: (input: DiscoverToolsInput) => discoverTools(deps, input),
+    exportTrace: (input: TraceResponseInput) => exportTrace(deps, input),
+    deliverNotifications: (input: PageInput) => deliverNotifications(deps, input),
   };
 }
 

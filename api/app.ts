@@ -3,13 +3,15 @@ import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } 
 import { recordRefusal } from '#domain/access/record-refusal.ts';
 import { bodyLimit } from './body-limits.ts';
 import type { GatewayDependencies } from './compose.ts';
+import { RequestLimits } from './limits/request-limits.ts';
 import { authenticate, openDoor } from './plugins/authentication.ts';
 import { answerClientError } from './plugins/client-errors.ts';
 import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugins/error-handling.ts';
 import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
-import { provideContext } from './plugins/unit-of-work.ts';
+import { originOf, provideContext } from './plugins/unit-of-work.ts';
+import { limitRequests, rateLimiter } from './plugins/rate-limits.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { newRequestId } from './plugins/request-id.ts';
 import { sendSecureHeaders } from './plugins/secure-headers.ts';
@@ -17,7 +19,7 @@ import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
 import { signedInPage } from './pages/signed-in.ts';
 import { restV1 } from './rest/v1/index.ts';
-import { serveProcedures } from './trpc/serve.ts';
+import { callsOf, serveProcedures } from './trpc/serve.ts';
 
 /** The gateway as a Fastify instance that listens nowhere yet. */
 export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstance> {
@@ -48,7 +50,10 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     onRefusal: async (request, error) => {
       // Nobody is known yet where somebody signs in: the use case writes its own event.
       if (request.hasIdentity()) {
-        await recordRefusal(deps.unitOfWork, request.identity, { error, requestId: request.id });
+        await recordRefusal(deps.unitOfWork, request.identity, {
+          error,
+          origin: originOf(request, deps.secrets),
+        });
       }
     },
   };
@@ -60,6 +65,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     await app.register(signedInPage(deps));
   }
   const door = openDoor(deps);
+  const limiter = rateLimiter(new RequestLimits(deps.database, deps.config));
   // One route table, mounted under both prefixes.
   for (const prefix of ['/api', '/api-proxy']) {
     await app.register(
@@ -70,14 +76,15 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
           await describeApi(scope);
         }
         await scope.register(async (operations) => {
-          authenticate(operations, door);
+          limitRequests(operations, limiter, { authenticate: () => authenticate(operations, door) });
           requireWellFormed(operations);
           refuseUndeclared(operations);
           provideContext(operations, deps);
           await operations.register(restV1(deps), { prefix: '/v1' });
         });
         await scope.register(async (procedures) => {
-          authenticate(procedures, door);
+          const authenticated = () => authenticate(procedures, door);
+          limitRequests(procedures, limiter, { authenticate: authenticated, costOf: callsOf });
           requireWellFormed(procedures);
           provideContext(procedures, deps);
           await procedures.register(serveProcedures(deps, errors), { prefix: '/trpc' });

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createOidcClient } from '#adapters/identity/oidc-client.ts';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry, type Telemetry } from '#adapters/telemetry/metrics.ts';
 import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
 import type { GatewayConfig } from '#domain/kernel/config.ts';
+import type { NameRecogniser } from '#domain/governance/found-names.ts';
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { KeyVerdicts } from '#domain/access/key-verdicts.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
@@ -31,6 +33,7 @@ export interface GatewayDependencies {
   secrets: Secrets;
   verdicts: KeyVerdicts;
   dispatcher: Dispatcher;
+  names: NameRecogniser;
   oidc: OidcClient;
   workflows: WorkflowReader;
   hub: StreamHub;
@@ -71,6 +74,7 @@ export function assemble(config: GatewayConfig): Gateway {
     secrets: new Secrets(config.MASTER_KEY),
     verdicts,
     dispatcher,
+    names: createPresidio({ fetch: createGuardedFetch(config.EGRESS_ALLOW) }),
     oidc: createOidcClient(createGuardedFetch(config.EGRESS_ALLOW)),
     workflows: createWorkflowReader(client),
     hub,

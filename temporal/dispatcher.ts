@@ -18,12 +18,17 @@ const reuseOf: Readonly<Record<WorkflowType, WorkflowIdReusePolicy>> = {
   ingestDocument: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
   // each reading has an id of its own
   discoverTools: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+  traceResponse: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+  // nobody is told twice, however often it runs
+  fanOutEvent: WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
 };
 
 const queueOf: Readonly<Record<WorkflowType, string>> = {
   generateResponse: taskQueues.interactive,
   ingestDocument: taskQueues.batch,
   discoverTools: taskQueues.batch,
+  traceResponse: taskQueues.batch,
+  fanOutEvent: taskQueues.batch,
 };
 
 export interface DispatcherDependencies {
@@ -108,7 +113,10 @@ async function cancel(client: Client, workflowId: string): Promise<void> {
   }
 }
 
-/** Sends what crashes left behind, once a second. Runs in gateway and worker alike. */
+/** Rows of one round of the relay. */
+const batch = 50;
+
+/** Sends what nobody has sent, once a second, and without a pause for as long as there is a whole batch of it. Runs in gateway and worker alike. */
 export function startRelay(
   deps: DispatcherDependencies,
   dispatcher: Dispatcher,
@@ -117,8 +125,11 @@ export function startRelay(
   const run = async () => {
     while (!stopped.signal.aborted) {
       try {
-        const rows = await claimOutbox(deps.database, 50);
+        const rows = await claimOutbox(deps.database, batch);
         await Promise.all(rows.map((row) => dispatcher.dispatch(row)));
+        if (rows.length === batch) {
+          continue;
+        }
       } catch (error) {
         deps.logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'outbox not readable');
       }

@@ -3,12 +3,15 @@ import closeWithGrace from 'close-with-grace';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
+import { fileAnchors } from '#adapters/anchors/file-anchors.ts';
 import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
 import { anthropic } from '#adapters/models/anthropic.ts';
 import { builtinModel } from '#adapters/models/builtin.ts';
 import { createCredentials } from '#adapters/models/credentials.ts';
 import { google } from '#adapters/models/google.ts';
+import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createTraceExporter } from '#adapters/observability/otlp-exporter.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
 import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
@@ -75,6 +78,9 @@ const activities = createActivities({
   secrets,
   metrics,
   dispatcher,
+  names: createPresidio({ fetch: guardedFetch }),
+  anchors: fileAnchors(config.ANCHOR_FILE),
+  eventRetentionDays: config.EVENT_RETENTION_DAYS,
   inspector: createInspector(client),
   writer: new StreamWriter(database),
   extractor: createTextExtractor(),
@@ -83,6 +89,7 @@ const activities = createActivities({
     credentials: config.TOOL_CREDENTIALS,
     env: process.env,
   }),
+  traces: createTraceExporter({ fetch: guardedFetch, defaultBaseUrl: config.TRACING_BASE_URL }),
   models: modelRouter({
     openai: openAi(vendor),
     anthropic: anthropic(vendor),
@@ -109,7 +116,12 @@ const workers = await Promise.all([
   Worker.create({ ...shared, ...batchOptions, taskQueue: taskQueues.batch }),
 ]);
 const relay = startRelay(relayDependencies, dispatcher);
-const schedules = keepSchedules(client, { everySeconds: config.SWEEP_INTERVAL_SECONDS, logger });
+const schedules = keepSchedules(client, {
+  maintenanceSeconds: config.SWEEP_INTERVAL_SECONDS,
+  sealSeconds: config.SEAL_INTERVAL_SECONDS,
+  anchorSeconds: config.ANCHOR_INTERVAL_SECONDS,
+  logger,
+});
 const running = Promise.all(workers.map((worker) => worker.run()));
 
 const server = createServer((request, response) => {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reach } from '#domain/kernel/failpoint.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { executionError } from '#domain/responses/call-items.ts';
 import type { CallTarget, ClaimedCall } from '#domain/responses/claim-call.ts';
 import type { CallOutcome } from '#domain/responses/commit-call.ts';
@@ -8,9 +7,10 @@ import { cutResult } from '#domain/responses/cut-result.ts';
 import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
 import { ToolServerFailure, type ToolReply, type ToolServerGateway } from '#domain/tools/tool-server.ts';
 import { retryLater } from '../failures.ts';
+import { screenResult } from './screen-call.ts';
+import type { ScreeningDependencies } from './screening.ts';
 
-export interface ServerCallDependencies {
-  unitOfWork: UnitOfWork;
+export interface ServerCallDependencies extends ScreeningDependencies {
   toolServers: ToolServerGateway;
 }
 
@@ -38,11 +38,11 @@ export async function callServer(
   }
   switch (reply.kind) {
     case 'succeeded': {
-      const result = cutResult(reply.text);
+      const result = cutResult(await screenResult(deps, call, reply.text));
       return { outcome: 'succeeded', result, end: { status: 'completed', output: result, results: null } };
     }
     case 'failed': {
-      const text = cutResult(reply.text);
+      const text = cutResult(await screenResult(deps, call, reply.text));
       return failed(
         text,
         reply.error === 'mcp_protocol_error'

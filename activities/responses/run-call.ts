@@ -1,7 +1,6 @@
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
 import { runKnowledgeTool } from '#domain/knowledge/knowledge-tool.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { executionError } from '#domain/responses/call-items.ts';
 import { claimCall, type CallClaim, type CallKey, type ClaimedCall } from '#domain/responses/claim-call.ts';
 import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
@@ -9,6 +8,7 @@ import type { OfferedSearch } from '#domain/responses/response-request.ts';
 import type { ResponseStore } from '#domain/responses/response-change.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { commitSurely } from './commit-surely.ts';
+import { restoreArguments, screenKnowledge } from './screen-call.ts';
 import { callServer, unknownOutcome, withheld, type ServerCallDependencies } from './call-server.ts';
 
 export interface CallDependencies extends ServerCallDependencies, ResponseStore {
@@ -51,17 +51,23 @@ function settle(
     case 'unknown':
       return Promise.resolve(unknownOutcome());
     case 'claimed': {
-      const { target } = claim.call;
-      return target.kind === 'search'
-        ? search(deps.unitOfWork, claim.call, target.tool)
-        : callServer(deps, claim.call, target);
+      return runClaimed(deps, claim.call);
     }
   }
 }
 
+async function runClaimed(deps: CallDependencies, claimed: ClaimedCall): Promise<CallOutcome> {
+  const call = await restoreArguments(deps, claimed);
+  const { target } = call;
+  return target.kind === 'search' ? search(deps, call, target.tool) : callServer(deps, call, target);
+}
+
 /** A search reads only, so it may run any number of times. */
-async function search(unitOfWork: UnitOfWork, call: ClaimedCall, tool: OfferedSearch): Promise<CallOutcome> {
-  const reply = await unitOfWork.inTenant(call.tenantId, (em) => runKnowledgeTool(em, { ...call, tool }));
+async function search(deps: CallDependencies, call: ClaimedCall, tool: OfferedSearch): Promise<CallOutcome> {
+  const found = await deps.unitOfWork.inTenant(call.tenantId, (em) =>
+    runKnowledgeTool(em, { ...call, tool }),
+  );
+  const reply = await screenKnowledge(deps, call, found);
   if (reply.failed) {
     const error = executionError('tool_failed', 'The search failed.');
     return { outcome: 'failed', result: reply.text, end: { status: 'failed', error } };

@@ -1,7 +1,6 @@
 import { Context as ActivityContext } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { reach } from '#domain/kernel/failpoint.ts';
-import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
 import { ModelFailure, type ModelGateway } from '#domain/models/model-gateway.ts';
 import { claimTurn } from '#domain/responses/claim-turn.ts';
@@ -15,11 +14,12 @@ import { retryLater } from '../failures.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { abandonRun } from './abandon-run.ts';
 import { commitSurely } from './commit-surely.ts';
+import { screenPrompt } from './screen-prompt.ts';
+import type { ScreeningDependencies } from './screening.ts';
 import { streamTurn } from './stream-turn.ts';
 import type { StreamWriter } from './stream-writer.ts';
 
-export interface TurnDependencies extends ResponseStore {
-  secrets: Secrets;
+export interface TurnDependencies extends ScreeningDependencies, ResponseStore {
   models: ModelGateway;
   writer: StreamWriter;
   metrics: Metrics;
@@ -35,7 +35,9 @@ export async function runTurn(deps: TurnDependencies, key: TurnKey): Promise<Tur
   try {
     const claim = await claimTurn(deps, deps.secrets, key);
     reach('turn.after_claim');
-    return claim.kind === 'settled' ? claim.result : await attempt(deps, claim.turn, stop);
+    return claim.kind === 'settled'
+      ? claim.result
+      : await attempt(deps, await screenPrompt(deps, claim.turn), stop);
   } finally {
     beat.stop();
   }

@@ -1,3 +1,4 @@
+import { TokenGuard } from '#domain/governance/token-guard.ts';
 import { knowledgeTool } from '#domain/knowledge/knowledge-definition.ts';
 import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
@@ -39,6 +40,7 @@ export async function streamTurn(
     turn: turn.iteration,
     summary: turn.settings.reasoning_summary,
   });
+  const guard = turn.settings.redaction === undefined ? null : new TokenGuard();
   let finish: Finish | null = null;
   let text = '';
   for await (const part of models.stream(toRequest(turn), signal)) {
@@ -48,7 +50,7 @@ export async function streamTurn(
         await keepRun(part.id);
         break;
       case 'text':
-        text += part.text;
+        text += guard === null ? part.text : guard.push(part.text);
         if (lane.length < coarseFromN || text.length >= coarsePieceLength) {
           lane.push(composer.text(text));
           text = '';
@@ -65,7 +67,7 @@ export async function streamTurn(
   if (finish === null) {
     throw new ModelFailure('model_error', { retryable: true });
   }
-  lane.push(composer.text(text));
+  lane.push(composer.text(text + (guard?.end() ?? '')));
   lane.push(composer.endOfText());
   const rest = await lane.rest();
   const { calls, reasoned, textState } = recorder;

@@ -110,7 +110,9 @@ export const modelRecord = z.strictObject({
   disabled_at: timestamp.nullable(),
 });
 export const modelEnvelope = data(modelRecord);
-export const modelPage = page(modelRecord.extend({ price_usd_per_million: price }));
+export const listedModelRecord = modelRecord.extend({ price_usd_per_million: price });
+export const listedModelEnvelope = data(listedModelRecord);
+export const modelPage = page(listedModelRecord);
 export const priceRecord = z.strictObject({
   id: uuid,
   model_id: uuid,

@@ -3,10 +3,15 @@ import { inviteStatuses } from '#domain/invites/invite-status.ts';
 import { continuations, inputModalities, providerKinds } from '#domain/models/model-gateway.ts';
 import { responseStatuses } from '#domain/responses/response-status.ts';
 import { memberRoles } from '#domain/spaces/member-roles.ts';
+import { shownThreadStatuses } from '#domain/threads/thread-status.ts';
 import * as access from './access.ts';
 import { uuid } from './common.ts';
+import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './mcp-servers.ts';
+import { eventCategory } from './notifications.ts';
 import * as membership from './membership.ts';
+import { setObservabilityBody } from './observability.ts';
+import { createSkillBody, draftVersionBody, editDraftBody, updateSkillBody } from './skills.ts';
 
 /** Inputs of the procedures: JSON, where the routes have text in paths and queries. */
 
@@ -26,6 +31,12 @@ export const spaceInput = z.strictObject({ space_id: uuid });
 export const spaceListInput = spaceInput.extend(page);
 export const responseInput = z.strictObject({ response_id: responseId });
 export const listResponsesInput = spaceListInput.extend({ status: z.enum(responseStatuses).nullish() });
+export const noInput = z.strictObject({});
+export const notificationInput = z.strictObject({ notification_id: uuid });
+export const listNotificationsInput = listInput.extend({
+  category: eventCategory.nullish(),
+  unread_only: z.boolean().default(false),
+});
 export const workflowInput = z.strictObject({ workflow_id: workflowId });
 
 export const tenantInput = z.strictObject({ tenant_id: uuid });
@@ -68,6 +79,11 @@ export const assignmentInput = access.assignmentParams;
 export const createApiKeyInput = access.createApiKeyBody;
 export const revokeApiKeyInput = z.strictObject({ key_id: z.string().min(1).max(64) });
 
+export const listThreadsInput = spaceListInput.extend({ status: z.enum(shownThreadStatuses).nullish() });
+export const threadInput = spaceInput.extend({ thread_id: uuid });
+export const listMessagesInput = threadInput.extend({ branch_id: uuid.nullish(), ...page });
+export const updateGovernanceInput = spaceInput.extend(updateGovernanceBody.shape);
+
 export const collectionInput = spaceInput.extend({ collection_id: uuid });
 export const documentListInput = collectionInput.extend(page);
 export const documentInput = collectionInput.extend({ document_id: uuid });
@@ -75,6 +91,16 @@ export const documentInput = collectionInput.extend({ document_id: uuid });
 export const serverInput = spaceInput.extend({ server_id: uuid });
 export const registerServerInput = spaceInput.extend(registerServerBody.shape);
 export const updateServerInput = serverInput.extend(updateServerBody.shape);
+
+export const skillInput = z.strictObject({ skill_id: uuid });
+export const createSkillInput = createSkillBody;
+export const updateSkillInput = skillInput.extend(updateSkillBody.shape);
+export const versionListInput = skillInput.extend(page);
+export const versionInput = skillInput.extend({ version_id: uuid });
+export const draftVersionInput = skillInput.extend(draftVersionBody.shape);
+export const editDraftInput = versionInput.extend(editDraftBody.shape);
+
+export const setObservabilityInput = spaceInput.extend(setObservabilityBody.shape);
 
 const usd = z.string().regex(/^\d{1,6}(\.\d{1,6})?$/);
 const price = z.strictObject({ input: usd, cached_input: usd.nullish(), output: usd });

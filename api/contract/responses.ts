@@ -119,8 +119,9 @@ export const platformOptions = z.strictObject({
   on_unknown_tool_outcome: z.enum(['report', 'fail']).nullish(),
   stream_granularity: z.enum(['token', 'item']).nullish(),
   stream_events: z.boolean().nullish(),
-  skill_id: z.unknown().optional(),
-  thread_id: z.unknown().optional(),
+  skill_id: uuid.nullish(),
+  thread_id: uuid.nullish(),
+  branch_id: uuid.nullish(),
   collection_ids: z.array(uuid).min(1).max(50).nullish(),
 });
 
@@ -200,11 +201,13 @@ export const governanceRecord = z.strictObject({
           'server_unavailable',
           'too_many_tools',
           'name_taken',
+          'not_in_skill',
         ]),
       }),
     ]),
   ),
   redactions: z.int(),
+  pii: z.strictObject({ mode: z.enum(['redact', 'block']), kinds: z.array(z.string()) }).optional(),
   limits: z.strictObject({
     max_iterations: z.int(),
     max_tool_calls: z.int(),
@@ -212,6 +215,8 @@ export const governanceRecord = z.strictObject({
     timeout_seconds: z.int(),
     max_cost_usd: z.string().nullable(),
   }),
+  skill: z.strictObject({ id: uuid, version_id: uuid, version: z.int() }).optional(),
+  traced: z.literal(true).optional(),
 });
 
 export const responseRecord = z
@@ -243,6 +248,8 @@ export const responseRecord = z
       tool_call_count: z.int(),
       cancelled_by: uuid.nullable(),
       metadata: z.record(z.string(), z.string()).nullable(),
+      thread_id: uuid.optional(),
+      branch_id: uuid.optional(),
     }),
   })
   .meta({ id: 'Response' });

@@ -139,6 +139,10 @@ export function translate(error: FastifyError): DomainError {
 
 function allowedMethods(routes: ReadonlyMap<string, ReadonlySet<string>>, url: string): string[] {
   const path = url.split('?', 1)[0] ?? '';
+  const exact = routes.get(path);
+  if (exact !== undefined) {
+    return [...exact].sort();
+  }
   const methods = [...routes]
     .filter(([pattern]) =>
       new RegExp(`^${pattern.replaceAll(/:[^/]+/g, '[^/]+').replace('*', '.*')}$`).test(path),

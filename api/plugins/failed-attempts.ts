@@ -1,7 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { DomainError } from '#domain/kernel/errors.ts';
 
 const windowSeconds = 60;
+/** Beyond it the oldest is forgotten: a flood of made-up key ids costs no more memory than this. */
+const mostCounted = 50_000;
 
 /** Where an attempt comes from and the key id that it names; empty when what was sent is no key. */
 export interface Attempt {
@@ -16,11 +19,14 @@ export interface Attempt {
 export class FailedAttempts {
   readonly #limiter: RateLimiterMemory;
   readonly #most: number;
+  readonly #counted: LRUCache<string, true>;
   #lastAt = Number.NEGATIVE_INFINITY;
 
   constructor(most: number) {
     this.#most = most;
-    this.#limiter = new RateLimiterMemory({ points: most, duration: windowSeconds });
+    const limiter = new RateLimiterMemory({ points: most, duration: windowSeconds });
+    this.#limiter = limiter;
+    this.#counted = new LRUCache({ max: mostCounted, dispose: (_, key) => void limiter.delete(key) });
   }
 
   /** Whether any attempt failed within the window: most of the time nobody needs to be looked for. */
@@ -40,7 +46,9 @@ export class FailedAttempts {
 
   async count(attempt: Attempt): Promise<void> {
     this.#lastAt = performance.now();
-    await this.#limiter.penalty(keyOf(attempt));
+    const key = keyOf(attempt);
+    this.#counted.set(key, true, { noDisposeOnSet: true });
+    await this.#limiter.penalty(key);
   }
 }
 

@@ -1,11 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Origin } from '#domain/access/caller.ts';
 import type { Context } from '#domain/access/context.ts';
 import { loadCaller } from '#domain/access/load-caller.ts';
 import type { Dispatch, Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { sealField } from '#domain/secrets/seal-field.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,7 +35,7 @@ export function provideContext(app: FastifyInstance, deps: ContextDependencies):
     const dispatches: Dispatch[] = [];
     const result = await deps.unitOfWork.inTenant(this.identity.tenantId, async (em) => {
       const spaceId = typeof space === 'function' ? await space(em) : space;
-      const caller = await loadCaller(em, this.identity, { via: 'api', requestId: this.id }, spaceId);
+      const caller = await loadCaller(em, this.identity, originOf(this, deps.secrets), spaceId);
       return work({ caller, em, secrets: deps.secrets, dispatches });
     });
     reach('create.after_commit');
@@ -42,4 +44,22 @@ export function provideContext(app: FastifyInstance, deps: ContextDependencies):
     }
     return result;
   });
+}
+
+/** How a request's acts are told of: with its id and the client's address, sealed when an event needs it. */
+export function originOf(request: FastifyRequest, secrets: Secrets): Origin {
+  const { tenantId, principalId } = request.identity;
+  return {
+    via: 'api',
+    requestId: request.id,
+    sealedIp: async (em, logOf) =>
+      logOf !== tenantId
+        ? null
+        : sealField(
+            { em, secrets },
+            { tenantId, table: 'principals', column: 'ip', row: principalId },
+            request.ip,
+            principalId,
+          ),
+  };
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type * as wire from '#api/contract/administration.ts';
 import type { ApiKey } from '#domain/access/api-key.entity.ts';
 import type { Permission } from '#domain/access/permissions.ts';
+import type { ListedModel } from '#domain/models/list-models.ts';
 import type { ModelPrice } from '#domain/models/model-price.entity.ts';
 import type { Model } from '#domain/models/model.entity.ts';
 import { toPriceUsd, type Price } from '#domain/models/pricing.ts';
@@ -64,6 +65,10 @@ export function presentModel(model: Model): z.infer<typeof wire.modelRecord> {
     created_at: model.createdAt.toISOString(),
     disabled_at: model.disabledAt?.toISOString() ?? null,
   };
+}
+
+export function presentListedModel({ model, price }: ListedModel): z.infer<typeof wire.listedModelRecord> {
+  return { ...presentModel(model), price_usd_per_million: presentUsd(price) };
 }
 
 export function presentPrice(price: ModelPrice): z.infer<typeof wire.priceRecord> {

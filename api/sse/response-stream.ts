@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { eventHead, isTerminalType } from '#domain/responses/stream-events.ts';
 import { answerFor } from '../errors.ts';
+import type { Restorer } from './restorer.ts';
 import type { Attachment, StreamHub } from './stream-hub.ts';
 
 const keepAliveMs = 15_000;
@@ -19,6 +20,8 @@ export interface StreamOptions {
   /** When the content goes out of reach. */
   expiresInMs: number;
   render?: RenderEvent | undefined;
+  /** For a reader who is shown what tokens stand for. */
+  restorer: Restorer | null;
   /** @throws what the reader may no longer do. */
   authorize(): Promise<void>;
   onOpen(): void;
@@ -35,7 +38,7 @@ export function streamResponse(
   hub: StreamHub,
   options: StreamOptions & { open: OpenStreams },
 ): void {
-  const { responseId, render = asStored } = options;
+  const { responseId, render = asStored, restorer } = options;
   // Clients of OpenAI take every blank line behind an id for an event, also one behind a comment.
   const aside = options.render === undefined ? '\n\n' : '\n';
   reply.hijack();
@@ -51,6 +54,8 @@ export function streamResponse(
   let ended = false;
   let blockedSince: number | null = null;
   let waiting: string[] = [];
+  /** What waits is not ready to be shown yet. */
+  let preparing = false;
   let attachment: Attachment | null = null;
   const write = (frame: string) => {
     if (!ended && !raw.write(frame)) {
@@ -60,9 +65,12 @@ export function streamResponse(
 
   /** Sends what waits for as long as the reader takes it; the rest follows when its socket has drained. */
   const send = () => {
+    if (preparing) {
+      return;
+    }
     for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
       const { type, n } = eventHead(line);
-      const shown = render(line, type);
+      const shown = render(restorer === null ? line : restorer.line(line, type), type);
       if (shown !== null) {
         write(`id: ${responseId}:${n}\nevent: ${shown.type}\ndata: ${shown.line}\n\n`);
       }
@@ -90,7 +98,19 @@ export function streamResponse(
     isReady: () => !ended && waiting.length === 0 && blockedSince === null,
     deliver: (lines: string[]) => {
       waiting = lines;
-      send();
+      const ready = restorer?.prepare(lines) ?? null;
+      if (ready === null) {
+        send();
+        return;
+      }
+      preparing = true;
+      ready.then(
+        () => {
+          preparing = false;
+          send();
+        },
+        () => raw.destroy(),
+      );
     },
     recheck: () => {
       options.authorize().catch((error: unknown) => {

@@ -6,7 +6,8 @@ import {
   priceList,
 } from '#api/contract/administration.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { presentModel, presentPrice, presentUsd } from '#api/present/administration.ts';
+import { presentListedModel, presentModel, presentPrice, presentUsd } from '#api/present/administration.ts';
+import { toModelSettings, toPriceInput } from '#api/present/model-input.ts';
 import { toPage } from '#api/present/page.ts';
 import { disableModel } from '#domain/models/disable-model.ts';
 import { importPrices } from '#domain/models/import-prices.ts';
@@ -16,7 +17,6 @@ import { registerModel } from '#domain/models/register-model.ts';
 import { setPrice } from '#domain/models/set-price.ts';
 import { updateModel } from '#domain/models/update-model.ts';
 import { inTenantOf } from './acting.ts';
-import { toModelSettings, toPriceInput } from './model-input.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const models = router({
@@ -27,11 +27,7 @@ export const models = router({
       const page = await inTenantOf(ctx, tenantId, (work) =>
         listModels(work, { limit, cursor: cursor ?? null }),
       );
-      const items = page.items.map(({ model, price }) => ({
-        ...presentModel(model),
-        price_usd_per_million: presentUsd(price),
-      }));
-      return toPage({ ...page, items });
+      return toPage({ ...page, items: page.items.map(presentListedModel) });
     }),
 
   add: procedure({ permission: 'models.manage', audit: ['system.model_added'] })

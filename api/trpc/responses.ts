@@ -52,6 +52,7 @@ export const responses = router({
     .mutation(async ({ ctx: { request, deps }, input: { response_id: responseId } }) => {
       const limits = {
         maxActivePerSpace: deps.config.MAX_ACTIVE_RESPONSES_PER_SPACE,
+        maxActivePerTenant: deps.config.MAX_ACTIVE_RESPONSES_PER_TENANT,
         retentionSeconds: deps.config.RESPONSE_RETENTION_SECONDS,
       };
       const record = await request.inContext(

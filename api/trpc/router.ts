@@ -1,13 +1,18 @@
 import { apiKeys, principals } from './access.ts';
 import { collections, documents } from './collections.ts';
+import { events } from './events.ts';
 import { invites } from './invites.ts';
 import { models, prices } from './models.ts';
+import { observability } from './observability.ts';
+import { notifications } from './notifications.ts';
 import { projectMembers, projects } from './projects.ts';
 import { responses } from './responses.ts';
 import { roles } from './roles.ts';
 import { identityProviders, sessions } from './sign-in.ts';
+import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
+import { governance, threads } from './threads.ts';
 import { tenants } from './tenants.ts';
 import { router } from './trpc.ts';
 import { workflows } from './workflows.ts';
@@ -32,6 +37,13 @@ export const appRouter = router({
   collections,
   documents,
   toolServers,
+  threads,
+  governance,
+  skills,
+  skillVersions,
+  observability,
+  events,
+  notifications,
 });
 
 /** The procedures' types, for `@trpc/client`. Import it as a type only. */

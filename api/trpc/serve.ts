@@ -16,6 +16,12 @@ const maxBatchSize = 20;
 const callQuery = z.strictObject({ batch: z.literal('1').optional(), input: z.string().optional() });
 const callParams = z.strictObject({ '*': z.string() });
 
+/** How many calls a request makes: a batch is as many requests. */
+export function callsOf({ params }: FastifyRequest): number {
+  const { '*': paths = '' } = params as { '*'?: string };
+  return Math.min(paths.split(',').length, maxBatchSize);
+}
+
 /** The typed procedures under the scope's prefix, for tRPC clients. Refusals are of the one error shape, in `data.error`. */
 export function serveProcedures(deps: GatewayDependencies, options: ErrorHandling) {
   return async (instance: FastifyInstance): Promise<void> => {

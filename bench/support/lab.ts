@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { createTestDatabase } from '#test/support/database.ts';
+import { raisedLimits as raisedRequests } from '#test/support/raised-limits.ts';
 import { masterKey } from '#test/support/stack.ts';
 import { prepareTemplate } from '#test/support/test-servers.ts';
 import { addMember, createWorld, scriptedModel, type World } from '#test/support/world.ts';
@@ -23,6 +24,8 @@ export interface Lab {
   /** One more gateway, which has done nothing yet. */
   addGateway(): Promise<BenchProcess & { url: string }>;
   worker: BenchProcess;
+  /** One more worker. */
+  addWorker(): Promise<BenchProcess>;
   modelUrl: string;
   world: World;
   /** Keys of members who may read every response of the space, one each. */
@@ -39,6 +42,7 @@ const raisedLimits = {
   MAX_ACTIVE_RESPONSES_PER_SPACE: '5000',
   MAX_STREAMS_PER_PRINCIPAL: '5000',
   MAX_STREAMS_PER_TENANT: '5000',
+  ...raisedRequests,
 };
 
 export const models = {
@@ -127,7 +131,6 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
   await Promise.all([database.database.close(), database.orm.close(true)]);
   const connection = await Connection.connect({ address: temporal.address });
   undo.push(() => connection.close());
-  const workerPort = await findFreePort();
   const shared = {
     ...raisedLimits,
     DATABASE_URL: database.url,
@@ -139,15 +142,20 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
   };
   const profiling =
     options.profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profiles}`];
-  const worker = await launch({
-    name: 'worker',
-    folder,
-    entry: 'temporal/worker.ts',
-    port: workerPort,
-    env: { ...shared, WORKER_PORT: String(workerPort) },
-    flags: profiling,
-  });
-  undo.push(() => worker.stop());
+  const addWorker: Lab['addWorker'] = async () => {
+    const port = await findFreePort();
+    const started = await launch({
+      name: `worker-${port}`,
+      folder,
+      entry: 'temporal/worker.ts',
+      port,
+      env: { ...shared, WORKER_PORT: String(port) },
+      flags: profiling,
+    });
+    undo.push(() => started.stop());
+    return started;
+  };
+  const worker = await addWorker();
   const addGateway: Lab['addGateway'] = async () => {
     const port = await findFreePort();
     const gateway = await launch({
@@ -171,6 +179,7 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
     gatewayUrl: gateway.url,
     addGateway,
     worker,
+    addWorker,
     modelUrl: model.said.url,
     world,
     readers,

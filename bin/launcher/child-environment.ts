@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { DataDirectory } from './data-directory.ts';
 import type { DemoProvider } from './identity-provider.ts';
 import type { Settings } from './settings.ts';
@@ -13,6 +14,7 @@ const HANDED_ON = [
   'ANTHROPIC_API_KEY',
   'GOOGLE_GENERATIVE_AI_API_KEY',
   'MODEL_CREDENTIALS',
+  'TRACING_BASE_URL',
 ] as const;
 
 const LOCAL_OLLAMA = 'http://127.0.0.1:11434';
@@ -52,6 +54,7 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: NAMESPACE,
     MASTER_KEY: data.masterKey,
+    ANCHOR_FILE: join(data.path, 'event-anchors.jsonl'),
     HOST: '127.0.0.1',
     PORT: String(settings.ports.gateway),
     WORKER_PORT: String(settings.ports.worker),

@@ -6,6 +6,7 @@ import { keepClientSecret } from '#domain/identity-providers/client-secret.ts';
 import { IdentityProvider } from '#domain/identity-providers/identity-provider.entity.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
+import { sealPrincipal } from '#domain/principals/seal-principal.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
 import { demoClientId, demoProviderId, demoUsers } from './demo-users.ts';
 
@@ -53,10 +54,12 @@ export async function seedIdentity(work: Work, spaceId: string, demo: DemoIdenti
   await em.flush();
 }
 
-async function addFirstUser({ em, actor: { tenantId } }: Work, spaceId: string): Promise<void> {
+async function addFirstUser({ em, secrets, actor: { tenantId } }: Work, spaceId: string): Promise<void> {
   const [user] = demoUsers;
-  em.create(Principal, { tenantId, id: firstUserId, type: 'user', name: user.name, email: user.email });
+  const { name, email } = user;
+  em.create(Principal, { tenantId, id: firstUserId, type: 'user', name, email });
   await em.flush();
+  await sealPrincipal({ em, secrets }, { tenantId, id: firstUserId, name, email });
   em.create(RoleAssignment, { tenantId, principalId: firstUserId, roleKey: 'member' });
   em.create(SpaceMember, { tenantId, spaceId, principalId: firstUserId, roleKey: 'space_admin' });
   await em.flush();

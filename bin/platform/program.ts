@@ -1,15 +1,20 @@
 import { Command, CommanderError } from 'commander';
 import { addApiKeys, addPrincipals } from './commands/access.ts';
 import { addCollections, addDocuments } from './commands/collections.ts';
+import { addEvents } from './commands/events.ts';
 import { addInvites } from './commands/invites.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
+import { addObservability } from './commands/observability.ts';
+import { addNotifications } from './commands/notifications.ts';
 import { addProjectMembers, addProjects } from './commands/projects.ts';
 import { addResponses } from './commands/responses.ts';
 import { addRoles } from './commands/roles.ts';
 import { addIdentityProviders, addSessions } from './commands/sign-in.ts';
+import { addSkills, addSkillVersions } from './commands/skills.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
 import { addToolServers } from './commands/tool-servers.ts';
+import { addGovernance, addThreads } from './commands/threads.ts';
 import { addTenants } from './commands/tenants.ts';
 import { addWorkflows } from './commands/workflows.ts';
 import { describe } from './connect.ts';
@@ -49,6 +54,13 @@ export function createProgram(streams: Streams): Command {
   addCollections(program);
   addDocuments(program);
   addToolServers(program);
+  addThreads(program);
+  addGovernance(program);
+  addSkills(program);
+  addSkillVersions(program);
+  addObservability(program);
+  addEvents(program);
+  addNotifications(program);
   addLocal(program);
   return program;
 }

@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Permission } from './permissions.ts';
 
 /** Who acts, proved by a credential or rebuilt from ids in a durable message. */
@@ -16,6 +17,11 @@ export interface Identity {
 export interface Origin {
   via: 'api' | 'workflow' | 'schedule' | 'cli';
   requestId: string | null;
+  /**
+   * The client's address, sealed under the actor's key in the transaction of what is recorded; null in the log of
+   * another tenant than the actor's own, where no key of theirs is.
+   */
+  sealedIp?: (em: EntityManager, tenantId: string) => Promise<string | null>;
 }
 
 /** An identity with what it may do now, in its tenant and (when `spaceId` is set) in that space. */

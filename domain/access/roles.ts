@@ -5,7 +5,11 @@ const inSpace = everywhere.filter((permission) => spaceScoped.has(permission));
 const reads = everywhere.filter((permission) => permission.endsWith('.read'));
 const spaceReads = inSpace.filter((permission) => permission.endsWith('.read'));
 
+/** Its notifications are everybody's own; they belong to no space, and every role brings the right to them along. */
+const own: Permission[] = ['notifications.read'];
+
 const memberSet: Permission[] = [
+  ...own,
   ...spaceReads.filter((permission) => permission !== 'responses.read'),
   'knowledge.search',
   'tools.execute',
@@ -31,7 +35,7 @@ export const builtInRoles: Readonly<Record<string, readonly Permission[]>> = {
   admin: everywhere.filter((permission) => permission !== 'tenants.delete'),
   auditor: [...reads, 'events.export'],
   member: ['notifications.read', 'models.read', 'skills.read'],
-  space_admin: inSpace.filter((permission) => permission !== 'threads.read_pii'),
+  space_admin: [...own, ...inSpace.filter((permission) => permission !== 'threads.read_pii')],
   space_editor: [
     ...memberSet,
     'collections.create',
@@ -48,7 +52,7 @@ export const builtInRoles: Readonly<Record<string, readonly Permission[]>> = {
     'responses.read',
   ],
   space_member: memberSet,
-  space_viewer: spaceReads,
+  space_viewer: [...own, ...spaceReads],
   project_admin: inProject,
   project_editor: [...projectReads, 'projects.update', 'threads.create', 'threads.update', 'messages.create'],
   project_viewer: projectReads,

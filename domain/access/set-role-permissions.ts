@@ -29,7 +29,8 @@ export async function setRolePermissions(
     await recordEvent(em, caller, {
       type: 'security.role_updated',
       resource: { type: 'role', id: role.id },
-      metadata: { changed_fields: 'permissions', added: added.join(','), removed: removed.join(',') },
+      changedFields: ['permissions'],
+      metadata: { added: added.join(','), removed: removed.join(',') },
     });
     await announceChange(em, caller.tenantId);
   }

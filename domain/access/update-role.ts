@@ -28,7 +28,7 @@ export async function updateRole(ctx: Context, input: RoleChange): Promise<RoleV
     await recordEvent(ctx.em, ctx.caller, {
       type: 'security.role_updated',
       resource: { type: 'role', id: role.id },
-      metadata: { changed_fields: changed.join(',') },
+      changedFields: changed,
     });
   }
   return viewRole(role);

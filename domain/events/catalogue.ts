@@ -103,29 +103,33 @@ export const eventTypes = [
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];
-export type EventCategory = 'space' | 'collection' | 'security' | 'system';
+export const eventCategories = ['space', 'collection', 'security', 'system'] as const;
+export type EventCategory = (typeof eventCategories)[number];
 
-export type ResourceType =
-  | 'tenant'
-  | 'space'
-  | 'project'
-  | 'collection'
-  | 'connector'
-  | 'sync_run'
-  | 'document'
-  | 'thread'
-  | 'response'
-  | 'mcp_server'
-  | 'skill'
-  | 'skill_version'
-  | 'role'
-  | 'principal'
-  | 'member'
-  | 'invite'
-  | 'api_key'
-  | 'session'
-  | 'model'
-  | 'identity_provider';
+/** Append-only as well. */
+export const resourceTypes = [
+  'tenant',
+  'space',
+  'project',
+  'collection',
+  'connector',
+  'sync_run',
+  'document',
+  'thread',
+  'response',
+  'mcp_server',
+  'skill',
+  'skill_version',
+  'role',
+  'principal',
+  'member',
+  'invite',
+  'api_key',
+  'session',
+  'model',
+  'identity_provider',
+] as const;
+export type ResourceType = (typeof resourceTypes)[number];
 
 export function categoryOf(type: EventType): EventCategory {
   return type.slice(0, type.indexOf('.')) as EventCategory;

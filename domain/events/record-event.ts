@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '#domain/access/caller.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import { oweFanOut, type ToldEvent } from '#domain/notifications/owe-fan-out.ts';
 import { categoryOf, type EventType, type ResourceType } from './catalogue.ts';
 
 export interface AuditEvent {
@@ -9,6 +9,10 @@ export interface AuditEvent {
   /** Strings are cut at 1,000 characters; never a secret, a prompt or an answer. */
   metadata?: Record<string, string | number | boolean | null>;
   outcome?: 'success' | 'failure' | 'denied';
+  /** Of a resource that was changed: the members that now have another value. */
+  changedFields?: readonly string[];
+  /** Why it was done, as a code. */
+  reason?: string;
   /** When given, the event is written once however often it is recorded. */
   dedupeKey?: string;
 }
@@ -22,16 +26,15 @@ export interface Anonymous extends Pick<Caller, 'tenantId' | 'origin'> {
   principalType: 'anonymous';
 }
 
-/** An event as its row, for SQL that writes it together with its change. */
+/** An event as its row, for SQL that writes it together with its change; the database gives it its id. */
 export interface EventRow {
-  id: string;
   category: string;
   eventType: EventType;
   /** null where nobody has proved yet who they are. */
   actorId: string | null;
   resourceType: ResourceType;
   resourceId: string;
-  metadata: Record<string, string | number | boolean | null>;
+  metadata: Record<string, unknown>;
   dedupeKey: string | null;
 }
 
@@ -41,10 +44,11 @@ export function toEventRow(actor: Actor | Anonymous, event: AuditEvent): EventRo
     actor_type: actor.principalType,
     via: actor.origin.via,
     request_id: actor.origin.requestId,
+    ...(event.changedFields === undefined ? {} : { changed_fields: event.changedFields }),
+    ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...event.metadata,
   };
   return {
-    id: newId(),
     category: categoryOf(event.type),
     eventType: event.type,
     actorId: actor.principalId,
@@ -60,8 +64,20 @@ export function toEventRow(actor: Actor | Anonymous, event: AuditEvent): EventRo
   };
 }
 
+/** The same, as the notification rules see it. */
+export function toTold(tenantId: string, row: EventRow): ToldEvent {
+  return {
+    tenantId,
+    actorId: row.actorId,
+    type: row.eventType,
+    resource: { type: row.resourceType, id: row.resourceId },
+    metadata: row.metadata,
+  };
+}
+
 /**
- * Writes an event into the transaction of the change it tells of.
+ * Writes an event into the transaction of the change it tells of and, where a notification rule names it, owes its
+ * telling to the engine.
  * @returns false when the dedupe key was known.
  */
 export async function recordEvent(
@@ -79,19 +95,25 @@ export async function recordEvent(
     }
   }
   const row = toEventRow(actor, event);
-  await em.execute(
-    `insert into events (tenant_id, id, category, event_type, actor_id, resource_type, resource_id, metadata)
-     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+  const ip = await actor.origin.sealedIp?.(em, actor.tenantId);
+  const [written] = await em.execute<{ id: string }[]>(
+    `insert into events (tenant_id, category, event_type, resource_type, resource_id, metadata, actor_id, actor_name, actor_email)
+     select n.*, p.sealed_name, p.sealed_email
+     from (select ?::uuid, ?, ?, ?, ?, ?::jsonb, ?::uuid) as n (tenant, category, type, resource_type, resource_id, metadata, actor)
+     left join principals p on p.tenant_id = n.tenant and p.id = n.actor
+     returning id`,
     [
       actor.tenantId,
-      row.id,
       row.category,
       row.eventType,
-      row.actorId,
       row.resourceType,
       row.resourceId,
-      JSON.stringify(row.metadata),
+      JSON.stringify(ip == null ? row.metadata : { ...row.metadata, ip }),
+      row.actorId,
     ],
   );
+  if (written !== undefined) {
+    await oweFanOut(em, { ...toTold(actor.tenantId, row), id: written.id });
+  }
   return true;
 }

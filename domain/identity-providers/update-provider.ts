@@ -42,12 +42,9 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
   await recordEvent(ctx.em, ctx.caller, {
     type: 'security.identity_provider_changed',
     resource: { type: 'identity_provider', id: provider.id },
+    changedFields: [...given.map(([name]) => name), ...(clientSecret === undefined ? [] : ['clientSecret'])],
     metadata: {
       change: settings.status ?? 'updated',
-      changed_fields: [
-        ...given.map(([name]) => name),
-        ...(clientSecret === undefined ? [] : ['clientSecret']),
-      ].join(','),
       sessions_ended: ended.length,
     },
   });

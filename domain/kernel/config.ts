@@ -48,6 +48,7 @@ const limits = {
   MAX_STREAMS_PER_PRINCIPAL: z.coerce.number().int().positive().default(20),
   MAX_STREAMS_PER_TENANT: z.coerce.number().int().positive().default(200),
   MAX_STREAMS: z.coerce.number().int().positive().default(10_000),
+  MAX_ACTIVE_RESPONSES_PER_TENANT: z.coerce.number().int().positive().default(200),
   RESPONSE_RETENTION_SECONDS: z.coerce.number().int().positive().default(86_400),
 };
 
@@ -59,6 +60,8 @@ const shared = {
   HOST: z.string().default('127.0.0.1'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   EXIT_WITH_PARENT: z.enum(['0', '1']).default('0'),
+  /** Origins (scheme, host, port) on private addresses that models, tool servers and recognisers may have. */
+  EGRESS_ALLOW: list,
   PLATFORM_FAILPOINT: z
     .string()
     .regex(new RegExp(`^(${failpoints.map((name) => name.replace('.', '\\.')).join('|')})(:\\d+)?$`))
@@ -71,6 +74,11 @@ const gateway = z.object({
   PORT: port.default(8080),
   /** Addresses, ranges or their names (`loopback`, `uniquelocal`) whose X-Forwarded-For tells the client's address. */
   TRUSTED_PROXIES: proxies,
+  /** Requests of one principal to this process, and of one tenant to all gateways: a second's, and at once. */
+  REQUESTS_PER_SECOND_PER_PRINCIPAL: z.coerce.number().positive().default(50),
+  REQUEST_BURST_PER_PRINCIPAL: z.coerce.number().int().positive().default(100),
+  REQUESTS_PER_SECOND_PER_TENANT: z.coerce.number().positive().default(300),
+  REQUEST_BURST_PER_TENANT: z.coerce.number().int().positive().default(600),
   /** Where browsers reach the gateway: sign-in comes back here. `http://127.0.0.1:PORT` when not given. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
@@ -92,8 +100,6 @@ const worker = z.object({
   ...shared,
   DATABASE_PURGE_URL: z.url(),
   WORKER_PORT: port.default(8081),
-  /** Origins (scheme, host, port) on private addresses that models and tool servers may have. */
-  EGRESS_ALLOW: list,
   /**
    * Environment variables that a model may name as the place of its vendor's key; no others are ever read. Each
    * but the three vendors' own is followed by `@` and the address that its key may go to.
@@ -104,7 +110,22 @@ const worker = z.object({
    * space, or without `#space_id` in every space of every tenant.
    */
   TOOL_CREDENTIALS: list,
+  /** Where spaces that name no address of their own have their traces. */
+  TRACING_BASE_URL: z
+    .string()
+    .default('')
+    .refine(
+      (text) => text === '' || z.url({ protocol: /^https?$/ }).safeParse(text).success,
+      'must be an http(s) address',
+    )
+    .transform((text) => (text === '' ? null : text)),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
+  SEAL_INTERVAL_SECONDS: z.coerce.number().int().positive().default(5),
+  ANCHOR_INTERVAL_SECONDS: z.coerce.number().int().positive().default(3_600),
+  /** Grows by a line for each tenant at each anchoring; without it nothing is anchored. */
+  ANCHOR_FILE: z.string().min(1).optional(),
+  /** Events go with their month once it is wholly older. */
+  EVENT_RETENTION_DAYS: z.coerce.number().int().positive().default(365),
 });
 
 const migrator = z.object({

@@ -8,7 +8,12 @@ export interface Dispatch {
   payload: Record<string, string | number>;
 }
 
-export type WorkflowType = 'generateResponse' | 'ingestDocument' | 'discoverTools';
+export type WorkflowType =
+  | 'generateResponse'
+  | 'ingestDocument'
+  | 'discoverTools'
+  | 'traceResponse'
+  | 'fanOutEvent';
 
 /** Sends what the outbox holds. Implemented beside the Temporal client. */
 export interface Dispatcher {

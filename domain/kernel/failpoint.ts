@@ -19,6 +19,8 @@ export const failpoints = [
   'call.after_commit',
   'finish.before_commit',
   'finish.after_commit',
+  'notify.before_commit',
+  'notify.after_commit',
   'activity.before_completion',
 ] as const;
 

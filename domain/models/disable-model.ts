@@ -23,7 +23,8 @@ export async function disableModel(
   await recordEvent(ctx.em, ctx.caller, {
     type: input.disabled ? 'system.model_removed' : 'system.model_updated',
     resource: { type: 'model', id: model.id },
-    metadata: { alias: model.alias, ...(input.disabled ? {} : { changed_fields: 'disabled' }) },
+    ...(input.disabled ? {} : { changedFields: ['disabled'] }),
+    metadata: { alias: model.alias },
   });
   return model;
 }

@@ -1,10 +1,33 @@
+import { validate } from 'uuid';
+import { authorize } from '#domain/access/policy.ts';
 import type { Context } from '#domain/access/context.ts';
 import { notFound } from '#domain/kernel/errors.ts';
+import type { ListedModel } from './list-models.ts';
 import { Model } from './model.entity.ts';
+import { pricesInForce } from './prices-in-force.ts';
 
 /** A model of the tenant, disabled or not, by its alias. @throws `model_not_found` */
 export async function findModel(ctx: Context, alias: string): Promise<Model> {
-  const model = await ctx.em.findOne(Model, { alias });
+  return found(await ctx.em.findOne(Model, { alias }));
+}
+
+/** The same by its id. @throws `model_not_found` */
+export async function findModelById(ctx: Context, modelId: string): Promise<Model> {
+  return found(validate(modelId) ? await ctx.em.findOne(Model, { id: modelId }) : null);
+}
+
+/** @throws `missing_permission`, `model_not_found` */
+export async function readModel(ctx: Context, input: { modelId: string }): Promise<ListedModel> {
+  authorize(ctx.caller, 'models.read');
+  const model = await findModelById(ctx, input.modelId);
+  const price = (await pricesInForce(ctx.em, [model.id])).get(model.id);
+  if (price === undefined) {
+    throw new Error('The model has no price.');
+  }
+  return { model, price };
+}
+
+function found(model: Model | null): Model {
   if (model === null) {
     throw notFound('model_not_found');
   }

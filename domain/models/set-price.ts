@@ -48,7 +48,6 @@ export async function writePrice(
     resource: { type: 'model', id: model.id },
     metadata: {
       alias: model.alias,
-      changed_fields: 'price',
       input_usd_per_million: usd.input,
       cached_input_usd_per_million: usd.cachedInput,
       output_usd_per_million: usd.output,

@@ -2,12 +2,11 @@ import { authorize } from '#domain/access/policy.ts';
 import type { Context } from '#domain/access/context.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { checkModel } from './check-model.ts';
-import { findModel } from './find-model.ts';
+import { findModel, findModelById } from './find-model.ts';
 import type { Continuation, InputModality } from './model-gateway.ts';
 import type { Model } from './model.entity.ts';
 
-export interface UpdateModel {
-  alias: string;
+export interface ModelSettings {
   baseUrl?: string | null;
   credentialRef?: string | null;
   continuation?: Continuation;
@@ -16,6 +15,9 @@ export interface UpdateModel {
   contextWindow?: number;
   maxOutputTokens?: number;
 }
+
+/** The model by its alias or its id, and what is to change. */
+export type UpdateModel = ModelSettings & ({ alias: string } | { modelId: string });
 
 const changeable = [
   'baseUrl',
@@ -33,7 +35,7 @@ const changeable = [
  */
 export async function updateModel(ctx: Context, input: UpdateModel): Promise<Model> {
   authorize(ctx.caller, 'models.manage');
-  const model = await findModel(ctx, input.alias);
+  const model = await ('alias' in input ? findModel(ctx, input.alias) : findModelById(ctx, input.modelId));
   const changed = changeable.filter(
     (field) =>
       input[field] !== undefined && JSON.stringify(input[field]) !== JSON.stringify(model[field] ?? null),
@@ -56,7 +58,8 @@ export async function updateModel(ctx: Context, input: UpdateModel): Promise<Mod
     await recordEvent(ctx.em, ctx.caller, {
       type: 'system.model_updated',
       resource: { type: 'model', id: model.id },
-      metadata: { alias: model.alias, changed_fields: changed.join(',') },
+      changedFields: changed,
+      metadata: { alias: model.alias },
     });
   }
   return model;

@@ -5,6 +5,7 @@ import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotenc
 import { newId } from '#domain/kernel/ids.ts';
 import { findPrincipal } from './find-principal.ts';
 import { Principal } from './principal.entity.ts';
+import { sealPrincipal } from './seal-principal.ts';
 
 export interface NewPrincipal {
   type: Principal['type'];
@@ -30,6 +31,7 @@ export async function createPrincipal(
   const { type, name, email } = input;
   const principal = ctx.em.create(Principal, { tenantId: ctx.caller.tenantId, id, type, name, email });
   await ctx.em.flush();
+  await sealPrincipal(ctx, principal);
   await recordEvent(ctx.em, ctx.caller, {
     type: 'security.principal_created',
     resource: { type: 'principal', id },

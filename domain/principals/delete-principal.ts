@@ -6,12 +6,13 @@ import { requireAnotherOwner } from '#domain/access/require-an-owner.ts';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
+import { endSessions } from '#domain/sessions/end-sessions.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
 import { lockPrincipal } from './find-principal.ts';
 
 /**
- * Takes away all that a principal is and has: its keys stop with the commit, its roles and memberships go, and
- * so do its name, its address and the keys of what was sealed for it alone. The id stays, because rows and the
+ * Takes away all that a principal is and has: its keys and sessions stop with the commit, its roles and memberships go, and
+ * so do its name, its address, its links to identity providers and the keys of what was sealed for it alone. The id stays, because rows and the
  * log name it. What runs for it stops before its next step.
  * @throws `missing_permission`, `principal_not_found`, `invalid_state` for the last owner
  */
@@ -26,13 +27,15 @@ export async function deletePrincipal(ctx: Context, input: { principalId: string
   const roles = await em.nativeDelete(RoleAssignment, { principalId });
   // Memberships of projects hang on those of their spaces.
   const spaces = await em.nativeDelete(SpaceMember, { principalId });
+  const sessions = await endSessions(em, { principalId, reason: 'principal_deleted' });
+  await em.execute('delete from external_identities where principal_id = ?', [principalId]);
   await em.execute('delete from data_keys where principal_id = ?', [principalId]);
   Object.assign(principal, { name: null, email: null, status: 'disabled', deletedAt: now });
   await em.flush();
   await recordEvent(em, caller, {
     type: 'security.principal_deleted',
     resource: { type: 'principal', id: principalId },
-    metadata: { principal_type: principal.type, api_keys: keys, roles, spaces },
+    metadata: { principal_type: principal.type, api_keys: keys, sessions: sessions.length, roles, spaces },
   });
   await announceChange(em, caller.tenantId);
 }

@@ -9,6 +9,9 @@ const schema = defineEntity({
     type: p.text().$type<'user' | 'service_account' | 'agent'>(),
     name: p.text().nullable(),
     email: p.text().nullable(),
+    /** Both under the principal's own key; see `sealPrincipal`. */
+    sealedName: p.text().nullable(),
+    sealedEmail: p.text().nullable(),
     status: p.text().$type<'active' | 'disabled'>().default('active'),
     createdAt: p.datetime().defaultRaw('now()'),
     deletedAt: p.datetime().nullable(),

@@ -5,6 +5,7 @@ import { requireAnotherOwner } from '#domain/access/require-an-owner.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { lockPrincipal } from './find-principal.ts';
 import type { Principal } from './principal.entity.ts';
+import { sealPrincipal } from './seal-principal.ts';
 
 export interface PrincipalChange {
   principalId: string;
@@ -35,10 +36,14 @@ export async function updatePrincipal(ctx: Context, input: PrincipalChange): Pro
   }
   if (changed.length > 0) {
     await em.flush();
+    if (changed.includes('name')) {
+      await sealPrincipal(ctx, principal);
+    }
     await recordEvent(em, caller, {
       type: 'security.principal_updated',
       resource: { type: 'principal', id: principal.id },
-      metadata: { changed_fields: changed.join(','), status: principal.status },
+      changedFields: changed,
+      metadata: { status: principal.status },
     });
     await announceChange(em, caller.tenantId);
   }

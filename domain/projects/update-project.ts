@@ -32,7 +32,8 @@ export async function updateProject(outer: Context, input: ProjectChange): Promi
     await recordEvent(ctx.em, ctx.caller, {
       type: 'space.project_updated',
       resource: { type: 'project', id: project.id },
-      metadata: { space_id: project.spaceId, changed_fields: changed.join(',') },
+      changedFields: changed,
+      metadata: { space_id: project.spaceId },
     });
   }
   return project;

@@ -1,4 +1,5 @@
 import type { Context } from '#domain/access/context.ts';
+import { showRestored } from '#domain/governance/show-restored.ts';
 import { enqueueCancel } from '#domain/durable/outbox.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { finishResponse } from './finish-response.ts';
@@ -17,7 +18,7 @@ export async function cancelResponse(ctx: Context, input: { responseId: string }
     throw new DomainError('response_not_cancellable', `Cannot cancel a ${response.status} response.`);
   }
   await cancelRunning(ctx, response, now);
-  return currentRecord(ctx.em, response);
+  return showRestored(ctx, response, await currentRecord(ctx.em, response));
 }
 
 /** Cancels unless ended, and owes the cancel to the workflow. */

@@ -1,5 +1,6 @@
 import type { Context } from '#domain/access/context.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
+import { enterThread, keepQuestion, placeHistory } from '#domain/threads/join-thread.ts';
 import { cancelRunning } from './cancel-response.ts';
 import { copyContext, exceeds, isTooLong } from './context-snapshot.ts';
 import type { CreateResponseInput } from './create-input.ts';
@@ -23,20 +24,27 @@ export async function joinChain(
   ctx: Context,
   input: CreateResponseInput,
   change: ResponseChange,
+  contextWindow: number,
 ): Promise<void> {
   const { response } = change;
+  const running = await enterThread(ctx, input, response);
   const parent =
-    input.previousResponseId === null ? null : await readParent(ctx, input, input.previousResponseId);
+    input.previousResponseId === null ? running : await readParent(ctx, input, input.previousResponseId);
   response.chainDepth = parent === null ? 0 : parent.chainDepth + 1;
   if (response.chainDepth > maxChainDepth) {
     throw tooLong('previous_response_id', `A chain holds at most ${maxChainDepth} responses.`);
   }
   if (parent !== null && !parent.isTerminal) {
     response.waitsFor = parent.id;
-    return keepInput(ctx, change, { items: input.input, position: waitingPosition });
+    await keepInput(ctx, change, { items: input.input, position: waitingPosition });
+    return keepQuestion(ctx, response, input.input);
   }
-  const position = parent === null ? 0 : await copyContext(ctx.em, parent.id, response.id);
+  const position =
+    parent === null
+      ? await placeHistory(ctx, response, { input: input.input, contextWindow })
+      : await copyContext(ctx.em, parent.id, response.id);
   await keepInput(ctx, change, { items: input.input, position });
+  await keepQuestion(ctx, response, input.input);
 }
 
 /**
@@ -50,7 +58,10 @@ export async function checkGiven(
 ): Promise<void> {
   const { response, items } = change;
   // New messages alone hold no calls, and what they say is at hand.
-  const alone = response.chainDepth === 0 && input.input.every(({ type }) => type === 'message');
+  const alone =
+    response.chainDepth === 0 &&
+    response.threadId == null &&
+    input.input.every(({ type }) => type === 'message');
   if (!alone) {
     await checkCallOutputs(ctx.em, response.id);
   }

@@ -1,7 +1,9 @@
 import { rebuildCaller } from '#domain/access/load-caller.ts';
 import type { Permission } from '#domain/access/permissions.ts';
+import type { Redaction } from '#domain/governance/pii-settings.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { copyEntity } from '#domain/persistence/rows.ts';
+import { allowsTool } from '#domain/skills/allowed-tools.ts';
 import { approvedTool, type ApprovedTool } from '#domain/tools/approved-tool.ts';
 import type { ToolServerSpec } from '#domain/tools/tool-server.ts';
 import { readCall, type HeadState } from './read-turn.ts';
@@ -23,6 +25,10 @@ export interface ClaimedCall extends CallKey {
   idempotencyKey: string;
   firstLabel: number;
   includeResults: boolean;
+  /** Of a tool server's tool. */
+  serverLabel: string | null;
+  /** Set when the space demanded that personal data is replaced. */
+  redaction: Redaction | undefined;
 }
 
 export type CallTarget =
@@ -90,6 +96,9 @@ function decide(key: CallKey, { head, call, tool }: Claiming, change: ResponseCh
     // A right that went after the call was sent does not undo what the call did.
     return again && row.serverLabel != null ? { kind: 'unknown' } : { kind: 'denied', message: missing };
   }
+  if (tool !== null && !again && !isInSkill(response, row)) {
+    return { kind: 'withheld' };
+  }
   if (tool?.requireApproval === true && row.approvalRequestId == null && !again) {
     return { kind: 'withheld' };
   }
@@ -121,6 +130,8 @@ function decide(key: CallKey, { head, call, tool }: Claiming, change: ResponseCh
       idempotencyKey: row.idempotencyKey,
       firstLabel: row.firstLabel,
       includeResults: response.request.include.includes('file_search_call.results'),
+      serverLabel: row.serverLabel ?? null,
+      redaction: response.request.redaction,
     },
   };
 }
@@ -128,6 +139,11 @@ function decide(key: CallKey, { head, call, tool }: Claiming, change: ResponseCh
 function findTool(store: ResponseStore, response: Response, row: ToolCall): Promise<ApprovedTool | null> {
   const named = { slug: row.serverLabel ?? '', name: row.toolName ?? '' };
   return store.unitOfWork.inTenant(response.tenantId, (em) => approvedTool(em, response.spaceId, named));
+}
+
+/** A call that an earlier response asked consent for may be of a tool that this one's skill does not name. */
+function isInSkill({ request }: Response, row: ToolCall): boolean {
+  return request.skill === undefined || allowsTool(request.skill.allowed_tools, row.tool);
 }
 
 function mayRepeat(tool: ApprovedTool | null, row: ToolCall): boolean {

@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { TokenUsage } from '#domain/models/model-gateway.ts';
+import { traceStart } from '#domain/observability/owe-trace.ts';
 import { copyEntity } from '#domain/persistence/rows.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { applyEnding, auditOf, endResponse, type Ending } from './finish-response.ts';
@@ -82,7 +83,7 @@ export async function commitTurn(
   const { change, result, ending } = settleTurn(secrets, { turn, outcome, held, now: lane.now });
   reach('turn.before_commit');
   const answer =
-    ending !== null && lane.awaited
+    ending !== null && (lane.awaited || bringsMore(held))
       ? await endAwaited(store.unitOfWork, change, ending)
       : await writeChange(store.database, ending === null ? change : ended(change, turn, lane.now, ending));
   switch (answer) {
@@ -166,6 +167,10 @@ function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: End
   response.record = JSON.stringify(record);
   change.publish([{ type: `response.${ending.status}`, response: record }]);
   change.record(turn.held.asker, auditOf(response, now, record));
+  const trace = traceStart(response);
+  if (trace !== null) {
+    change.owe(trace);
+  }
   return change;
 }
 
@@ -177,7 +182,12 @@ function byPlace(a: ItemRow, b: ItemRow): number {
   return (a.outputIndex ?? 0) - (b.outputIndex ?? 0);
 }
 
-/** The same end in one transaction with what the waiting responses are given. */
+/** Whose end writes more than one call carries: messages of its thread, and what was found on the way. */
+function bringsMore({ threadId, request }: Response): boolean {
+  return threadId != null || request.redaction !== undefined;
+}
+
+/** The same end in one transaction with what the waiting responses, or the thread, are given. */
 function endAwaited(unitOfWork: UnitOfWork, change: ResponseChange, ending: Ending): Promise<ChangeAnswer> {
   const { tenantId, id } = change.response;
   return unitOfWork.inTenant(tenantId, async (em) => {

@@ -34,6 +34,10 @@ export interface CreateResponseInput {
   streamEvents: boolean;
   /** Collections that knowledge_search may look into; null: all of the space. */
   collectionIds: string[] | null;
+  /** The thread whose messages its question and answer become; its first branch when none is named. */
+  thread?: { threadId: string; branchId: string | null } | null | undefined;
+  /** Whose published version the response is given. */
+  skillId?: string | null;
   /** false: the content goes ten minutes after the end. */
   store?: boolean;
   /** Whether the caller does not wait for the end; shown to clients that ask. */

@@ -1,5 +1,8 @@
 import { authorize } from '#domain/access/policy.ts';
 import type { Context } from '#domain/access/context.ts';
+import type { FoundNames } from '#domain/governance/found-names.ts';
+import { keepScreened, noteRedaction } from '#domain/governance/keep-screened.ts';
+import { screenInput } from '#domain/governance/screen-input.ts';
 import { claimKey } from '#domain/idempotency/idempotency.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
@@ -19,6 +22,8 @@ import { answerApprovals } from './tool-input.ts';
 
 export interface CreateLimits {
   maxActivePerSpace: number;
+  /** Of all spaces of the tenant together, so that it cannot take every slot of the workers. */
+  maxActivePerTenant?: number;
   retentionSeconds: number;
 }
 
@@ -32,21 +37,24 @@ export type Created =
  */
 export async function createResponse(
   ctx: Context,
-  input: CreateResponseInput,
-  options: { responseId: string; limits: CreateLimits },
+  asked: CreateResponseInput,
+  options: { responseId: string; limits: CreateLimits; names?: FoundNames | null },
 ): Promise<Created> {
   authorize(ctx.caller, 'responses.create');
   const { responseId, limits } = options;
-  if (input.idempotency !== null) {
-    const winner = await claimKey(ctx, input.idempotency, responseId);
+  if (asked.idempotency !== null) {
+    const winner = await claimKey(ctx, asked.idempotency, responseId);
     if (winner !== responseId) {
       return { kind: 'replayed', responseId: winner };
     }
   }
-  const { space, model, active } = await resolveModel(ctx, input);
+  const { space, model, active } = await resolveModel(ctx, asked);
+  const screened = await screenInput(ctx, asked, { space, responseId, names: options.names ?? null });
+  const { input } = screened;
   const settled = await settleRequest(ctx, input, { space, model });
+  noteRedaction(settled, screened);
   settled.request.approved_calls = await answerApprovals(ctx, input, responseId);
-  await refuseWhenBusy(ctx, space.id, limits.maxActivePerSpace, active);
+  await refuseWhenBusy(ctx, space.id, limits, active);
   const [head] = await ctx.em.execute<{ head: object }[]>(
     `with head as (
        insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
@@ -79,7 +87,8 @@ export async function createResponse(
   }
   const change = new ResponseChange(toEntity(Response, head.head));
   const { response } = change;
-  await joinChain(ctx, input, change);
+  await joinChain(ctx, input, change, model.contextWindow);
+  await keepScreened(ctx, response, screened);
   const record = toResponseRecord(toHead(response), [], noUsage);
   change.publish([{ type: 'response.created', response: record }]);
   if (response.waitsFor == null) {
@@ -98,9 +107,15 @@ export async function createResponse(
 async function resolveModel(
   ctx: Context,
   { spaceId, modelAlias }: CreateResponseInput,
-): Promise<{ space: Space; model: Model; active: number }> {
+): Promise<{ space: Space; model: Model; active: Active }> {
   const [found] = await ctx.em.execute<
-    { space: object; model: object | null; allowed: boolean; active: number }[]
+    {
+      space: object;
+      model: object | null;
+      allowed: boolean;
+      active: number;
+      active_in_tenant: number;
+    }[]
   >('select * from app.read_admission(?, ?, ?)', [ctx.caller.tenantId, spaceId, modelAlias]);
   if (found === undefined) {
     throw notFound('space_not_found');
@@ -109,25 +124,54 @@ async function resolveModel(
   if (model === null || model.disabledAt != null || !found.allowed) {
     throw modelError(modelAlias, model !== null);
   }
-  return { space: toEntity(Space, found.space), model, active: found.active };
+  return {
+    space: toEntity(Space, found.space),
+    model,
+    active: { space: found.active, tenant: found.active_in_tenant },
+  };
 }
 
-/** @param known how many are running, when that was read just now */
+/**
+ * @param known how many are running, when that was read just now
+ * @throws `too_many_active_responses`
+ */
 export async function refuseWhenBusy(
   ctx: Context,
   spaceId: string,
-  limit: number,
-  known?: number,
+  { maxActivePerSpace, maxActivePerTenant = Infinity }: Omit<CreateLimits, 'retentionSeconds'>,
+  known?: Active,
 ): Promise<void> {
-  let active = known ?? (await ctx.em.count(Response, { spaceId, finishedAt: null }));
-  if (active >= limit / 2) {
-    // Near the limit, requests queue here, so that those which count at once cannot all pass.
-    await ctx.em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`active/${spaceId}`]);
-    active = await ctx.em.count(Response, { spaceId, finishedAt: null });
+  let active = known ?? (await countActive(ctx, spaceId));
+  if (active.space >= maxActivePerSpace / 2 || active.tenant >= maxActivePerTenant / 2) {
+    // Near a limit, requests queue here, so that those which count at once cannot all pass.
+    await ctx.em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
+      `active/${ctx.caller.tenantId}`,
+    ]);
+    active = await countActive(ctx, spaceId);
   }
-  if (active >= limit) {
-    throw new DomainError('too_many_active_responses', 'Too many responses of this space are running.', {
-      retryAfter: 1,
-    });
+  for (const [place, count, limit] of [
+    ['space', active.space, maxActivePerSpace],
+    ['tenant', active.tenant, maxActivePerTenant],
+  ] as const) {
+    if (count >= limit) {
+      throw new DomainError('too_many_active_responses', `Too many responses of this ${place} are running.`, {
+        retryAfter: 1,
+      });
+    }
   }
+}
+
+/** Unfinished responses of a space, and of all spaces of its tenant. */
+interface Active {
+  space: number;
+  tenant: number;
+}
+
+async function countActive(ctx: Context, spaceId: string): Promise<Active> {
+  const [row] = await ctx.em.execute<Active[]>(
+    `select count(*) filter (where space_id = ?)::int as space, count(*)::int as tenant
+       from responses where tenant_id = ? and finished_at is null`,
+    [spaceId, ctx.caller.tenantId],
+  );
+  return row ?? { space: 0, tenant: 0 };
 }

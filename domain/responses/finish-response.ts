@@ -4,6 +4,8 @@ import { rebuildActor } from '#domain/access/rebuild-actor.ts';
 import type { Actor, AuditEvent } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import { oweTrace } from '#domain/observability/owe-trace.ts';
+import { keepAnswer } from '#domain/threads/keep-answer.ts';
 import { callItem } from './call-items.ts';
 import { failureReason } from './failure-reasons.ts';
 import { currentRecord, publish } from './head.ts';
@@ -71,11 +73,13 @@ export async function endResponse(
   applyEnding(response, now, ending);
   const record = await currentRecord(em, response);
   response.record = JSON.stringify(record);
+  await keepAnswer(em, response, record.output);
   if (response.isUnstored) {
     await shortenLife(em, response);
   }
   await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
   await recordEvent(em, await actorOf(em, response, ending), auditOf(response, now, record));
+  await oweTrace(em, response);
   for (const child of await releaseWaiting(em, response)) {
     await endResponse(em, child, now, {
       status: 'failed',
@@ -115,6 +119,7 @@ export function auditOf(
       reason: response.incompleteReason ?? response.failure?.code ?? null,
       cost_usd: usage.cost_usd,
       duration_ms: now.getTime() - response.createdAt.getTime(),
+      ...(response.metadata?.['notify'] === 'true' ? { notify: true } : {}),
     },
     dedupeKey: `response/${response.id}/finished`,
   };

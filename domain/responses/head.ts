@@ -97,5 +97,7 @@ export function toHead(response: Response): ResponseHead {
     tool_call_count: response.toolCallCount,
     cancelled_by: response.cancelledBy ?? null,
     metadata: response.metadata ?? null,
+    thread_id: response.threadId ?? null,
+    branch_id: response.branchId ?? null,
   };
 }

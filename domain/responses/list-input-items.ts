@@ -1,4 +1,5 @@
 import type { Context } from '#domain/access/context.ts';
+import { showRestored } from '#domain/governance/show-restored.ts';
 import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
 import type { Item } from './output-items.ts';
 import { findOwn } from './response-access.ts';
@@ -23,7 +24,11 @@ export async function listInputItems(
   const shown = rows.slice(0, input.limit);
   const last = shown.at(-1);
   return {
-    items: shown.map((row) => JSON.parse(row.wire) as Item),
+    items: await showRestored(
+      ctx,
+      response,
+      shown.map((row) => JSON.parse(row.wire) as Item),
+    ),
     nextCursor:
       last === undefined || rows.length <= input.limit
         ? null

@@ -24,6 +24,8 @@ export interface ComposerOptions {
   buffered: boolean;
   citations: ReadonlyMap<number, CitedFile>;
   messageId(outputIndex: number): string;
+  /** What a citation's event says of the text before it, parts of which some readers are shown in another length. */
+  citedBehind?(text: string): { tokens_before?: Record<string, number> };
 }
 
 export interface ComposedEnd {
@@ -197,6 +199,7 @@ export class MessageComposer {
           ...place(open),
           annotation_index: open.annotations.length - 1,
           annotation,
+          ...this.#options.citedBehind?.(open.text.slice(0, match.index)),
         });
       }
     }

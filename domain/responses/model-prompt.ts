@@ -37,6 +37,9 @@ export function buildPrompt(
   model: StateOwner & { inputModalities: readonly InputModality[] },
 ): Prompt {
   const messages: PromptMessage[] = [];
+  if (request.skill !== undefined) {
+    messages.push({ role: 'system', text: request.skill.instructions });
+  }
   if (request.instructions !== null) {
     messages.push({ role: 'system', text: request.instructions });
   }

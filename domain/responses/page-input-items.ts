@@ -1,4 +1,5 @@
 import type { Context } from '#domain/access/context.ts';
+import { showRestored } from '#domain/governance/show-restored.ts';
 import { invalid } from '#domain/kernel/errors.ts';
 import type { Item } from './output-items.ts';
 import { findOwn } from './response-access.ts';
@@ -26,7 +27,11 @@ export async function pageInputItems(
     [response.id, place, place, input.limit + 1],
   );
   return {
-    items: rows.slice(0, input.limit).map((row) => JSON.parse(row.wire) as Item),
+    items: await showRestored(
+      ctx,
+      response,
+      rows.slice(0, input.limit).map((row) => JSON.parse(row.wire) as Item),
+    ),
     hasMore: rows.length > input.limit,
   };
 }

@@ -1,5 +1,6 @@
 import type { Identity } from '#domain/access/caller.ts';
 import { admit } from '#domain/access/policy.ts';
+import { readerOf, type Reader } from '#domain/governance/show-restored.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { callItem } from './call-items.ts';
 import { foldTurn, toItem } from './open-item.ts';
@@ -16,6 +17,8 @@ export interface ReadResponse {
   nextN: number;
   /** By the database's clock. */
   expiresInMs: number;
+  /** Whose values this reader is shown in the place of tokens. */
+  reader: Reader;
 }
 
 export interface ResponseAddress {
@@ -41,8 +44,10 @@ export async function readResponse(rows: ResponseRows, address: ResponseAddress)
     authorizeResponse(caller, 'responses.read', row.owner);
   }
   const { next_n: nextN, expires_in_ms: expiresInMs, record: finished } = row;
+  const reader = readerOf(caller);
   if (finished !== null) {
     return {
+      reader,
       finished,
       nextN,
       expiresInMs,
@@ -56,7 +61,7 @@ export async function readResponse(rows: ResponseRows, address: ResponseAddress)
     throw goneError(row.ids);
   }
   const record = toResponseRecord(row.head, outputOf(row), row.usage ?? noUsage);
-  return { finished, nextN, expiresInMs, record };
+  return { reader, finished, nextN, expiresInMs, record };
 }
 
 function outputOf(row: ResponseRow): OutputItem[] {

@@ -1,8 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor, AuditEvent, EventRow } from '#domain/events/record-event.ts';
-import { toEventRow } from '#domain/events/record-event.ts';
+import { toEventRow, toTold } from '#domain/events/record-event.ts';
 import { toOwed, type DurableStart } from '#domain/durable/outbox.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
+import { fanOutOf } from '#domain/notifications/owe-fan-out.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { changedColumns, copyEntity, toColumns } from '#domain/persistence/rows.ts';
@@ -56,9 +57,9 @@ export class ResponseChange {
   readonly #lines: string[] = [];
   readonly items: ItemRow[] = [];
   readonly #context: { position: number; itemId: string }[] = [];
-  #start: object | null = null;
+  readonly #starts: object[] = [];
   readonly calls: NewCall[] = [];
-  readonly #audits: EventRow[] = [];
+  readonly #audits: (EventRow & { fanOut: object | null })[] = [];
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
   attempt: NewAttempt | null = null;
   committed: CommittedAttempt | null = null;
@@ -104,12 +105,14 @@ export class ResponseChange {
   owe(start: DurableStart): Dispatch {
     const { dispatch, leaseSeconds } = toOwed(start);
     const { id, workflowType, workflowId, payload } = dispatch;
-    this.#start = { id, workflowType, workflowId, payload, leaseSeconds };
+    this.#starts.push({ id, workflowType, workflowId, payload, leaseSeconds });
     return dispatch;
   }
 
   record(actor: Actor, event: AuditEvent): void {
-    this.#audits.push(toEventRow(actor, event));
+    const row = toEventRow(actor, event);
+    const fanOut = fanOutOf(toTold(actor.tenantId, row));
+    this.#audits.push({ ...row, fanOut: fanOut === null ? null : toColumns(fanOut) });
   }
 
   get isEmpty(): boolean {
@@ -145,9 +148,9 @@ export class ResponseChange {
     put('attempt', this.attempt);
     put('committed', this.committed);
     put('call', this.#call);
-    put('start', this.#start);
     list('items', this.items);
     list('context', this.#context);
+    list('starts', this.#starts);
     list('calls', this.calls);
     list('audits', this.#audits);
     return change;

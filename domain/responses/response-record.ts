@@ -1,3 +1,4 @@
+import { traceIdOf } from '#domain/observability/trace-ids.ts';
 import { formatUsd } from '#domain/models/pricing.ts';
 import type { OutputItem } from './output-items.ts';
 import type { Governance } from './response-request.ts';
@@ -18,7 +19,7 @@ export interface ResponseRecord {
   output: OutputItem[];
   usage: UsageRecord;
   platform: {
-    tracing_trace_id: null;
+    tracing_trace_id: string | null;
     governance_applied: Governance;
     iteration_count: number;
     failure_reason: FailureReason | null;
@@ -27,6 +28,9 @@ export interface ResponseRecord {
     tool_call_count: number;
     cancelled_by: string | null;
     metadata: Record<string, string> | null;
+    /** Left out where it has none. */
+    thread_id?: string;
+    branch_id?: string;
   };
 }
 
@@ -71,6 +75,8 @@ export interface ResponseHead {
   tool_call_count: number;
   cancelled_by: string | null;
   metadata: Record<string, string> | null;
+  thread_id?: string | null;
+  branch_id?: string | null;
 }
 
 export function toResponseRecord(head: ResponseHead, output: OutputItem[], usage: UsageSum): ResponseRecord {
@@ -93,7 +99,7 @@ export function toResponseRecord(head: ResponseHead, output: OutputItem[], usage
       cost_usd: formatUsd(BigInt(usage.cost_pico_usd)),
     },
     platform: {
-      tracing_trace_id: null,
+      tracing_trace_id: head.governance.traced === true ? traceIdOf(head.id) : null,
       governance_applied: head.governance,
       iteration_count: head.iteration_count,
       failure_reason: head.failure,
@@ -102,6 +108,8 @@ export function toResponseRecord(head: ResponseHead, output: OutputItem[], usage
       tool_call_count: head.tool_call_count,
       cancelled_by: head.cancelled_by,
       metadata: head.metadata,
+      ...(head.thread_id == null ? {} : { thread_id: head.thread_id }),
+      ...(head.branch_id == null ? {} : { branch_id: head.branch_id }),
     },
   };
 }

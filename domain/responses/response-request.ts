@@ -1,3 +1,5 @@
+import type { Redaction } from '#domain/governance/pii-settings.ts';
+import type { PinnedSkill } from '#domain/skills/pin-skill.ts';
 import type {
   ReasoningEffort,
   ReasoningSummary,
@@ -32,9 +34,13 @@ export interface ResponseRequest {
   listed_servers: string[];
   /** Calls of earlier responses that the caller's input approves: they run before the first turn of the model. */
   approved_calls: ApprovedCall[];
+  /** The version of a skill that it was accepted with. */
+  skill?: PinnedSkill;
   /** Set when the content is to go ten minutes after the end. */
   store?: false;
   background?: true;
+  /** Set when the space demanded that personal data is replaced. */
+  redaction?: Redaction;
 }
 
 export interface ApprovedCall {
@@ -99,8 +105,14 @@ export interface Governance {
   model_source: 'requested' | 'space_default';
   tools_offered: string[];
   tools_withheld: WithheldTool[];
+  /** Places in which personal data was replaced. */
   redactions: number;
+  /** What was looked for; left out where the space demands nothing. */
+  pii?: { mode: 'redact' | 'block'; kinds: string[] };
   limits: Limits;
+  skill?: Pick<PinnedSkill, 'id' | 'version_id' | 'version'>;
+  /** Set where the space has its responses traced. */
+  traced?: true;
 }
 
 export type WithheldTool =
@@ -112,4 +124,5 @@ export type WithheldReason =
   | 'schema_changed'
   | 'server_unavailable'
   | 'too_many_tools'
-  | 'name_taken';
+  | 'name_taken'
+  | 'not_in_skill';

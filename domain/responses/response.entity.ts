@@ -30,6 +30,8 @@ const schema = defineEntity({
     previousResponseId: p.text().nullable(),
     chainDepth: p.integer().default(0),
     waitsFor: p.text().nullable(),
+    threadId: p.uuid().nullable(),
+    branchId: p.uuid().nullable(),
     request: p.json<ResponseRequest>(),
     fingerprint: p.text(),
     governance: p.json<Governance>(),

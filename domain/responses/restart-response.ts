@@ -4,6 +4,7 @@ import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
+import { requireOffered } from '#domain/skills/pin-skill.ts';
 import { refuseWhenBusy, type CreateLimits } from './create-response.ts';
 import { currentRecord, publish } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
@@ -36,8 +37,11 @@ export async function restartResponse(
     );
   }
   await requireModel(ctx, failed);
+  if (failed.request.skill !== undefined) {
+    await requireOffered(ctx, failed.request.skill);
+  }
   await takeConsent(ctx, failed, options.newId);
-  await refuseWhenBusy(ctx, failed.spaceId, options.limits.maxActivePerSpace);
+  await refuseWhenBusy(ctx, failed.spaceId, options.limits);
   await copyHead(ctx, failed.id, options);
   await em.execute(
     `insert into response_context (tenant_id, response_id, position, item_id)
@@ -65,14 +69,21 @@ async function copyHead(
   await ctx.em.execute(
     `with head as (
        insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
-         previous_response_id, chain_depth, request, fingerprint, governance, metadata, created_at, expires_at)
+         previous_response_id, chain_depth, thread_id, branch_id, request, fingerprint, governance, metadata,
+         created_at, expires_at)
        select tenant_id, ?, space_id, ?, ?, model_id, model, model_alias,
-         previous_response_id, chain_depth, request, fingerprint, governance, metadata,
+         previous_response_id, chain_depth, thread_id, branch_id,
+         case when request #> '{redaction,holders,0,responseId}' is null then request
+           else jsonb_set(request, '{redaction,holders}', jsonb_build_array(
+             jsonb_build_object('responseId', ?::text), request #> '{redaction,holders,0}')) end,
+         fingerprint,
+         governance - 'traced' || coalesce((select '{"traced": true}'::jsonb from spaces s
+           where s.tenant_id = responses.tenant_id and s.id = responses.space_id and s.traced), '{}'), metadata,
          date_trunc('milliseconds', now()), date_trunc('milliseconds', now()) + make_interval(secs => ?)
        from responses where id = ?
        returning tenant_id, id, space_id, principal_id, created_at, expires_at)
      insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at) select * from head`,
-    [newId, principalId, apiKeyId, limits.retentionSeconds, failedId],
+    [newId, principalId, apiKeyId, newId, limits.retentionSeconds, failedId],
   );
 }
 

@@ -3,6 +3,7 @@ import type { Context } from '#domain/access/context.ts';
 import { DomainError, notFound, unsupported } from '#domain/kernel/errors.ts';
 import type { Model } from '#domain/models/model.entity.ts';
 import type { ToolChoice } from '#domain/models/model-gateway.ts';
+import { pinSkill } from '#domain/skills/pin-skill.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
 import { refuseForModel } from './model-abilities.ts';
 import type { CreateResponseInput } from './create-input.ts';
@@ -35,7 +36,8 @@ export async function settleRequest(
   place: { space: Space; model: Model },
 ): Promise<Settled> {
   const { space, model } = place;
-  const { tools, withheld, listed } = await settleTools(ctx, input, place);
+  const skill = input.skillId == null ? null : await pinSkill(ctx, input.skillId);
+  const { tools, withheld, listed } = await settleTools(ctx, input, { ...place, skill });
   const { toolChoice, allowed, forced } = settleToolChoice(input, tools);
   if (model.providerKind === 'builtin') {
     refuseForBuiltin(input, tools, toolChoice);
@@ -62,6 +64,7 @@ export async function settleRequest(
       stream_events: input.streamEvents,
       listed_servers: listed,
       approved_calls: [],
+      ...(skill === null ? {} : { skill }),
       ...(input.store === false ? { store: false } : {}),
       ...(input.background === true ? { background: true } : {}),
     },
@@ -72,6 +75,10 @@ export async function settleRequest(
       tools_withheld: withheld,
       redactions: 0,
       limits: settleLimits(input, space, model),
+      ...(skill === null
+        ? {}
+        : { skill: { id: skill.id, version_id: skill.version_id, version: skill.version } }),
+      ...(space.traced ? { traced: true as const } : {}),
     },
   };
 }

@@ -3,10 +3,12 @@ import { refusal } from '#domain/access/policy.ts';
 import { Collection } from '#domain/collections/collection.entity.ts';
 import { invalid, notFound } from '#domain/kernel/errors.ts';
 import type { Model } from '#domain/models/model.entity.ts';
+import type { PinnedSkill } from '#domain/skills/pin-skill.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
 import type { CreateResponseInput, RequestedTool } from './create-input.ts';
 import type { OfferedFunction, OfferedSearch, OfferedTool, WithheldTool } from './response-request.ts';
 import { notGranted, readCatalogue, type ServerCatalogue } from './server-catalogue.ts';
+import { offersUnder, underSkill } from './skill-tools.ts';
 
 const defaultAlpha = 0.75;
 const defaultResults = 8;
@@ -22,6 +24,7 @@ export interface SettledTools {
 interface Place {
   space: Space;
   model: Model;
+  skill: PinnedSkill | null;
 }
 
 /** What the model is offered: everything granted, or what was asked for; and what is withheld, with the reason. */
@@ -36,13 +39,13 @@ export async function settleTools(
   }
   return input.tools === null
     ? everything(ctx, input, place)
-    : requested(ctx, input, { tools: input.tools, space: place.space });
+    : requested(ctx, input, { ...place, tools: input.tools });
 }
 
 async function everything(
   ctx: Context,
   input: CreateResponseInput,
-  { space, model }: Place,
+  { space, model, skill }: Place,
 ): Promise<SettledTools> {
   const tools: OfferedTool[] = [];
   const withheld: WithheldTool[] = [];
@@ -58,7 +61,7 @@ async function everything(
       withheld.push({ name: `mcp__${server.slug}__*`, missing_permission: 'tools.execute' });
       continue;
     }
-    const offers = server.offers(null);
+    const offers = offersUnder(skill, server, null);
     tools.push(...offers.tools);
     withheld.push(...offers.withheld.filter((tool) => !('reason' in tool && tool.reason === 'not_enabled')));
   }
@@ -71,9 +74,9 @@ async function everything(
 async function requested(
   ctx: Context,
   input: CreateResponseInput,
-  asked: { tools: readonly RequestedTool[]; space: Space },
+  asked: Omit<Place, 'model'> & { tools: readonly RequestedTool[] },
 ): Promise<SettledTools> {
-  const { space } = asked;
+  const { space, skill } = asked;
   const settled: SettledTools = { tools: [], withheld: [], listed: [] };
   let catalogue: ServerCatalogue[] | null = null;
   for (const tool of asked.tools) {
@@ -91,7 +94,7 @@ async function requested(
         if (!ctx.caller.granted.has('tools.execute')) {
           throw refusal(ctx.caller, ['tools.execute'], 'tools.execute');
         }
-        catalogue ??= await readCatalogue(ctx.em, space.id);
+        catalogue ??= underSkill(skill, await readCatalogue(ctx.em, space.id));
         addServer(settled, catalogue, tool);
     }
   }

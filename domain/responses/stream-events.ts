@@ -32,6 +32,8 @@ export type StreamEvent =
       content_index: number;
       annotation_index: number;
       annotation: FileCitation;
+      /** How often each token stands before it, where a reader may be shown what they stand for. */
+      tokens_before?: Record<string, number>;
     }
   | {
       type: 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done';

@@ -4,6 +4,7 @@ import type { EndReason } from './session.entity.ts';
 interface Which {
   sessionId?: string;
   providerId?: string;
+  principalId?: string;
   reason: EndReason;
 }
 
@@ -16,6 +17,7 @@ export async function endSessions(em: EntityManager, which: Which): Promise<stri
     `update sessions set ended_at = now(), end_reason = ?
      where ended_at is null and expires_at > now()
        and (?::uuid is null or id = ?) and (?::uuid is null or provider_id = ?)
+       and (?::uuid is null or principal_id = ?)
      returning id, tenant_id`,
     [
       which.reason,
@@ -23,6 +25,8 @@ export async function endSessions(em: EntityManager, which: Which): Promise<stri
       which.sessionId ?? null,
       which.providerId ?? null,
       which.providerId ?? null,
+      which.principalId ?? null,
+      which.principalId ?? null,
     ],
   );
   const [first] = ended;

@@ -1,6 +1,6 @@
 import { defineEntity } from '@mikro-orm/core';
 
-export type EndReason = 'logout' | 'revoked' | 'reuse' | 'provider_disabled';
+export type EndReason = 'logout' | 'revoked' | 'reuse' | 'provider_disabled' | 'principal_deleted';
 
 const schema = defineEntity({
   name: 'Session',

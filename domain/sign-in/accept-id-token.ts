@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { loadCaller } from '#domain/access/load-caller.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
+import type { Secrets } from '#domain/kernel/secrets.ts';
 import { admitIdentity } from './admit-identity.ts';
 import { checkIdToken, claimsHash, idTokenInvalid, transactionRequired } from './check-id-token.ts';
 import { consumeLogin, hashFor, type OpenLogin, type SignInParts } from './login-transaction.ts';
@@ -43,7 +44,7 @@ export async function verifyIdToken(
 export async function takeIdToken(
   em: EntityManager,
   login: OpenLogin,
-  { claims, requestId }: { claims: VerifiedIdToken['claims']; requestId: string },
+  { claims, requestId, secrets }: { claims: VerifiedIdToken['claims']; requestId: string; secrets: Secrets },
 ): Promise<{ principalId: string; claimsHash: string }> {
   if (!(await consumeLogin(em, login))) {
     throw transactionRequired();
@@ -57,7 +58,7 @@ export async function takeIdToken(
   if (fresh.length === 0) {
     throw idTokenInvalid();
   }
-  const principalId = await admitIdentity(em, login.provider, { claims, requestId });
+  const principalId = await admitIdentity(em, login.provider, { claims, requestId, secrets });
   if (principalId === null) {
     throw new UnknownIdentity(
       'id_token_invalid',

@@ -4,10 +4,18 @@ import { recordEvent } from '#domain/events/record-event.ts';
 import type { IdentityProvider } from '#domain/identity-providers/identity-provider.entity.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import type { Secrets } from '#domain/kernel/secrets.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
+import { sealPrincipal } from '#domain/principals/seal-principal.ts';
 import type { IdTokenClaims } from './oidc-client.ts';
 
 const firstRole = 'member';
+
+interface Admission {
+  claims: IdTokenClaims;
+  requestId: string;
+  secrets: Secrets;
+}
 
 /**
  * The principal that a provider's subject is; an address never decides. Somebody new becomes a user with the role
@@ -17,7 +25,7 @@ const firstRole = 'member';
 export async function admitIdentity(
   em: EntityManager,
   provider: IdentityProvider,
-  login: { claims: IdTokenClaims; requestId: string },
+  login: Admission,
 ): Promise<string | null> {
   const known = await findIdentity(em, provider, login.claims.sub);
   if (known !== null || provider.provisioning === 'known') {
@@ -46,11 +54,11 @@ async function findIdentity(
 async function createUser(
   em: EntityManager,
   provider: IdentityProvider,
-  { claims, requestId }: { claims: IdTokenClaims; requestId: string },
+  { claims, requestId, secrets }: Admission,
 ): Promise<string> {
   const { tenantId } = provider;
   const id = newId();
-  em.create(Principal, {
+  const principal = em.create(Principal, {
     tenantId,
     id,
     type: 'user',
@@ -59,6 +67,7 @@ async function createUser(
     email: claims.email_verified === true ? textClaim(claims.email, 320) : null,
   });
   await em.flush();
+  await sealPrincipal({ em, secrets }, principal);
   em.create(RoleAssignment, { tenantId, principalId: id, roleKey: firstRole });
   await em.flush();
   await em.execute(

@@ -65,7 +65,11 @@ export async function finishCallback(parts: SignInParts, callback: Callback): Pr
     });
     const handle = mintToken('lh');
     await parts.unitOfWork.inTenant(login.tenantId, async (em) => {
-      const { principalId } = await takeIdToken(em, login, { claims: verified.claims, requestId });
+      const { principalId } = await takeIdToken(em, login, {
+        claims: verified.claims,
+        requestId,
+        secrets: parts.secrets,
+      });
       await em.execute(
         `update login_transactions set principal_id = ?, handle_hash = ?,
            handle_expires_at = now() + make_interval(secs => ?)

@@ -61,7 +61,7 @@ async function take(
   { login, claims, input }: Redemption,
 ): Promise<OpenedSession> {
   const { requestId, idempotency } = input;
-  const { principalId, claimsHash: hash } = await takeIdToken(em, login, { claims, requestId });
+  const { principalId, claimsHash: hash } = await takeIdToken(em, login, { claims, requestId, secrets });
   const { tenantId, provider } = login;
   const opened = await openSession(
     { em, secrets },

@@ -22,7 +22,7 @@ export async function updateSpace(ctx: Context, input: { name: string }): Promis
     await recordEvent(em, caller, {
       type: 'space.updated',
       resource: { type: 'space', id: space.id },
-      metadata: { changed_fields: 'name' },
+      changedFields: ['name'],
     });
   }
   return space;

@@ -6,6 +6,7 @@ import type { Secrets } from '#domain/kernel/secrets.ts';
 import { addModel } from '#domain/models/add-model.ts';
 import { builtinSettings } from '#domain/models/builtin-settings.ts';
 import { allowModels } from '#domain/spaces/allow-models.ts';
+import { sealPrincipal } from '#domain/principals/seal-principal.ts';
 import { createSpace } from '#domain/spaces/create-space.ts';
 import { createTenant } from './create-tenant.ts';
 
@@ -25,6 +26,7 @@ export async function openTenant(
   const { em, secrets, origin } = work;
   const owner = { id: newId(), type: 'service_account' as const, name: 'owner' };
   const actor = await createTenant(em, { ...input, owner }, origin);
+  await sealPrincipal({ em, secrets }, { tenantId: input.id, email: null, ...owner });
   const space = await createSpace(em, actor, { name: 'General' });
   const model = await addModel(em, actor, builtinSettings);
   await allowModels(em, actor, { space, modelIds: [model.id], defaultModelId: model.id });

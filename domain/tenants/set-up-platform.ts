@@ -5,6 +5,7 @@ import { recordEvent, type Actor } from '#domain/events/record-event.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
+import { sealPrincipal } from '#domain/principals/seal-principal.ts';
 import { platformSlug, platformTenantId } from './platform-tenant.ts';
 import { Tenant } from './tenant.entity.ts';
 
@@ -27,8 +28,9 @@ export async function setUpPlatform(
     const resource = { type: 'tenant', id: tenantId } as const;
     await recordEvent(em, actor, { type: 'system.tenant_created', resource });
   }
-  em.create(Principal, { tenantId, ...operator });
+  const principal = em.create(Principal, { tenantId, ...operator });
   await em.flush();
+  await sealPrincipal({ em, secrets }, principal);
   em.create(RoleAssignment, { tenantId, principalId: operator.id, roleKey: 'platform_operator' });
   await recordEvent(em, actor, {
     type: 'security.principal_created',

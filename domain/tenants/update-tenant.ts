@@ -19,7 +19,7 @@ export async function updateTenant(ctx: Context, input: { name: string }): Promi
     await recordEvent(em, caller, {
       type: 'system.tenant_updated',
       resource: { type: 'tenant', id: tenant.id },
-      metadata: { changed_fields: 'name' },
+      changedFields: ['name'],
     });
   }
   return tenant;

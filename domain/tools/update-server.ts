@@ -60,7 +60,8 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
     await recordEvent(ctx.em, ctx.caller, {
       type: 'space.mcp_server_updated',
       resource,
-      metadata: { ...place, changed_fields: changed.join(',') },
+      changedFields: changed,
+      metadata: place,
     });
   }
   if (input.enabledTools !== undefined || input.tools !== undefined) {

@@ -18,12 +18,13 @@ export interface FoundWorkflow {
 
 const kinds = new Map<string, FoundWorkflow['kind']>([
   ['response', 'response'],
+  ['trace', 'response'],
   ['document', 'document'],
   ['mcp-server', 'mcp_server'],
 ]);
 
 /**
- * `response/<tenant_id>/<id>`, `document/<tenant_id>/<id>` or `mcp-server/<tenant_id>/<id>/<number>`, as they stand
+ * `response/<tenant_id>/<id>`, `trace/<tenant_id>/<id>` of a response, `document/<tenant_id>/<id>` or `mcp-server/<tenant_id>/<id>/<number>`, as they stand
  * in Temporal UI. @throws `workflow_not_found` for any other form
  */
 export function parseWorkflowId(workflowId: string): Pick<FoundWorkflow, 'kind' | 'tenantId' | 'resourceId'> {

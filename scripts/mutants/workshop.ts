@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { checkout, listFiles } from '../check/checkout.ts';
-import type { Defect } from './defects.ts';
+import type { Defect } from './defect.ts';
 import { replaceOnce } from './replace-once.ts';
 
 /** What a run of tests came to; a run that never began has no tests. */

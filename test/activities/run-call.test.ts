@@ -4,6 +4,7 @@ import { runCall } from '#activities/responses/run-call.ts';
 import type { ToolServerGateway } from '#domain/tools/tool-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
+import { secrets } from '../support/world.ts';
 
 let engine: Engine;
 
@@ -42,7 +43,8 @@ it('an effect is not called unknown because the database was away when its outco
   };
   const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
   const { database, unitOfWork } = engine.database;
-  const deps = { database, unitOfWork, toolServers, metrics };
+  const names = { find: () => Promise.resolve([]) };
+  const deps = { database, unitOfWork, secrets, toolServers, metrics, names };
   const outcome = await new MockActivityEnvironment().run(() => runCall(deps, key));
   expect({ outcome, effects }).toEqual({ outcome: { outcome: 'succeeded' }, effects: 1 });
   expect((await engine.record(id)).output).toMatchObject([

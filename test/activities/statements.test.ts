@@ -45,6 +45,7 @@ beforeAll(async () => {
     database,
     unitOfWork: new UnitOfWork(orm),
     secrets,
+    names: { find: () => Promise.resolve([]) },
     models,
     toolServers,
     writer: new StreamWriter(database),

@@ -45,6 +45,7 @@ beforeAll(async () => {
         return Promise.resolve();
       },
     },
+    names: { find: () => Promise.resolve([]) },
     workflows: { describe: () => Promise.resolve(null), historyOf: () => Promise.resolve(null) },
     hub: new StreamHub(database, logger),
     telemetry,

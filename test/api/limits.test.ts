@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { FailedAttempts } from '#api/plugins/failed-attempts.ts';
 import { mintApiKey } from '#domain/access/api-key.ts';
 import type { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -183,4 +184,20 @@ describe('open streams', () => {
     first.leave();
     await expect.poll(async () => (await ask(apiKey)).status).toBe(200);
   });
+});
+
+describe('the memory of failed attempts', () => {
+  it('is bounded: a flood of made-up key ids makes it forget the oldest', async () => {
+    const failed = new FailedAttempts(1);
+    const attempt = (keyId: string) => ({ address: '192.0.2.7', keyId });
+    await failed.count(attempt('first'));
+    await expect(failed.refuseMore(attempt('first'))).rejects.toMatchObject({
+      code: 'too_many_failed_attempts',
+    });
+    for (let i = 0; i < 50_000; i += 1) {
+      await failed.count(attempt(String(i)));
+    }
+    await expect(failed.refuseMore(attempt('first'))).resolves.toBeUndefined();
+    await expect(failed.refuseMore(attempt('49999'))).rejects.toThrow();
+  }, 30_000);
 });

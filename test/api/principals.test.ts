@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtInRoleId } from '#domain/access/role-ids.ts';
-import { openAdminWorld, verdict, type AdminWorld } from '../support/admin-world.ts';
+import { openAdminWorld, signedIn, verdict, type AdminWorld } from '../support/admin-world.ts';
 import { addOperator } from '../support/operators.ts';
 
 let place: AdminWorld;
@@ -46,7 +46,16 @@ describe('a principal', () => {
     const members = place.inSpace(`/projects/${project.body.data.id}/members`);
     await own('POST', members, { principal_id: id, role_id: builtInRoleId('project_editor') });
     await place.ask(leaver, 'POST', place.inSpace('/responses'), { input: { text: 'A?' } });
+    const { accessToken } = await signedIn(place, id);
+    const byToken = () =>
+      place.gateway.send({
+        method: 'GET',
+        path: `/v1${place.inSpace('')}`,
+        headers: { authorization: `Bearer ${accessToken}` },
+      });
+    expect((await byToken()).status).toBe(200);
     expect((await own('DELETE', `/admin/principals/${id}`)).body).toEqual({ data: { id, deleted: true } });
+    expect(verdict(await byToken())).toBe('401 invalid_credentials');
     expect(verdict(await place.ask(leaver, 'GET', place.inSpace('')))).toBe('401 invalid_credentials');
     for (const path of ['', '/roles']) {
       expect(verdict(await own('GET', `/admin/principals/${id}${path}`))).toBe('404 principal_not_found');
@@ -65,11 +74,19 @@ describe('a principal', () => {
       `select p.name, p.email, p.deleted_at is not null as deleted,
          (select count(*)::int from api_keys k where k.principal_id = p.id and k.revoked_at is null) as keys,
          (select count(*)::int from role_assignments a where a.principal_id = p.id) as roles,
-         (select metadata - '{request_id,actor_type}'::text[] from events where resource_id = p.id::text and event_type = 'security.principal_deleted') as told
+         (select metadata - '{request_id,actor_type,ip}'::text[] from events where resource_id = p.id::text and event_type = 'security.principal_deleted') as told
        from principals p where p.id = $1`,
       [id],
     );
-    const told = { outcome: 'success', via: 'api', principal_type: 'user', api_keys: 1, roles: 1, spaces: 1 };
+    const told = {
+      outcome: 'success',
+      via: 'api',
+      principal_type: 'user',
+      api_keys: 1,
+      sessions: 1,
+      roles: 1,
+      spaces: 1,
+    };
     expect(rows).toEqual([{ name: null, email: null, deleted: true, keys: 0, roles: 0, told }]);
   });
 

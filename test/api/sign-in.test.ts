@@ -168,6 +168,15 @@ describe('a sign-in', () => {
     expect(own.body.data[0].principal_id).toBe(user.principalId);
   });
 
+  it('takes a handle once', async () => {
+    const started = await startLogin(gateway, provider.slug);
+    const handle = handleOf(await callback(gateway, server.authorize(started.address), started.cookie));
+    const { cookie } = started;
+    expect((await redeem(gateway, { handle }, { cookie })).status).toBe(200);
+    expect(verdict(await redeem(gateway, { handle }, { cookie }))).toBe('401 invalid_credentials');
+    expect(await countSessions()).toBe(1);
+  });
+
   it('can end at the API with an ID token that the caller got with the nonce of start', async () => {
     const started = await startLogin(gateway, provider.slug);
     const idToken = await server.idToken({ nonce: started.nonce, sub: 'ada', clientId: provider.clientId });

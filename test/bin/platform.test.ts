@@ -21,6 +21,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platform-'));
   const entry = { litellm_provider: 'openai', input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
   writeFileSync(join(folder, 'prices.json'), JSON.stringify({ 'gpt-none': entry, 'gpt-5-mini': entry }));
+  writeFileSync(join(folder, 'instructions.md'), 'Answer in rhymes.');
+  writeFileSync(join(folder, 'secret-key'), 'sk-tracing\n');
 });
 afterAll(() => place?.close());
 
@@ -46,6 +48,7 @@ const page: [string, string][] = [
   ['cursor', 'cursor'],
 ];
 const inSpace: [string, string] = ['space', 'space_id'];
+const ofSkill: [string, string] = ['skill', 'skill_id'];
 const inCollection: [string, string][] = [inSpace, ['collection', 'collection_id']];
 const inProject: [string, string][] = [inSpace, ['project', 'project_id']];
 const argument = (member: string) => (input: Input) => [String(input[member])];
@@ -68,6 +71,9 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   'responses inspect': { procedure: 'responses.inspect', args: argument('response_id') },
   'responses cancel': { procedure: 'responses.cancel', args: argument('response_id') },
   'responses restart': { procedure: 'responses.restart', args: argument('response_id') },
+  'events list': { procedure: 'events.list', args: flags(...page) },
+  'events get': { procedure: 'events.get', args: argument('event_id') },
+  'events export': { procedure: 'events.export', args: flags(...page) },
   'workflows describe': { procedure: 'workflows.describe', args: argument('workflow_id') },
   'workflows history': { procedure: 'workflows.history', args: argument('workflow_id') },
   'tenants list': { procedure: 'tenants.list', args: flags(...page) },
@@ -226,6 +232,51 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     procedure: 'collections.delete',
     args: (input) => [...argument('collection_id')(input), ...flags(inSpace)(input)],
   },
+  'skills list': { procedure: 'skills.list', args: flags(...page) },
+  'skills create': { procedure: 'skills.create', args: flags(['name', 'name']) },
+  'skills update': {
+    procedure: 'skills.update',
+    args: (input) => [...argument('skill_id')(input), ...flags(['name', 'name'])(input)],
+  },
+  ...Object.fromEntries(
+    ['get', 'delete'].map((verb) => [
+      `skills ${verb}`,
+      { procedure: `skills.${verb}`, args: argument('skill_id') },
+    ]),
+  ),
+  'skill-versions list': { procedure: 'skillVersions.list', args: flags(ofSkill, ...page) },
+  'skill-versions draft': {
+    procedure: 'skillVersions.draft',
+    args: (input) => [...flags(ofSkill)(input), '--instructions-file', join(folder, 'instructions.md')],
+  },
+  'skill-versions edit': {
+    procedure: 'skillVersions.edit',
+    args: (input) => [
+      ...argument('version_id')(input),
+      ...flags(ofSkill)(input),
+      '--instructions-file',
+      join(folder, 'instructions.md'),
+    ],
+  },
+  ...Object.fromEntries(
+    ['get', 'publish', 'deprecate'].map((verb) => [
+      `skill-versions ${verb}`,
+      {
+        procedure: `skillVersions.${verb}`,
+        args: (input: Input) => [...argument('version_id')(input), ...flags(ofSkill)(input)],
+      },
+    ]),
+  ),
+  'observability get': { procedure: 'observability.get', args: flags(inSpace) },
+  'observability set': {
+    procedure: 'observability.set',
+    args: (input) => [
+      ...flags(inSpace, ['public-key', 'tracing_public_key'])(input),
+      '--secret-key-file',
+      join(folder, 'secret-key'),
+    ],
+  },
+  'observability remove': { procedure: 'observability.remove', args: flags(inSpace) },
   'tool-servers list': { procedure: 'toolServers.list', args: flags(inSpace, ...page) },
   'tool-servers register': {
     procedure: 'toolServers.register',
@@ -257,6 +308,25 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
       },
     ]),
   ),
+  'threads list': { procedure: 'threads.list', args: flags(inSpace, ...page) },
+  'threads get': {
+    procedure: 'threads.get',
+    args: (input) => [...argument('thread_id')(input), ...flags(inSpace)(input)],
+  },
+  'threads messages': {
+    procedure: 'threads.messages',
+    args: (input) => [...argument('thread_id')(input), ...flags(inSpace, ['limit', 'limit'])(input)],
+  },
+  'governance get': { procedure: 'governance.get', args: flags(inSpace) },
+  'governance set': {
+    procedure: 'governance.update',
+    args: (input) => [...flags(inSpace)(input), '--mode', 'off'],
+  },
+  'notifications list': { procedure: 'notifications.list', args: flags(...page) },
+  'notifications count': { procedure: 'notifications.unreadCount', args: () => [] },
+  'notifications get': { procedure: 'notifications.get', args: argument('notification_id') },
+  'notifications read': { procedure: 'notifications.read', args: argument('notification_id') },
+  'notifications read-all': { procedure: 'notifications.readAll', args: () => [] },
   'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(
     ['get', 'delete', 'retry'].map((verb) => [
@@ -275,8 +345,8 @@ const leaves = (command: Command, path: string[] = []): string[] =>
     : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
 
 describe('the commands', () => {
-  it('are these, and the three that open the database themselves; together they call every procedure', () => {
-    const local = ['migrate', 'bootstrap', 'demo'];
+  it('are these, and the four that open the database themselves; together they call every procedure', () => {
+    const local = ['migrate', 'bootstrap', 'demo', 'events verify'];
     const registered = leaves(createProgram({ out: () => undefined, err: () => undefined }));
     expect(registered.sort()).toEqual([...Object.keys(commands), ...local].sort());
     const called = new Set(Object.values(commands).map(({ procedure }) => procedure));

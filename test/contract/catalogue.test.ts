@@ -109,18 +109,30 @@ describe('the doors between tenants', () => {
     expect(rows).toEqual([
       { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
       { door: 'app.claim_outbox(integer)', ...system },
+      {
+        door: 'app.drop_event_months(timestamp with time zone)',
+        owner: 'app_owner',
+        config: path,
+        grantees: ['app_purge'],
+      },
       { door: 'app.find_credential(text)', ...system },
       { door: 'app.find_identity_provider(uuid,uuid,text)', ...system },
       { door: 'app.find_login_transaction(text,text)', ...system },
       { door: 'app.find_token(text)', ...system },
+      { door: 'app.list_chains(uuid,integer)', ...system },
+      { door: 'app.list_deleted_threads(uuid,uuid,integer)', ...system },
       { door: 'app.list_due_invites(uuid,uuid,integer)', ...system },
+      { door: 'app.list_event_tenants(timestamp with time zone)', ...system },
       { door: 'app.list_expired(uuid,text,integer)', ...system },
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { door: 'app.list_tenants(uuid,integer)', ...system },
+      { door: 'app.list_tenants_with_old_notifications(integer)', ...system },
       { door: 'app.list_tenants_with_stale_rows()', ...system },
       { door: 'app.list_tenants_with_stale_sign_ins()', ...system },
+      { door: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
       { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
+      { door: 'app.list_unsealed()', ...system },
       { door: 'app.maintain_partitions()', owner: 'app_owner', config: path, grantees: ['app_purge'] },
       { door: 'app.outbox_age_seconds()', ...system },
     ]);
@@ -134,24 +146,31 @@ describe('the doors between tenants', () => {
     expect(policies.rows.map(({ name, command }) => `${name} ${command}`)).toEqual([
       'api_keys r',
       'documents r',
+      'event_chains r',
       'event_dedupe r',
+      'events r',
+      'fan_outs r',
       'idempotency_keys r',
       'identity_providers r',
       'invites r',
       'login_transactions r',
+      'notifications r',
+      'notified_periods r',
       'outbox *',
+      'principals r',
       'response_ids r',
       'responses r',
       'session_tokens r',
       'sessions r',
       'tenants r',
+      'threads r',
       'tool_calls r',
       'used_id_tokens r',
     ]);
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_dedupe', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -169,7 +188,13 @@ describe('the doors between tenants', () => {
         ],
       },
       { name: 'documents', columns: ['created_at', 'id', 'status', 'tenant_id'] },
+      {
+        name: 'event_chains',
+        columns: ['last_event_id', 'last_transaction_id', 'retained_from', 'tenant_id'],
+      },
       { name: 'event_dedupe', columns: ['created_at', 'tenant_id'] },
+      { name: 'events', columns: ['id', 'tenant_id', 'transaction_id'] },
+      { name: 'fan_outs', columns: ['created_at', 'event_id', 'event_type', 'tenant_id'] },
       { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
       { name: 'identity_providers', columns: ['id', 'slug', 'tenant_id'] },
       { name: 'invites', columns: ['expires_at', 'id', 'status', 'tenant_id'] },
@@ -177,6 +202,9 @@ describe('the doors between tenants', () => {
         name: 'login_transactions',
         columns: ['expires_at', 'handle_hash', 'id', 'nonce_hash', 'state_hash', 'tenant_id'],
       },
+      { name: 'notifications', columns: ['created_at', 'tenant_id'] },
+      { name: 'notified_periods', columns: ['created_at', 'tenant_id'] },
+      { name: 'principals', columns: ['email', 'name', 'sealed_email', 'sealed_name', 'tenant_id'] },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
       {
         name: 'responses',
@@ -200,6 +228,7 @@ describe('the doors between tenants', () => {
       },
       { name: 'sessions', columns: ['ended_at', 'expires_at', 'id', 'principal_id', 'tenant_id'] },
       { name: 'tenants', columns: ['created_at', 'is_platform', 'name', 'slug', 'status', 'tenant_id'] },
+      { name: 'threads', columns: ['id', 'status', 'tenant_id'] },
       { name: 'tool_calls', columns: ['response_id', 'status', 'tenant_id'] },
       { name: 'used_id_tokens', columns: ['expires_at', 'tenant_id'] },
     ]);
@@ -212,10 +241,17 @@ describe('the doors between tenants', () => {
     );
     expect(rows.map(({ name }) => name)).toEqual([
       'append_stream',
+      'count_events',
+      'cover_hours',
+      'drop_stale_names',
+      'first_id',
+      'is_fleeting',
+      'list_events',
       'note_key_use',
       'read_access',
       'read_admission',
       'read_call',
+      'read_event',
       'read_head',
       'read_lane',
       'read_request',
@@ -226,6 +262,7 @@ describe('the doors between tenants', () => {
       'refuse_change',
       'remove_outbox',
       'sum_usage',
+      'take_tokens',
       'tell_key_change',
       'write_response',
     ]);

@@ -36,6 +36,22 @@ const plainText = [
   ...['slug', 'display_name', 'transport_type', 'url', 'icon_url', 'auth.credential_ref', 'auth.header'].map(
     (name) => `toolServers.register ${name}`,
   ),
+  ...['restore_in_tool_arguments[]', 'presidio_url', 'language'].map(
+    (name) => `governance.update pii.${name}`,
+  ),
+  ...['create name', 'create description', 'update name', 'update description'].map(
+    (name) => `skills.${name}`,
+  ),
+  ...['draft', 'edit'].flatMap((verb) =>
+    ['instructions', 'allowed_tools[]', 'notes'].map((name) => `skillVersions.${verb} ${name}`),
+  ),
+  ...['tracing_public_key', 'tracing_secret_key', 'tracing_base_url'].map(
+    (name) => `observability.set ${name}`,
+  ),
+  // filters: nothing of another tenant's is ever among what they leave
+  ...['list', 'export'].flatMap((list) =>
+    ['resource_id', 'from_date', 'to_date'].map((name) => `events.${list} ${name}`),
+  ),
   // of the server that server_id names
   ...['enabled_tools[]', 'tools[].name', 'display_name', 'icon_url'].map(
     (name) => `toolServers.update ${name}`,
@@ -152,7 +168,11 @@ describe.each(prefixes)('a procedure under %s', (prefix) => {
           request_id: refused.headers['x-request-id'],
         });
       }
-      const answer = await callProcedure(place.gateway, { ...call, apiKey: allowed.apiKey });
+      const answer = await callProcedure(place.gateway, {
+        ...call,
+        input: fixture.personal ? await fixture.input({ ...place.here, apiKey: allowed.apiKey }) : input,
+        apiKey: allowed.apiKey,
+      });
       expect(answer.status, answer.text).toBe(200);
       expect(answer.body.result.data).toHaveProperty('data');
     },
@@ -296,7 +316,7 @@ describe('an operator of the platform', () => {
 });
 
 describe('a name that several ask for at once', () => {
-  it.each(['models.add', 'members.add', 'toolServers.register'])(
+  it.each(['models.add', 'members.add', 'toolServers.register', 'skills.create'])(
     'goes to one of them by %s',
     async (path) => {
       const procedure = all.find((each) => each.path === path)!;

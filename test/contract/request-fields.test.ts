@@ -134,6 +134,11 @@ async function answer(fields: object): Promise<{ record: ResponseRecord; asked: 
   };
 }
 
+/** A thread with one message. */
+async function begun(content: string): Promise<{ id: string; thread_id: string }> {
+  return (await send('POST', 'threads/messages', { content })).body.data as { id: string; thread_id: string };
+}
+
 async function eventTypes(id: string): Promise<string[]> {
   const page = await send('GET', `responses/${id}/events?limit=1000`);
   return (page.body.data as { type: string }[]).map(({ type }) => type);
@@ -565,18 +570,57 @@ const rows: Record<string, Row> = {
     bad: ['all', 'invalid_request', 'platform.stream_events'],
   },
   'platform.skill_id': {
-    effect: 'is refused until there are skills',
+    effect: 'gives the model the instructions of a skill, before the caller’s own',
     prove: async () => {
-      expect((await answer({ platform: { skill_id: null } })).record.status).toBe('completed');
+      const admin = async (path: string, body?: object) => {
+        const answered = await fetch(`${stack.gateways[0]!.url}/api/v1/admin/skills${path}`, {
+          method: 'POST',
+          headers: body === undefined ? { 'x-api-key': world.apiKey } : credentials(),
+          ...(body && { body: JSON.stringify(body) }),
+        });
+        return ((await answered.json()) as { data: { id: string } }).data.id;
+      };
+      const skill = await admin('', { name: 'Rhymes' });
+      const version = await admin(`/${skill}/versions`, { instructions: 'Answer in rhymes.' });
+      await admin(`/${skill}/versions/${version}/publish`);
+      const { record, asked } = await answer({ platform: { skill_id: skill, instructions: 'Be brief.' } });
+      expect(asked[0]!.messages.slice(0, 2)).toEqual([
+        { role: 'system', content: 'Answer in rhymes.' },
+        { role: 'system', content: 'Be brief.' },
+      ]);
+      expect(record.platform.governance_applied.skill).toEqual({
+        id: skill,
+        version_id: version,
+        version: 1,
+      });
     },
-    bad: ['skill_1', 'unsupported_parameter', 'platform.skill_id'],
+    bad: ['skill_1', 'invalid_request', 'platform.skill_id'],
   },
   'platform.thread_id': {
-    effect: 'is refused until there are threads',
+    effect: 'puts the messages of the thread before the new input',
     prove: async () => {
-      expect((await answer({ platform: { thread_id: null } })).record.status).toBe('completed');
+      const { thread_id: id } = await begun('The boat is red.');
+      const { asked } = await answer({ platform: { thread_id: id } });
+      expect(asked[0]?.messages.map(({ content }) => content)).toEqual([
+        'The boat is red.',
+        hello.input.text,
+      ]);
     },
-    bad: ['thread_1', 'unsupported_parameter', 'platform.thread_id'],
+    bad: ['thread_1', 'invalid_request', 'platform.thread_id'],
+  },
+  'platform.branch_id': {
+    effect: 'takes the messages of that branch',
+    prove: async () => {
+      const first = await begun('The boat is red.');
+      const at = `threads/${first.thread_id}/messages`;
+      await send('POST', at, { content: 'No, green.' });
+      const fork = await send('POST', at, { content: 'No, blue.', parent_message_id: first.id });
+      const branch = fork.body.data.branch_id as string;
+      const { asked } = await answer({ platform: { thread_id: first.thread_id, branch_id: branch } });
+      const told = asked[0]?.messages.map(({ content }) => content);
+      expect(told).toEqual(['The boat is red.', 'No, blue.', hello.input.text]);
+    },
+    bad: ['branch_1', 'invalid_request', 'platform.branch_id'],
   },
   'platform.collection_ids': {
     effect: 'narrows the search',

@@ -8,8 +8,10 @@ import { readDocument } from '#domain/collections/read-document.ts';
 import { searchKnowledge } from '#domain/knowledge/search-knowledge.ts';
 import { findKey } from '#domain/idempotency/idempotency.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { sealEvents } from '#domain/events/seal-events.ts';
 import { allEntities } from '#domain/persistence/all-entities.ts';
-import { ormConfig } from '#domain/persistence/orm.ts';
+import { createOrm, ormConfig } from '#domain/persistence/orm.ts';
+import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { listAllowedModels } from '#domain/models/list-allowed-models.ts';
 import { listInputItems } from '#domain/responses/list-input-items.ts';
 import { pageInputItems } from '#domain/responses/page-input-items.ts';
@@ -18,6 +20,7 @@ import type { Space } from '#domain/spaces/space.entity.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
+import { SignInMaker } from '../support/sign-in-fixtures.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, secrets, type World } from '../support/world.ts';
 
@@ -41,9 +44,22 @@ beforeAll(async () => {
   await maker.ended(abroad);
   await maker.admin.projectMember(abroad, await maker.admin.project(abroad));
   await maker.admin.invite(abroad);
+  await new SignInMaker(maker).session(abroad);
   const admin = await connect(database.adminUrl);
   const { rows } = await admin.query('select principal_id from responses where id = $1', [response]);
   const server = (await maker.server(abroad)).id;
+  const path = `/v1/spaces/${abroad.spaceId}`;
+  const send = (method: string, rest: string, body: object) =>
+    maker.send({ method, path: `${path}/${rest}`, apiKey: abroad.apiKey, body });
+  await send('PUT', 'governance', { pii: { mode: 'redact' } });
+  await send('POST', 'threads/messages', { content: 'Write to harbour@example.org.' });
+  await maker.observability(abroad);
+  const skill = await maker.publishedSkill(abroad);
+  await admin.query(
+    `insert into skill_uses (tenant_id, skill_id, principal_id) select tenant_id, $1, principal_id from responses where id = $2`,
+    [skill, response],
+  );
+  await sealAll();
   await leaveTraces(abroad.tenantId, { collection, document, response, server });
   await admin.end();
   theirs = { collection, document, response, principal: rows[0].principal_id as string };
@@ -55,6 +71,13 @@ afterAll(async () => {
   await gateway?.close();
   await database?.drop();
 });
+
+/** Seals the events of everybody. */
+async function sealAll(): Promise<void> {
+  const orm = createOrm({ url: database.purgeUrl, statementTimeoutMs: 5_000 });
+  await sealEvents({ purge: new UnitOfWork(orm), secrets });
+  await orm.close(true);
+}
 
 /** What only a run leaves behind: passages, turns, attempts, calls and usage. */
 async function leaveTraces(
@@ -96,6 +119,29 @@ async function leaveTraces(
     select r.tenant_id, r.id, 0, 1, r.space_id, r.principal_id, r.model_id, p.id, 7, true
     from responses r join model_prices p on p.tenant_id = r.tenant_id and p.model_id = r.model_id where r.id = $1`,
     [response],
+  );
+  await run(
+    `insert into external_identities (tenant_id, provider_id, subject, principal_id)
+    select tenant_id, provider_id, 'sub', principal_id from sessions where tenant_id = $1`,
+    [tenantId],
+  );
+  await run(
+    `insert into login_transactions (tenant_id, id, provider_id, state_hash, nonce_hash, cookie_hash, proof, expires_at)
+    select tenant_id, gen_random_uuid(), provider_id, 's', 'n', 'c', 'p', now() from sessions where tenant_id = $1`,
+    [tenantId],
+  );
+  await run(`insert into used_id_tokens (tenant_id, claims_hash, expires_at) values ($1, 'c', now())`, [
+    tenantId,
+  ]);
+  await run(
+    `insert into notifications (tenant_id, event_id, user_id, category, event_type, title)
+    select r.tenant_id, uuidv7(), r.principal_id, 'space', 'space.deleted', 'A space was deleted' from responses r where r.id = $1`,
+    [response],
+  );
+  await run(`insert into notified_periods (tenant_id, key) values ($1, 'k')`, [tenantId]);
+  await run(
+    'insert into rate_buckets (tenant_id, tokens, filled_at) values ($1, 1, now()) on conflict do nothing',
+    [tenantId],
   );
   await run(`insert into data_keys (tenant_id, id, wrapped) values ($1, gen_random_uuid(), 'w')`, [tenantId]);
   await run(`insert into roles (tenant_id, id, key, name) values ($1, $2, 'mine', 'Mine')`, [

@@ -50,7 +50,7 @@ export const longForm: PlanSize = {
   gateways: 30,
   postgres: 10,
   temporal: 10,
-  failpoints: failpoints.filter((name) => !aroundEffects.includes(name)),
+  failpoints: failpoints.filter((name) => !aroundEffects.includes(name) && !name.startsWith('notify.')),
   rounds: 2,
   pauseMs: 2_500,
 };

@@ -2,6 +2,7 @@
 export const canaries = {
   prompt: 'canary-prompt-quokka',
   instructions: 'canary-instructions-numbat',
+  secret: 'canary-secret-wombat',
   answer: 'canary-answer-bilby',
   commentary: 'canary-commentary-dunnart',
   query: 'canary-query-wombat',

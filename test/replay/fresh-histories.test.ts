@@ -10,6 +10,8 @@ import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { followResponse } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
+import { addUsers } from '../support/told-world.ts';
+import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 import { canaries, foundCanaries } from './canaries.ts';
 import { toRecorded } from './history-json.ts';
@@ -53,12 +55,14 @@ describe('histories of real runs', () => {
   let world: World;
   let models: ModelServer;
   let box: ToolServer;
+  let receiver: TraceReceiver;
   /** Everything that Temporal keeps of a run and shows in its UI, by scenario. */
   const shown = new Map<string, string[]>();
 
   beforeAll(async () => {
     models = await startModelServer(scripts);
     box = await startToolServer();
+    receiver = await startTraceReceiver();
     database = await createTestDatabase();
     world = await createWorld(
       database.unitOfWork,
@@ -69,7 +73,7 @@ describe('histories of real runs', () => {
     await admin.query('update tenants set name = $1', [canaries.tenant]);
     await admin.query('update principals set name = $1, email = $2', [canaries.person, canaries.email]);
     await admin.end();
-    const origins = [new URL(models.url).origin, box.origin];
+    const origins = [new URL(models.url).origin, box.origin, receiver.origin];
     const env = { EGRESS_ALLOW: origins.join(','), SWEEP_INTERVAL_SECONDS: '2' };
     stack = await startStack({ database, workers: 2, env });
   });
@@ -78,6 +82,7 @@ describe('histories of real runs', () => {
     await stack?.stop();
     await models?.stop();
     await box?.stop();
+    await receiver?.stop();
     await database?.drop();
   });
 
@@ -196,6 +201,57 @@ describe('histories of real runs', () => {
     expect(activitiesOf(history).map(({ name }) => name)).toEqual(['runTurn', 'runCall', 'runTurn']);
   });
 
+  it('of the export of a trace', async () => {
+    const config = {
+      tracing_public_key: 'pk-histories',
+      tracing_secret_key: canaries.secret,
+      tracing_base_url: receiver.url,
+    };
+    await call('/observability/config', config, 'PUT');
+    const record = await ask('plain');
+    const id = `trace/${world.tenantId}/${record.id}`;
+    const started = () =>
+      stack.temporal.workflow
+        .getHandle(id)
+        .describe()
+        .then(
+          () => true,
+          () => false,
+        );
+    while (!(await started())) {
+      await sleep(50);
+    }
+    const history = await keep('trace', id);
+    expect(activitiesOf(history).map(({ name }) => name)).toEqual(['exportTrace']);
+    expect(receiver.arrivals.map(({ credentials }) => credentials)).toEqual([
+      `pk-histories:${canaries.secret}`,
+    ]);
+    const forget = { method: 'DELETE', headers: { 'X-API-Key': world.apiKey } };
+    await fetch(`${space()}/observability/config`, forget);
+  });
+
+  it('of an event that is told to the members of a space', async () => {
+    const admin = new Postgres({ connectionString: database.adminUrl });
+    await admin.connect();
+    await addUsers(admin, world, { count: 2_600, role: 'space_admin' });
+    await admin.query('update spaces set name = $1', [canaries.filename]);
+    const { id } = await call<{ id: string }>('/collections', { name: 'Gone soon' });
+    await call(`/collections/${id}`, {}, 'DELETE');
+    const { rows } = await admin.query<{ id: string }>(
+      'select id from events where resource_id = $1 and event_type = $2',
+      [id, 'collection.deleted'],
+    );
+    const workflowId = `notify/${world.tenantId}/${rows[0]!.id}`;
+    while ((await admin.query('select from outbox where workflow_id = $1', [workflowId])).rowCount! > 0) {
+      await sleep(50);
+    }
+    await keep('fan-out', workflowId);
+    const told = await admin.query('select from notifications where event_id = $1', [rows[0]!.id]);
+    await admin.end();
+    expect(told.rowCount).toBe(2_600);
+    expect(await detailsOf(workflowId)).toBe('collection.deleted: all 2600 told');
+  });
+
   it('of a vendor that asks to come back later', async () => {
     const record = await ask('limited');
     expect(record.status).toBe('completed');
@@ -261,7 +317,7 @@ describe('histories of real runs', () => {
   });
 
   it('hold none of the canaries, though each of them went through', async () => {
-    expect([...shown.keys()]).toHaveLength(10);
+    expect([...shown.keys()]).toHaveLength(11);
     expect(Object.fromEntries([...shown].map(([name, texts]) => [name, foundCanaries(texts)]))).toEqual(
       Object.fromEntries([...shown.keys()].map((name) => [name, []])),
     );

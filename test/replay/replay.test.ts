@@ -51,16 +51,18 @@ beforeAll(() => {
 });
 
 describe('recorded histories', () => {
-  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, a tool server, ingestion and maintenance', () => {
+  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, a tool server, a trace, ingestion, a fan-out and maintenance', () => {
     expect([...histories.keys()].toSorted()).toEqual([
       'cancel',
       'deadline',
       'discovery',
       'document',
+      'fan-out',
       'maintenance',
       'no-tools',
       'server-tool',
       'tool-rounds',
+      'trace',
       'vendor-retry',
       'worker-kill',
     ]);
@@ -78,6 +80,7 @@ describe('recorded histories', () => {
     expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
     expect(startOf(history('maintenance')).type).toBe('runMaintenance');
     expect(startOf(history('discovery')).type).toBe('discoverTools');
+    expect(startOf(history('trace')).type).toBe('traceResponse');
   });
 
   it('replay on the workflows of today', async () => {

@@ -81,6 +81,7 @@ export function wholeCalls(maker: AdminMaker): Record<string, (place: Place) => 
     createTenant: asOperator(creating('/admin/tenants', bodies.tenant)),
     listTenants: asOperator(listing('/admin/tenants')),
     listModels: listing('/models'),
+    listEvents: listing('/events'),
     createSpace: creating('/spaces', bodies.space),
     listSpaces: listing('/spaces'),
   };

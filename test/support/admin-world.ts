@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { openGateway, type Answer, type TestGateway } from './gateway.ts';
+import { Maker } from './places.ts';
+import { SignInMaker } from './sign-in-fixtures.ts';
 import { connect } from './tables.ts';
 import { addMember, createWorld, type NewMember, type World } from './world.ts';
 
@@ -76,3 +78,10 @@ export async function openAdminWorld(): Promise<AdminWorld> {
 /** `<status> <code>`, or the status alone. */
 export const verdict = ({ status, body }: Answer): string =>
   `${status} ${body?.error?.code ?? ''}${body?.error?.missing_permission === undefined ? '' : ` ${body.error.missing_permission}`}`.trim();
+
+/** A session of one of the tenant's people. */
+export function signedIn(place: AdminWorld, principalId: string): Promise<{ accessToken: string }> {
+  const { tenantId, spaceId } = place.world;
+  const of = { tenantId, spaceId, apiKey: place.owner.apiKey, modelAlias: 'builtin' };
+  return new SignInMaker(new Maker(() => place.gateway)).session(of, principalId);
+}

@@ -5,6 +5,7 @@ import { parseGatewayConfig } from '#domain/kernel/config.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
+import { raisedLimits } from './raised-limits.ts';
 import { masterKey } from './stack.ts';
 
 export interface Call {
@@ -47,6 +48,7 @@ export function gatewayConfig(databaseUrl: string, env: Record<string, string> =
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     MASTER_KEY: masterKey,
     MAX_ACTIVE_RESPONSES_PER_SPACE: '100000',
+    ...raisedLimits,
     MAX_FAILED_ATTEMPTS: '100000',
     MAX_STREAMS_PER_PRINCIPAL: '100000',
     MAX_STREAMS_PER_TENANT: '100000',

@@ -7,10 +7,10 @@ import { beforeSignIn } from './sign-in-fixtures.ts';
 /** What a cell of hostile input starts from: a request of the operation that is right in everything. */
 export interface Target {
   operation: Operation;
+  /** What its path takes. */
+  methods: string[];
   /** The members of its body. */
   fields: string[];
-  /** The methods that its path takes. */
-  methods: string[];
   call: Call;
   here: Place;
   abroad: Place;
@@ -57,6 +57,8 @@ const required: Record<string, { name: string; longest: number }> = {
   createCollection: { name: 'name', longest: 200 },
   uploadDocument: { name: 'filename', longest: 255 },
   registerServer: { name: 'display_name', longest: 200 },
+  startThread: { name: 'content', longest: 1_000_000 },
+  addMessage: { name: 'content', longest: 1_000_000 },
   createIdentityProvider: { name: 'display_name', longest: 200 },
   linkIdentity: { name: 'subject', longest: 255 },
   createRole: { name: 'name', longest: 200 },
@@ -67,6 +69,10 @@ const required: Record<string, { name: string; longest: number }> = {
   updateSpace: { name: 'name', longest: 200 },
   createProject: { name: 'name', longest: 200 },
   createInvite: { name: 'email', longest: 320 },
+  createSkill: { name: 'name', longest: 100 },
+  draftSkillVersion: { name: 'instructions', longest: 100_000 },
+  setObservability: { name: 'tracing_public_key', longest: 200 },
+  addModel: { name: 'alias', longest: 128 },
 };
 /** A field that holds text, and how a value gets there. */
 const text: Record<string, { param: string; put: (value: unknown) => object }> = {
@@ -75,6 +81,8 @@ const text: Record<string, { param: string; put: (value: unknown) => object }> =
   createCollection: { param: 'name', put: (value) => ({ name: value }) },
   uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
   registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
+  startThread: { param: 'content', put: (value) => ({ content: value }) },
+  addMessage: { param: 'content', put: (value) => ({ content: value }) },
   createIdentityProvider: { param: 'display_name', put: (value) => ({ display_name: value }) },
   linkIdentity: { param: 'subject', put: (value) => ({ subject: value }) },
   ...Object.fromEntries(
@@ -89,6 +97,10 @@ const text: Record<string, { param: string; put: (value: unknown) => object }> =
     ].map((operation) => [operation, { param: 'name', put: (value: unknown) => ({ name: value }) }]),
   ),
   createInvite: { param: 'email', put: (value) => ({ email: value }) },
+  createSkill: { param: 'name', put: (value) => ({ name: value }) },
+  draftSkillVersion: { param: 'instructions', put: (value) => ({ instructions: value }) },
+  setObservability: { param: 'tracing_public_key', put: (value) => ({ tracing_public_key: value }) },
+  addModel: { param: 'alias', put: (value) => ({ alias: value }) },
 };
 
 const inText =
@@ -120,12 +132,33 @@ const ignoresUnknown = ({ operation }: Target): boolean => operation.id === 'fin
 /** A sign-in has no credential to confuse. */
 const isAnonymous = ({ operation }: Target): boolean => beforeSignIn.some((id) => id === operation.id);
 
-const inSpaceId =
-  (segment: string, expected: Omit<Hostile, 'call'>): Kind =>
-  ({ call, here, operation }) =>
-    operation.path.includes('{space_id}')
-      ? [{ call: { ...call, path: call.path.replace(here.spaceId, segment) }, ...expected }]
-      : [];
+/** In place of the first id of a path; a provider's before sign-in is any text. */
+const inPathId =
+  (segment: string, expected: Omit<Hostile, 'call' | 'param'>, named = false): Kind =>
+  ({ call, operation }) => {
+    const steps = operation.path.split('/');
+    const at = steps.findIndex((step) => step.startsWith('{'));
+    if (at < 0 || steps[at] === '{provider_id}') {
+      return [];
+    }
+    const path = call.path
+      .split('/')
+      .map((step, i) => (i === at ? segment : step))
+      .join('/');
+    return [{ call: { ...call, path }, ...expected, param: named ? (steps[at] ?? '').slice(1, -1) : null }];
+  };
+
+/** A segment that is no text at all, at the end of paths too that hold no id. */
+const undecodable =
+  (segment: string): Kind =>
+  ({ call }) => [
+    {
+      call: { ...call, path: call.path.replace(/[^/]+$/, segment) },
+      status: 400,
+      code: 'malformed_http',
+      param: null,
+    },
+  ];
 
 const withHeaders =
   (headers: (target: Target) => Record<string, string>, expected: Omit<Hostile, 'call'>): Kind =>
@@ -184,6 +217,9 @@ export const forgedMembers = [
   'governance',
 ];
 
+/** Members of a body that the contract leaves to the caller. */
+const takesAnything = ['tracing_project_id'];
+
 const both =
   (...kinds: Kind[]): Kind =>
   (target) =>
@@ -209,25 +245,34 @@ export const hostileKinds: Record<string, Kind> = {
   ),
   NUL: both(
     inText(() => 'a\0b'),
-    inSpaceId('%00', { status: 422, code: 'invalid_request', param: 'space_id' }),
+    inPathId('%00', { status: 422, code: 'invalid_request' }, true),
   ),
   'a lone surrogate': inText(() => 'a\uD800b'),
   'a wrong type in each field': (target) => {
     if (!takesBody(target)) {
       return [];
     }
-    return target.fields.map((name) => {
-      const call = { ...target.call, body: { ...(target.call.body as object), [name]: [[1]] } };
-      if (name === 'conversation' || (isOpenAi(target) && name in neutralValues)) {
-        return { call, status: 422, code: 'unsupported_parameter', param: name };
-      }
-      const isList =
-        ['tools', 'enabled_tools', 'extra_audiences', 'redirect_uris', 'permissions', 'models'].includes(
-          name,
-        ) ||
-        (isOpenAi(target) && ['input', 'include'].includes(name));
-      return invalid(call, isList ? `${name}.0` : name);
-    });
+    return target.fields
+      .filter((name) => !takesAnything.includes(name))
+      .map((name) => {
+        const call = { ...target.call, body: { ...(target.call.body as object), [name]: [[1]] } };
+        if (name === 'conversation' || (isOpenAi(target) && name in neutralValues)) {
+          return { call, status: 422, code: 'unsupported_parameter', param: name };
+        }
+        const isList =
+          [
+            'tools',
+            'enabled_tools',
+            'allowed_tools',
+            'input_modalities',
+            'extra_audiences',
+            'redirect_uris',
+            'permissions',
+            'models',
+          ].includes(name) ||
+          (isOpenAi(target) && ['input', 'include'].includes(name));
+        return invalid(call, isList ? `${name}.0` : name);
+      });
   },
   'an unknown field': (target) =>
     mayCarryBody(target)
@@ -277,7 +322,19 @@ export const hostileKinds: Record<string, Kind> = {
           },
         ]
       : [],
-  'ids that are none': inSpaceId('1%20or%201=1', { status: 422, code: 'invalid_request', param: 'space_id' }),
+  'a value that no list has': (target) =>
+    queryOf(target)
+      .filter((name) => ['category', 'resource_type'].includes(name))
+      .map((name) => invalid(query(target.call, `${name}=red`), name)),
+  'a moment that is none': (target) =>
+    queryOf(target)
+      .filter((name) => name.endsWith('_date'))
+      .flatMap((name) =>
+        ['yesterday', '2026-13-01T00:00:00Z', '2026-01-01', '%00', "';--"].map((value) =>
+          invalid(query(target.call, `${name}=${value}`), name),
+        ),
+      ),
+  'ids that are none': inPathId('1%20or%201=1', { status: 422, code: 'invalid_request' }, true),
   'malformed JSON': both(
     withBody('{"a":', 422, 'invalid_request'),
     withBody("{'a':1}", 422, 'invalid_request'),
@@ -316,7 +373,7 @@ export const hostileKinds: Record<string, Kind> = {
       queryOf(target).includes('cursor')
         ? [invalid(query(target.call, `cursor=${'x'.repeat(501)}`), 'cursor')]
         : [],
-    inSpaceId('x'.repeat(201), { status: 404, code: 'route_not_found', param: null }),
+    inPathId('x'.repeat(201), { status: 404, code: 'route_not_found' }),
   ),
   'invalid UTF-8': both(
     withBody(
@@ -349,11 +406,7 @@ export const hostileKinds: Record<string, Kind> = {
         param: null,
         allow: operation.path,
       })),
-  'bad percent-encoding': both(
-    inSpaceId('%ZZ', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%E0%A4%A', { status: 400, code: 'malformed_http', param: null }),
-    inSpaceId('%ED%A0%80', { status: 400, code: 'malformed_http', param: null }),
-  ),
+  'bad percent-encoding': both(undecodable('%ZZ'), undecodable('%E0%A4%A'), undecodable('%ED%A0%80')),
   'forged headers': both(
     withHeaders(({ abroad }) => ({ authorization: `Bearer ${abroad.apiKey}` }), {
       status: 401,

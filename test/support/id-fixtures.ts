@@ -3,8 +3,10 @@ import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
-import { question, type Maker, type Place } from './places.ts';
+import { threadFixtures } from './thread-fixtures.ts';
+import { observabilityBody, question, type Maker, type Place } from './places.ts';
 import { signInCalls, signInFixtures } from './sign-in-fixtures.ts';
+import { plainCalls, tenantFixtures } from './tenant-fixtures.ts';
 
 /** How an id position is tried. */
 export interface IdFixture {
@@ -35,6 +37,29 @@ const serverBody = (seed = key()) => ({
   url: 'https://tools.example.com/mcp',
 });
 const key = (): string => `key-${randomBytes(8).toString('hex')}`;
+
+/** A request that is right in everything, of each operation outside of any space; as whoever the place's key belongs to. */
+export function callsOutsideSpaces(maker: Maker): Record<string, (place: Place) => Promise<Call>> {
+  const at =
+    (method: string, path: string) =>
+    async ({ apiKey }: Place) => ({
+      method,
+      path: `/v1/${path}`,
+      apiKey,
+    });
+  const ofOne = (method: string, suffix: string) => async (place: Place) => ({
+    method,
+    path: `/v1/notifications/${await maker.notification(place)}${suffix}`,
+    apiKey: place.apiKey,
+  });
+  return {
+    listNotifications: at('GET', 'notifications'),
+    countUnreadNotifications: at('GET', 'notifications/unread-count'),
+    getNotification: ofOne('GET', ''),
+    readNotification: ofOne('POST', '/read'),
+    readAllNotifications: at('POST', 'notifications/read-all'),
+  };
+}
 
 /** One for every position of the API that holds an id. */
 export function idFixtures(maker: Maker): Fixtures {
@@ -228,7 +253,53 @@ export function idFixtures(maker: Maker): Fixtures {
   /** Which response an approval request belongs to. */
   const askedBy = new Map<string, string>();
 
+  /** The space's configuration goes with its removal: each call has its own. */
+  const configured = (method: string): IdFixture => ({
+    make: async (place) => place.spaceId,
+    unknown: newId,
+    call: async (place, id) => {
+      await maker.observability(place);
+      return { method, path: `/v1/spaces/${id}/observability/config`, apiKey: place.apiKey };
+    },
+    refusal: '404 space_not_found',
+    nextDoorRefusal: null,
+  });
+  const ofNotification = (method: string, suffix: string): IdFixture => ({
+    make: (place) => maker.notification(place),
+    unknown: newId,
+    call: async ({ apiKey }, id) => ({ method, path: `/v1/notifications/${id}${suffix}`, apiKey }),
+    refusal: '404 notification_not_found',
+    nextDoorRefusal: null,
+  });
+
   const native: Fixtures = {
+    'listEvents query cursor': {
+      make: (place) => maker.eventCursor(place),
+      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      call: async (place, id) => ({
+        method: 'GET',
+        path: `/v1/events?cursor=${id}`,
+        apiKey: place.apiKey,
+      }),
+      refusal: '422 invalid_cursor',
+      nextDoorRefusal: null,
+    },
+    'getEvent path event_id': {
+      make: (place) => maker.event(place),
+      unknown: newId,
+      call: async (place, id) => ({ method: 'GET', path: `/v1/events/${id}`, apiKey: place.apiKey }),
+      refusal: '404 event_not_found',
+      nextDoorRefusal: null,
+    },
+    'getNotification path notification_id': ofNotification('GET', ''),
+    'readNotification path notification_id': ofNotification('POST', '/read'),
+    'listNotifications query cursor': {
+      make: (place) => maker.notificationCursor(place),
+      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      call: async ({ apiKey }, id) => ({ method: 'GET', path: `/v1/notifications?cursor=${id}`, apiKey }),
+      refusal: '422 invalid_cursor',
+      nextDoorRefusal: null,
+    },
     'registerServer path space_id': spaceOf('POST', async () => 'mcp-servers', serverBody),
     'registerServer header idempotency-key': freshKey(async () => 'mcp-servers', serverBody),
     'listServers path space_id': spaceOf('GET', async () => 'mcp-servers'),
@@ -268,6 +339,19 @@ export function idFixtures(maker: Maker): Fixtures {
       },
       refusal: '422 invalid_request',
     },
+    'createResponse body platform.skill_id': creating((id) => ({ platform: { skill_id: id } }), {
+      make: (place) => maker.publishedSkill(place),
+      gone: async (place) => {
+        const id = await maker.publishedSkill(place);
+        await maker.send({ method: 'DELETE', path: `/v1/admin/skills/${id}`, apiKey: place.apiKey });
+        return id;
+      },
+      refusal: '404 skill_not_found',
+      nextDoorRefusal: null,
+    }),
+    'setObservability path space_id': spaceOf('PUT', async () => 'observability/config', observabilityBody),
+    'getObservability path space_id': configured('GET'),
+    'removeObservability path space_id': configured('DELETE'),
     'createResponse path space_id': spaceOf('POST', async () => 'responses', question),
     'createResponse header idempotency-key': keyed((_place, id) => ({
       body: question,
@@ -386,9 +470,11 @@ export function idFixtures(maker: Maker): Fixtures {
   };
   return {
     ...native,
+    ...threadFixtures(maker),
     ...openAiFixtures(maker),
     ...mirrored(native),
     ...signInFixtures(maker),
+    ...tenantFixtures(maker),
     ...adminFixtures(maker.admin, (place) => maker.model(place)),
   };
 }
@@ -399,11 +485,20 @@ export async function goodCall(
   operationId: string,
   place: Place,
 ): Promise<Call> {
-  const whole = signInCalls(maker)[operationId] ?? wholeCalls(maker.admin)[operationId];
+  const whole =
+    signInCalls(maker)[operationId] ??
+    plainCalls[operationId] ??
+    wholeCalls(maker.admin)[operationId] ??
+    callsOutsideSpaces(maker)[operationId];
   if (whole !== undefined) {
     return whole(place);
   }
   const names = Object.keys(fixtures).filter((position) => position.startsWith(`${operationId} path `));
+  const list = fixtures[`${operationId} query cursor`];
+  if (names.length === 0 && list !== undefined) {
+    const call = await list.call(place, await list.make(place));
+    return { ...call, path: call.path.split('?')[0]! };
+  }
   const fixture = fixtures[names.find((position) => position.endsWith(' space_id')) ?? names[0]!]!;
   return fixture.call(place, await fixture.make(place));
 }

@@ -8,6 +8,7 @@ import type { AdminMaker } from './admin-maker.ts';
 import type { TestDatabase } from './database.ts';
 import type { Call } from './gateway.ts';
 import type { Place } from './places.ts';
+import type { SignInMaker } from './sign-in-fixtures.ts';
 import { addMember, type NewMember, type World } from './world.ts';
 
 /** What a request proves itself with; nothing for nobody. */
@@ -33,6 +34,7 @@ export interface Identity {
 }
 
 export interface IdentityParts {
+  signIn: SignInMaker;
   database: TestDatabase;
   admin: Client;
   maker: AdminMaker;
@@ -41,7 +43,9 @@ export interface IdentityParts {
   abroad: Place;
 }
 
-const inSpace = ({ url }: RouteOptions): boolean => url.includes(':space_id');
+/** Where a role of a space counts: in it, and for one's own notifications, which belong to none. */
+const inSpace = ({ url, config }: RouteOptions): boolean =>
+  url.includes(':space_id') || config?.permission === 'notifications.read';
 const everything = permissions.filter((permission) => !platformOnly.has(permission));
 const none: ReadonlySet<Permission> = new Set();
 /** Enough to give the roles that the requests of the matrix give. */
@@ -63,7 +67,7 @@ function having(permission: Permission | undefined): Permission[] {
 
 /** The twelve who ask. Whoever is not `perPermission` is made once. */
 export function identities(parts: IdentityParts): Identity[] {
-  const { admin, database, maker, world, here, abroad } = parts;
+  const { admin, database, maker, signIn, world, here, abroad } = parts;
   const person = (options: NewMember) => addMember(database.unitOfWork, { ...world, ...here }, options);
   const lasting = (make: () => Promise<Credential>) => {
     let made: Promise<Credential> | undefined;
@@ -87,16 +91,13 @@ export function identities(parts: IdentityParts): Identity[] {
       outcome: unauthenticated('not_authenticated'),
     },
     {
-      // Takes an access token that has expired as soon as there are any; a key that has until then.
       name: 'expired token',
       credential: lasting(async () => {
-        const { apiKey, keyId } = await person({ tenantRoles: ['owner'] });
-        await admin.query(`update api_keys set expires_at = now() - interval '1 second' where key_id = $1`, [
-          keyId,
-        ]);
-        return { headers: { authorization: `Bearer ${apiKey}` } };
+        const { id, accessToken } = await signIn.session(here);
+        await admin.query(`update session_tokens set expires_at = now() where session_id = $1`, [id]);
+        return { headers: { authorization: `Bearer ${accessToken}` } };
       }),
-      outcome: unauthenticated('invalid_credentials'),
+      outcome: unauthenticated('token_expired'),
     },
     {
       name: 'revoked key',
@@ -117,9 +118,11 @@ export function identities(parts: IdentityParts): Identity[] {
       outcome: unauthenticated('invalid_credentials'),
     },
     {
-      // By an access token as soon as there are any; by its key as a bearer until then.
       name: 'foreign admin by token',
-      credential: async () => ({ headers: { authorization: `Bearer ${abroad.apiKey}` } }),
+      credential: lasting(async () => {
+        const { accessToken } = await signIn.session(abroad);
+        return { headers: { authorization: `Bearer ${accessToken}` } };
+      }),
       outcome: foreign,
     },
     { name: 'foreign admin by key', credential: async () => ({ apiKey: abroad.apiKey }), outcome: foreign },
@@ -162,7 +165,7 @@ export function identities(parts: IdentityParts): Identity[] {
 
 /** The same request by somebody else. */
 export function as(credential: Credential, call: Call): Call {
-  const { apiKey: _, headers, ...rest } = call;
+  const { apiKey: _, headers: { authorization: __, ...headers } = {}, ...rest } = call;
   return {
     ...rest,
     headers: { ...headers, ...credential.headers },

@@ -36,6 +36,8 @@ export interface Script {
   commentary?: string;
   /** The answer. */
   text: string;
+  /** Answer with all that users and tools have said; `$user` in the arguments of a call stands for the last user text. */
+  echo?: true;
   /** What `diverges` answers once it sees a prefix. */
   alternateText?: string;
   tokenDelayMs?: number;

@@ -80,7 +80,8 @@ export interface Turn {
   calls: Call[];
 }
 
-export function planTurn(script: Script, request: ChatRequest, asked: Asked & { attempt: number }): Turn {
+export function planTurn(given: Script, request: ChatRequest, asked: Asked & { attempt: number }): Turn {
+  const script = given.echo === undefined ? given : echoing(given, request, asked);
   if (asked.strategy === 'prefill' && script.manner === 'refuses_trailing_assistant') {
     throw new WireError(400, 'This model does not support a trailing assistant message.', {
       param: 'messages',
@@ -104,6 +105,20 @@ export function planTurn(script: Script, request: ChatRequest, asked: Asked & { 
     arguments: argumentsFor(script, asked, index),
   }));
   return { ...chooseText(script, { source, prefix: asked.prefix }), calls };
+}
+
+function echoing(script: Script, { messages }: ChatRequest, asked: Asked): Script {
+  const base = asked.strategy === 'instruct' ? messages.slice(0, -1) : messages;
+  const said = base.filter((each) => each.role === 'user' || each.role === 'tool').map(textOf);
+  const calls = script.calls?.map((round) =>
+    round.map((call) => ({
+      ...call,
+      arguments: JSON.stringify(call.arguments).replaceAll('$user', () =>
+        JSON.stringify(asked.userText).slice(1, -1),
+      ),
+    })),
+  );
+  return { ...script, text: said.join('\n'), ...(calls === undefined ? {} : { calls }) };
 }
 
 function toolToCall(

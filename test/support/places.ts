@@ -63,6 +63,14 @@ export const question = {
   },
 };
 
+export const observabilityBody = { tracing_public_key: 'pk-tracing', tracing_secret_key: 'sk-tracing' };
+export const modelBody = () => ({
+  alias: `model-${newId()}`,
+  provider_kind: 'openai',
+  provider_model: 'gpt-5-mini',
+  price: { input: '2.5', output: '10' },
+});
+
 /** Makes things in a place as its owner, through the API. */
 export class Maker {
   readonly #gateway: () => TestGateway;
@@ -138,6 +146,44 @@ export class Maker {
     return { id: made.body.data.mcp_server_config_id as string, slug };
   }
 
+  /** A skill of the tenant without a version. */
+  async skill({ apiKey }: Place): Promise<string> {
+    return this.#madeIn(apiKey, 'skills', { name: `skill-${newId()}` });
+  }
+
+  async skillVersion({ apiKey }: Place, skillId: string): Promise<string> {
+    return this.#madeIn(apiKey, `skills/${skillId}/versions`, { instructions: 'Answer in rhymes.' });
+  }
+
+  async publish({ apiKey }: Place, ref: { skill_id: string; version_id: string }): Promise<void> {
+    await this.#madeIn(apiKey, `skills/${ref.skill_id}/versions/${ref.version_id}/publish`);
+  }
+
+  /** A skill that responses may be given. */
+  async publishedSkill(place: Place): Promise<string> {
+    const skillId = await this.skill(place);
+    await this.publish(place, { skill_id: skillId, version_id: await this.skillVersion(place, skillId) });
+    return skillId;
+  }
+
+  /** @returns its id */
+  async addedModel({ apiKey }: Place): Promise<string> {
+    return this.#madeIn(apiKey, 'models', modelBody());
+  }
+
+  async observability(place: Place): Promise<void> {
+    await this.#done(place, 'PUT', 'observability/config', { body: observabilityBody });
+  }
+
+  async #madeIn(apiKey: string, path: string, body?: object): Promise<string> {
+    const call = { method: 'POST', path: `/v1/admin/${path}`, apiKey, ...(body && { body }) };
+    const made = await this.#gateway().send(call);
+    if (made.status >= 300) {
+      throw new Error(`POST ${path} answered ${made.status}: ${made.text}`);
+    }
+    return made.body.data.id as string;
+  }
+
   /** A response that has ended with a call that waits for consent, and the id of the request for it. */
   async approvalRequest(place: Place): Promise<{ responseId: string; requestId: string }> {
     const responseId = await this.ended(place);
@@ -159,10 +205,48 @@ export class Maker {
     return { responseId, requestId };
   }
 
+  /** One of whoever the place's key belongs to. */
+  async notification({ tenantId, spaceId, apiKey }: Place): Promise<string> {
+    const id = newId();
+    await this.#gateway().gateway.unitOfWork.inTenant(tenantId, (em) =>
+      em.execute(
+        `insert into notifications (tenant_id, id, event_id, user_id, category, event_type, resource_type, resource_id, title)
+         select tenant_id, ?::uuid, ?::uuid, principal_id, 'space', 'space.member_added', 'space', ?, 'You are now a member'
+           from api_keys where key_id = ?`,
+        [id, newId(), spaceId, apiKey.split('.')[1]],
+      ),
+    );
+    return id;
+  }
+
+  /** The cursor behind the first of two notifications of the same. */
+  async notificationCursor(place: Place): Promise<string> {
+    await this.notification(place);
+    await this.notification(place);
+    const call = { method: 'GET', path: '/v1/notifications?limit=1', apiKey: place.apiKey };
+    return (await this.send(call)).body.meta.next_cursor as string;
+  }
+
   /** The cursor behind the first of at least two entries of a list. */
   async cursor(place: Place, list: string): Promise<string> {
     const page = await this.#done(place, 'GET', `${list}?limit=1`);
     return page.body.meta.next_cursor as string;
+  }
+
+  /** The newest event of the place's tenant. */
+  async event(place: Place): Promise<string> {
+    await this.collection(place);
+    return (await this.#events(place)).data[0].id as string;
+  }
+
+  async eventCursor(place: Place): Promise<string> {
+    return (await this.#events(place)).meta.next_cursor as string;
+  }
+
+  // oxlint-disable-next-line typescript/no-explicit-any
+  async #events(place: Place): Promise<any> {
+    const answer = await this.send({ method: 'GET', path: '/v1/events?limit=1', apiKey: place.apiKey });
+    return answer.body;
   }
 
   async remove(place: Place, path: string): Promise<void> {

@@ -8,6 +8,7 @@ import { adminProcedures } from './admin-procedures.ts';
 import type { TestDatabase } from './database.ts';
 import { signInProcedures } from './sign-in-fixtures.ts';
 import type { Maker, Place } from './places.ts';
+import { beginThread } from './thread-fixtures.ts';
 import { addMember, type World } from './world.ts';
 
 /** How a procedure is tried. */
@@ -16,6 +17,8 @@ export interface ProcedureFixture {
   input(place: Place): Promise<Record<string, unknown>>;
   /** The members that name somebody's thing, with an id of that form and the code of its refusal. */
   ids: Record<string, { unknown(): string; code: string }>;
+  /** Whether it reaches what belongs to its caller alone: its input is then made with the caller's key in the place. */
+  personal?: true;
   /** Whether only an operator of the platform may call it. */
   operator?: true;
 }
@@ -29,6 +32,10 @@ const principal = { unknown: newId, code: '404 principal_not_found' };
 const collection = { unknown: newId, code: '404 collection_not_found' };
 const document = { unknown: newId, code: '404 document_not_found' };
 const server = { unknown: newId, code: '404 mcp_server_not_found' };
+const thread = { unknown: newId, code: '404 thread_not_found' };
+const skill = { unknown: newId, code: '404 skill_not_found' };
+const version = { unknown: newId, code: '404 skill_version_not_found' };
+const notification = { unknown: newId, code: '404 notification_not_found' };
 const slug = () => `made-${randomBytes(6).toString('hex')}`;
 const price = { input: '2.5', output: '10' };
 
@@ -70,6 +77,20 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     await database.unitOfWork.inTenant(place.tenantId, (em) => applyDiscovery(em, id, { tools: [tool] }));
     return { space_id: place.spaceId, server_id: id };
   };
+  const aSkill = async (place: Place) => ({ skill_id: await maker.skill(place) });
+  const aDraft = async (place: Place) => {
+    const ref = await aSkill(place);
+    return { ...ref, version_id: await maker.skillVersion(place, ref.skill_id) };
+  };
+  const aPublished = async (place: Place) => {
+    const ref = await aDraft(place);
+    await maker.publish(place, ref);
+    return ref;
+  };
+  const traced = async (place: Place) => {
+    await maker.observability(place);
+    return { space_id: place.spaceId };
+  };
   const inSpace = async (place: Place) => ({ space_id: place.spaceId });
   const ofResponse = async (place: Place) => ({ response_id: await maker.response(place) });
   const workflow = {
@@ -95,7 +116,27 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
   const ofModel = async (place: Place) => ({ alias: place.modelAlias });
   const abroad = async (place: Place) => ({ tenant_id: place.tenantId, alias: place.modelAlias });
 
+  const anEvent = async (place: Place) => {
+    const { rows } = await admin.query<{ id: string }>(
+      'select max(id::text) as id from events where tenant_id = $1',
+      [place.tenantId],
+    );
+    return { event_id: rows[0]!.id };
+  };
+
   return {
+    'events.list': {
+      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'events.list', {}) }),
+      ids: { cursor },
+    },
+    'events.get': {
+      input: anEvent,
+      ids: { event_id: { unknown: newId, code: '404 event_not_found' } },
+    },
+    'events.export': {
+      input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'events.export', {}) }),
+      ids: { cursor },
+    },
     'responses.list': {
       input: async (place) => {
         await maker.response(place);
@@ -247,6 +288,43 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     },
     'documents.get': { input: aDocument, ids: documentIds },
     'documents.delete': { input: aDocument, ids: documentIds },
+    'threads.list': {
+      input: async (place) => {
+        await beginThread(maker, place);
+        await beginThread(maker, place);
+        const input = { space_id: place.spaceId, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'threads.list', input) };
+      },
+      ids: { space_id: space, cursor },
+    },
+    'threads.get': {
+      input: async (place) => ({
+        space_id: place.spaceId,
+        thread_id: (await beginThread(maker, place)).thread_id,
+      }),
+      ids: { space_id: space, thread_id: thread },
+    },
+    'threads.messages': {
+      input: async (place) => {
+        const begun = await beginThread(maker, place);
+        const ref = { space_id: place.spaceId, thread_id: begun.thread_id };
+        const path = `/v1/spaces/${place.spaceId}/threads/${begun.thread_id}/messages`;
+        await maker.send({ method: 'POST', path, apiKey: place.apiKey, body: { content: 'More' } });
+        const input = { ...ref, branch_id: begun.branch_id, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'threads.messages', input) };
+      },
+      ids: {
+        space_id: space,
+        thread_id: thread,
+        branch_id: { unknown: newId, code: '404 branch_not_found' },
+        cursor,
+      },
+    },
+    'governance.get': { input: inSpace, ids: { space_id: space } },
+    'governance.update': {
+      input: async (place) => ({ space_id: place.spaceId, pii: { mode: 'off' } }),
+      ids: { space_id: space },
+    },
     'toolServers.list': {
       input: async (place) => {
         await maker.server(place);
@@ -277,6 +355,65 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ['get', 'discover', 'remove'].map((verb) => [
         `toolServers.${verb}`,
         { input: aServer, ids: { space_id: space, server_id: server } },
+      ]),
+    ),
+    'skills.list': listed('skills.list', (place) => maker.skill(place)),
+    'skills.create': { input: async () => ({ name: slug() }), ids: {} },
+    'skills.update': {
+      input: async (place) => ({ ...(await aSkill(place)), name: slug() }),
+      ids: { skill_id: skill },
+    },
+    'skills.get': { input: aSkill, ids: { skill_id: skill } },
+    'skills.delete': { input: aSkill, ids: { skill_id: skill } },
+    'skillVersions.list': {
+      input: async (place) => {
+        const ref = await aDraft(place);
+        await maker.skillVersion(place, ref.skill_id);
+        const input = { skill_id: ref.skill_id, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'skillVersions.list', input) };
+      },
+      ids: { skill_id: skill, cursor },
+    },
+    'skillVersions.draft': {
+      input: async (place) => ({
+        ...(await aSkill(place)),
+        instructions: 'Answer in rhymes.',
+        allowed_tools: ['mcp__crm__*'],
+      }),
+      ids: { skill_id: skill },
+    },
+    'skillVersions.edit': {
+      input: async (place) => ({ ...(await aDraft(place)), instructions: 'Answer in prose.' }),
+      ids: { skill_id: skill, version_id: version },
+    },
+    'skillVersions.get': { input: aDraft, ids: { skill_id: skill, version_id: version } },
+    'skillVersions.publish': { input: aDraft, ids: { skill_id: skill, version_id: version } },
+    'skillVersions.deprecate': { input: aPublished, ids: { skill_id: skill, version_id: version } },
+    'observability.get': { input: traced, ids: { space_id: space } },
+    'observability.remove': { input: traced, ids: { space_id: space } },
+    'observability.set': {
+      input: async ({ spaceId }) => ({
+        space_id: spaceId,
+        tracing_public_key: 'pk-tracing',
+        tracing_secret_key: 'sk-tracing',
+      }),
+      ids: { space_id: space },
+    },
+    'notifications.list': {
+      personal: true,
+      input: async (place) => ({ limit: 1, cursor: await maker.notificationCursor(place) }),
+      ids: { cursor },
+    },
+    'notifications.unreadCount': { personal: true, input: async () => ({}), ids: {} },
+    'notifications.readAll': { personal: true, input: async () => ({}), ids: {} },
+    ...Object.fromEntries(
+      ['get', 'read'].map((verb) => [
+        `notifications.${verb}`,
+        {
+          personal: true as const,
+          input: async (place: Place) => ({ notification_id: await maker.notification(place) }),
+          ids: { notification_id: notification },
+        },
       ]),
     ),
     'documents.retry': {

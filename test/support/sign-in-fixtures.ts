@@ -54,10 +54,13 @@ export class SignInMaker {
     return id;
   }
 
-  /** Of the place's owner. */
-  async session(place: Place): Promise<{ id: string; accessToken: string; refreshToken: string }> {
+  /** Of the place's owner unless another principal is named. */
+  async session(
+    place: Place,
+    of?: string,
+  ): Promise<{ id: string; accessToken: string; refreshToken: string }> {
     const { tenantId } = place;
-    const { principalId } = await this.#owner(tenantId);
+    const principalId = of ?? (await this.#owner(tenantId)).principalId;
     const provider = { id: await this.provider(place) };
     const opened = await this.#maker.unitOfWork.inTenant(tenantId, (em) =>
       openSession({ em, secrets }, { tenantId, principalId, provider, longest: null, requestId: newId() }),

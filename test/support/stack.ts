@@ -8,6 +8,7 @@ import { Client, Connection } from '@temporalio/client';
 import { inject } from 'vitest';
 import { findFreePort } from '../../bin/launcher/ports.ts';
 import type { TestDatabase } from './database.ts';
+import { raisedLimits } from './raised-limits.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -69,6 +70,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     SWEEP_INTERVAL_SECONDS: '5',
     DRAIN_SECONDS: '2',
     EXIT_WITH_PARENT: '1',
+    ...raisedLimits,
     ...options.env,
   };
   const stack: Stack = {

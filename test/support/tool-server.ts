@@ -28,6 +28,8 @@ interface Control {
   changed: Set<string>;
   removed: Set<string>;
   holding: number;
+  /** What the tool `record` tells of each item; without any there is no such tool. */
+  records: Record<string, string>;
 }
 
 export interface ToolLine {
@@ -117,6 +119,13 @@ function buildServer(control: Control, logs: { arrivals: Log; effects: Log }, he
     { description: 'Reads an item.', inputSchema: z.object({ item: z.string() }) },
     ({ item }) => text(`${item} is in the box`),
   );
+  if (Object.keys(control.records).length > 0) {
+    server.registerTool(
+      'record',
+      { description: 'Tells what is known of an item.', inputSchema: z.object({ item: z.string() }) },
+      ({ item }) => text(control.records[item] ?? 'Nothing is known.'),
+    );
+  }
   server.registerTool('break', { description: 'Always fails.', inputSchema: z.object({}) }, () => ({
     ...text('the tool broke'),
     isError: true,
@@ -166,6 +175,7 @@ function apply(control: Control, change: Record<string, unknown>): void {
   if ('delay_ms' in change) control.delay_ms = Number(change['delay_ms']);
   if ('drop' in change) control.drop = change['drop'] === true;
   if (typeof change['change'] === 'string') control.changed.add(change['change']);
+  if ('records' in change) control.records = change['records'] as Record<string, string>;
   if (typeof change['restore'] === 'string') control.changed.delete(change['restore']);
   if (typeof change['remove'] === 'string') control.removed.add(change['remove']);
 }
@@ -190,6 +200,7 @@ if (import.meta.main) {
     changed: new Set(),
     removed: new Set(),
     holding: 0,
+    records: {},
   };
   const handler = createMcpHandler(
     ({ requestInfo }) => buildServer(control, logs, new Headers(requestInfo?.headers)),

@@ -23,7 +23,9 @@ const foreignKeys = `
   select k.conname as name,
     (select a.attname from pg_attribute a where a.attrelid = k.conrelid and a.attnum = k.conkey[1]) = 'tenant_id'
       and (select a.attname from pg_attribute a where a.attrelid = k.confrelid and a.attnum = k.confkey[1]) = 'tenant_id' as leads,
-    exists (select from pg_index i where i.indrelid = k.conrelid and i.indpred is null
+    exists (select from pg_index i where i.indrelid = k.conrelid
+      -- Rows that refer to nothing need not be in it.
+      and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) ~ '^\\(\\w+ IS NOT NULL\\)$')
       and (select array_agg(x order by x) from unnest((i.indkey::int2[])[0:cardinality(k.conkey) - 1]) x)
         = (select array_agg(x order by x) from unnest(k.conkey) x)) as indexed
   from pg_constraint k where k.contype = 'f' and k.connamespace = 'public'::regnamespace and k.conparentid = 0`;

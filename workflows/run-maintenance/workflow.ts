@@ -12,7 +12,7 @@ export async function runMaintenance(): Promise<void> {
   const reconciled = await settled(reconcile());
   const purged = await settled(purgeExpired());
   const partitions = await settled(maintainPartitions());
-  const failed = (reconciled.value?.failed ?? 0) + (purged.value?.failed ?? 0);
+  const failed = [reconciled, purged, partitions].reduce((sum, { value }) => sum + (value?.failed ?? 0), 0);
   setCurrentDetails(
     `restarted ${reconciled.value?.restarted ?? '?'}, purged ${purged.value?.purged ?? '?'}, failed rows ${failed}`,
   );

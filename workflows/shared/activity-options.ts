@@ -49,3 +49,17 @@ export const toolServer = {
   scheduleToCloseTimeout: '1h',
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
+
+/** Sending a trace: an endpoint that is away for hours still gets it, one that stays away does not. */
+export const traceExport = {
+  startToCloseTimeout: '30s',
+  scheduleToCloseTimeout: '6h',
+  retry: { initialInterval: '2s', backoffCoefficient: 3, maximumInterval: '15m' },
+} satisfies ActivityOptions;
+
+/** A page of recipients: short transactions, safe to repeat, and repeated until the database takes them. */
+export const fanOut = {
+  heartbeatTimeout: '5s',
+  startToCloseTimeout: '2m',
+  retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;

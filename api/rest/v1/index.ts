@@ -6,8 +6,15 @@ import { roleRoutes } from './admin/role-routes.ts';
 import { tenantRoutes } from './admin/tenant-routes.ts';
 import { documentRoutes } from './collections/document-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { eventRoutes } from './events/routes.ts';
 import { identityProviderRoutes } from './identity-providers/routes.ts';
+import { adminModelRoutes } from './models/admin-routes.ts';
+import { observabilityRoutes } from './observability/routes.ts';
+import { skillRoutes } from './skills/routes.ts';
+import { skillVersionRoutes } from './skills/version-routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
+import { governanceRoutes } from './governance/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
@@ -19,6 +26,8 @@ import { memberRoutes } from './spaces/member-routes.ts';
 import { projectMemberRoutes } from './spaces/project-member-routes.ts';
 import { projectRoutes } from './spaces/project-routes.ts';
 import { spaceRoutes } from './spaces/routes.ts';
+import { messageRoutes } from './threads/message-routes.ts';
+import { threadRoutes } from './threads/routes.ts';
 
 /** Every REST operation of version 1. */
 export function restV1(deps: GatewayDependencies) {
@@ -29,6 +38,11 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes);
     await scope.register(serverRoutes);
+    await scope.register(threadRoutes);
+    await scope.register(messageRoutes(deps));
+    await scope.register(governanceRoutes);
+    await scope.register(eventRoutes);
+    await scope.register(notificationRoutes);
     await scope.register(signInRoutes(deps));
     await scope.register(sessionRoutes(deps));
     await scope.register(identityProviderRoutes);
@@ -42,5 +56,9 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(projectRoutes);
     await scope.register(projectMemberRoutes);
     await scope.register(inviteRoutes);
+    await scope.register(skillRoutes);
+    await scope.register(skillVersionRoutes);
+    await scope.register(observabilityRoutes);
+    await scope.register(adminModelRoutes);
   };
 }

@@ -7,13 +7,23 @@ const files = [
   'secrets.sql',
   'administration.sql',
   'sign-in.sql',
+  'threads.sql',
+  'skills.sql',
+  'observability.sql',
+  'events.sql',
+  'notifications.sql',
+  'rate-limits.sql',
   'turn.sql',
   'keys.sql',
   'reads.sql',
   'functions.sql',
+  'events-functions.sql',
   'administration-doors.sql',
   'sign-in-functions.sql',
+  'threads-purge.sql',
   'wall.sql',
+  'events-wall.sql',
+  'notifications-doors.sql',
 ];
 
 /** The spine: tables, the tenancy wall, hot functions. */

@@ -275,11 +275,12 @@ begin
         and to_date(right(c.relname, 8), 'YYYYMMDD') < current_date - 1 loop
     execute format('drop table public.%I', old);
   end loop;
-  for m in select generate_series(date_trunc('month', now()), date_trunc('month', now()) + interval '1 month', interval '1 month') loop
-    if to_regclass(format('public.events_%s', to_char(m, 'YYYYMM'))) is null then
+  for m in select g at time zone 'utc' from generate_series(date_trunc('month', now() at time zone 'utc'),
+      date_trunc('month', now() at time zone 'utc') + interval '1 month', interval '1 month') as g loop
+    if to_regclass(format('public.events_%s', to_char(m at time zone 'utc', 'YYYYMM'))) is null then
       low := lpad(to_hex((extract(epoch from m) * 1000)::bigint), 12, '0');
-      high := lpad(to_hex((extract(epoch from m + interval '1 month') * 1000)::bigint), 12, '0');
-      perform app.add_partition('events', to_char(m, 'YYYYMM'),
+      high := lpad(to_hex((extract(epoch from (m at time zone 'utc' + interval '1 month') at time zone 'utc') * 1000)::bigint), 12, '0');
+      perform app.add_partition('events', to_char(m at time zone 'utc', 'YYYYMM'),
         left(low, 8) || '-' || right(low, 4) || '-0000-0000-000000000000',
         left(high, 8) || '-' || right(high, 4) || '-0000-0000-000000000000');
     end if;

@@ -49,6 +49,7 @@ begin
       'previous_response_id', r.previous_response_id, 'governance', r.governance, 'iteration_count', r.iteration_count,
       'failure', r.failure, 'incomplete_reason', r.incomplete_reason, 'attempts', r.attempts,
       'tool_call_count', r.tool_call_count, 'cancelled_by', r.cancelled_by, 'metadata', r.metadata,
+      'thread_id', r.thread_id, 'branch_id', r.branch_id,
       'created_at', to_char(r.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       'finished_at', to_char(r.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       'expires_at', to_char(r.expires_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))

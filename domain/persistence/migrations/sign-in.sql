@@ -79,7 +79,7 @@ create table sessions (
   generation integer not null default 1,
   expires_at timestamptz not null,
   ended_at timestamptz,
-  end_reason text check (end_reason in ('logout', 'revoked', 'reuse', 'provider_disabled')),
+  end_reason text check (end_reason in ('logout', 'revoked', 'reuse', 'provider_disabled', 'principal_deleted')),
   last_used_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
   primary key (tenant_id, id),

@@ -19,6 +19,9 @@ create table principals (
   type text not null check (type in ('user', 'service_account', 'agent')),
   name text,
   email text,
+  -- name and email under the principal's own key, as events copy them; null until they are sealed
+  sealed_name text,
+  sealed_email text,
   status text not null default 'active' check (status in ('active', 'disabled')),
   created_at timestamptz not null default now(),
   primary key (tenant_id, id)
@@ -483,27 +486,3 @@ create table outbox (
 );
 create index outbox_order on outbox (claimed_until, id);
 create index on outbox (tenant_id, workflow_id, id);
-
-create table events (
-  tenant_id uuid not null references tenants,
-  id uuid not null,
-  category text not null check (category in ('space', 'collection', 'security', 'system')),
-  event_type text not null,
-  actor_id uuid,
-  resource_type text,
-  resource_id text,
-  metadata jsonb not null default '{}',
-  created_at timestamptz not null default now(),
-  transaction_id xid8 not null default pg_current_xact_id(),
-  primary key (tenant_id, id),
-  check (split_part(event_type, '.', 1) = category)
-) partition by range (id);
-create table events_default partition of events default;
-create index on events (tenant_id, created_at desc, id desc);
-
-create table event_dedupe (
-  tenant_id uuid not null references tenants,
-  key text not null,
-  created_at timestamptz not null default now(),
-  primary key (tenant_id, key)
-);

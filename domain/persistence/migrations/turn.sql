@@ -73,7 +73,7 @@ end $$;
 -- What a new response is settled by: its space, the model by its alias or as the space's default, whether the space
 -- may use it, and how many responses of the space are running.
 create function app.read_admission(p_tenant uuid, p_space uuid, p_alias text)
-returns table (space json, model json, allowed boolean, active integer) language plpgsql stable as $$
+returns table (space json, model json, allowed boolean, active integer, active_in_tenant integer) language plpgsql stable as $$
 declare
   s spaces;
   m models;
@@ -94,8 +94,8 @@ begin
     allowed := exists (select from space_models a
       where a.tenant_id = p_tenant and a.space_id = p_space and a.model_id = m.id);
   end if;
-  active := (select count(*) from responses r
-    where r.tenant_id = p_tenant and r.space_id = p_space and r.finished_at is null);
+  select count(*) filter (where r.space_id = p_space), count(*) into active, active_in_tenant from responses r
+    where r.tenant_id = p_tenant and r.finished_at is null;
   return next;
 end $$;
 
@@ -177,10 +177,10 @@ begin
       select p_tenant, p_response, n.position, n.item_id
       from jsonb_to_recordset(p_change -> 'context') as n(position integer, item_id text);
   end if;
-  if p_change ? 'start' then
+  if p_change ? 'starts' then
     insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
       select p_tenant, n.id, 'start', n.workflow_type, n.workflow_id, n.payload, now() + make_interval(secs => n.lease_seconds)
-      from jsonb_to_record(p_change -> 'start') as n(id uuid, workflow_type text, workflow_id text, payload jsonb,
+      from jsonb_to_recordset(p_change -> 'starts') as n(id uuid, workflow_type text, workflow_id text, payload jsonb,
         lease_seconds double precision);
   end if;
   if p_change ? 'turn' then
@@ -228,15 +228,28 @@ begin
         idempotency_key text, first_label integer, provider_state jsonb);
   end if;
   if p_change ? 'audits' then
+    -- Of an event that was known, nobody is told again.
     with told as (
-      select * from jsonb_to_recordset(p_change -> 'audits') as n(id uuid, dedupe_key text, category text, event_type text,
-        actor_id uuid, resource_type text, resource_id text, metadata jsonb)),
+      select uuidv7() as id, n.* from jsonb_to_recordset(p_change -> 'audits') as n(dedupe_key text, category text,
+        event_type text, actor_id uuid, resource_type text, resource_id text, metadata jsonb, fan_out jsonb)),
     fresh as (
       insert into event_dedupe (tenant_id, key) select p_tenant, dedupe_key from told where dedupe_key is not null
-      on conflict do nothing returning key)
-    insert into events (tenant_id, id, category, event_type, actor_id, resource_type, resource_id, metadata)
-      select p_tenant, id, category, event_type, actor_id, resource_type, resource_id, metadata from told
-      where dedupe_key is null or dedupe_key in (select key from fresh);
+      on conflict do nothing returning key),
+    written as (
+      insert into events (tenant_id, id, category, event_type, actor_id, actor_name, actor_email, resource_type,
+        resource_id, metadata)
+      select p_tenant, t.id, t.category, t.event_type, t.actor_id, p.sealed_name, p.sealed_email, t.resource_type,
+        t.resource_id, t.metadata
+      from told t left join principals p on p.tenant_id = p_tenant and p.id = t.actor_id
+      where t.dedupe_key is null or t.dedupe_key in (select key from fresh) returning id),
+    owed as (
+      select t.id, t.event_type, t.fan_out from told t join written using (id) where t.fan_out is not null),
+    unfinished as (
+      insert into fan_outs (tenant_id, event_id, event_type) select p_tenant, id, event_type from owed)
+    insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
+      select p_tenant, (fan_out ->> 'outbox_id')::uuid, 'start', fan_out ->> 'workflow_type',
+        (fan_out ->> 'workflow_id_prefix') || id, (fan_out -> 'payload') || jsonb_build_object('eventId', id), now()
+      from owed;
   end if;
   return 'in';
 end $$;

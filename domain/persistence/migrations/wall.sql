@@ -25,9 +25,9 @@ begin
 end $$;
 
 -- Append-only tables: the runtime role inserts and reads.
-revoke update on data_keys from app_rt;
-revoke update, delete on events, event_dedupe, model_prices, response_context from app_rt;
-revoke delete on responses, response_ids, items, usage_ledger, tenants, principals from app_rt;
+revoke update on data_keys, redactions from app_rt;
+revoke update, delete on events, event_dedupe, model_prices, response_context, messages, thread_branches from app_rt;
+revoke delete on responses, response_ids, items, usage_ledger, tenants, principals, threads, redactions from app_rt;
 
 create function app.refuse_change() returns trigger language plpgsql as $$
 begin
@@ -49,6 +49,7 @@ create policy system on idempotency_keys for select to app_system using (true);
 create policy system on event_dedupe for select to app_system using (true);
 create policy system on documents for select to app_system using (true);
 create policy system on tool_calls for select to app_system using (true);
+create policy system on threads for select to app_system using (true);
 grant select (tenant_id, id, key_id, secret_hash, principal_id, permissions, expires_at, revoked_at) on api_keys to app_system;
 grant select (tenant_id, slug, name, status, is_platform, created_at) on tenants to app_system;
 grant select, update on outbox to app_system;
@@ -58,3 +59,4 @@ grant select (tenant_id, principal_id, expires_at) on idempotency_keys to app_sy
 grant select (tenant_id, created_at) on event_dedupe to app_system;
 grant select (tenant_id, id, status, created_at) on documents to app_system;
 grant select (tenant_id, response_id, status) on tool_calls to app_system;
+grant select (tenant_id, id, status) on threads to app_system;

@@ -24,3 +24,35 @@ it('a long text is cut to what can be stored, also in the middle of a character'
   );
   expect(rows).toEqual([{ tools: `${'x'.repeat(999)}\uFFFD` }]);
 });
+
+it('is there exactly when its change is', async () => {
+  const { spaceId, tenantId } = engine.world;
+  const change = (end: () => void) =>
+    engine.act(async ({ em, caller }) => {
+      await em.execute(`update spaces set name = 'Other' where id = ?`, [spaceId]);
+      await recordEvent(em, caller, {
+        type: 'space.updated',
+        resource: { type: 'space', id: spaceId },
+        changedFields: ['name'],
+        reason: 'asked',
+      });
+      end();
+    });
+  const written = async () =>
+    (
+      await engine.admin.query<{ metadata: object }>(
+        `select metadata from events where tenant_id = $1 and event_type = 'space.updated'`,
+        [tenantId],
+      )
+    ).rows;
+  await expect(
+    change(() => {
+      throw new Error('refused at last');
+    }),
+  ).rejects.toThrow('refused at last');
+  expect(await written()).toEqual([]);
+  await change(() => undefined);
+  expect(await written()).toEqual([
+    { metadata: expect.objectContaining({ outcome: 'success', changed_fields: ['name'], reason: 'asked' }) },
+  ]);
+});

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import { parseWorkerConfig } from '#domain/kernel/config.ts';
 import { gatewayConfig } from '../../support/gateway.ts';
+import { masterKey } from '../../support/stack.ts';
 
 const read = (TRUSTED_PROXIES: string) =>
   gatewayConfig('postgres://app_rt@127.0.0.1/platform', { TRUSTED_PROXIES }).TRUSTED_PROXIES;
@@ -19,3 +21,18 @@ it.each(['everybody', '10.0.0', '10.0.0.0/33', '10.0.0.0/0', 'true', '::/129', '
     );
   },
 );
+
+const tracing = (TRACING_BASE_URL: string | undefined) =>
+  parseWorkerConfig({
+    DATABASE_URL: 'postgres://app_rt@127.0.0.1/platform',
+    DATABASE_PURGE_URL: 'postgres://app_purge@127.0.0.1/platform',
+    TEMPORAL_ADDRESS: '127.0.0.1:7233',
+    MASTER_KEY: masterKey,
+    TRACING_BASE_URL,
+  }).TRACING_BASE_URL;
+
+it('traces go to the address that is configured, and without one nowhere', () => {
+  expect(tracing('https://traces.example.com')).toBe('https://traces.example.com');
+  expect([tracing(''), tracing(undefined)]).toEqual([null, null]);
+  expect(() => tracing('traces.example.com')).toThrow('TRACING_BASE_URL: must be an http(s) address');
+});

@@ -87,7 +87,7 @@ describe('administering models', () => {
     });
     const told = (await eventsOf(id)).at(-1)!;
     expect(told).toMatchObject({ event_type: 'system.model_updated' });
-    expect(told.metadata.changed_fields).toBe('credentialRef,contextWindow');
+    expect(told.metadata.changed_fields).toEqual(['credentialRef', 'contextWindow']);
   });
 
   it('a disabled model takes no new response until it is enabled again', async () => {

@@ -9,7 +9,7 @@ import { queueLimitMs } from '#domain/responses/response-status.ts';
 import { acceptOrResume } from '../responses/accept.ts';
 import { toCreateInput } from '../responses/create-input.ts';
 import { deliverCreated, locationOf, read, waitAccepted, type Delivery } from '../responses/deliver.ts';
-import { present, requestOf } from './show.ts';
+import { plainly, present, requestOf } from './show.ts';
 import { toNativeBody } from './translate.ts';
 
 interface CreateCall {
@@ -66,7 +66,7 @@ async function answer(
     reply.header('Idempotent-Replayed', 'true');
   }
   if (stream) {
-    const settled = created.request ?? (await requestOf(deps, request, delivery));
+    const settled = plainly(created.request) ?? (await requestOf(deps, request, delivery));
     await deliverCreated(deps, request, reply, { ...created, ...delivery, render: openAiEvents(settled) });
     return undefined;
   }

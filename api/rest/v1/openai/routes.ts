@@ -32,9 +32,8 @@ export function openAiResponseRoutes(deps: GatewayDependencies) {
         config: {
           permission: 'responses.create',
           streams: true,
-          audit: {
-            none: 'its end is recorded: space.response_completed, _incomplete, _failed or _cancelled',
-          },
+          // Its end is recorded by whoever ends it.
+          audit: ['security.pii_detected', 'security.content_blocked'],
         },
         schema: {
           tags,

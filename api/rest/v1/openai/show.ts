@@ -3,7 +3,9 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import type { OpenAiResponse } from '#api/contract/openai/response.ts';
 import { presentOpenAiResponse, presentSettings } from '#api/present/openai/response.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
+import { showRestored } from '#domain/governance/show-restored.ts';
 import { readRequest } from '#domain/responses/read-request.ts';
+import { findOwn } from '#domain/responses/response-access.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import type { ResponseRequest } from '#domain/responses/response-request.ts';
 import { read, type Delivery } from '../responses/deliver.ts';
@@ -12,14 +14,24 @@ import { read, type Delivery } from '../responses/deliver.ts';
 export async function requestOf(
   deps: GatewayDependencies,
   request: FastifyRequest,
-  { responseId }: Delivery,
+  { spaceId, responseId }: Delivery,
 ): Promise<ResponseRequest> {
   const { tenantId } = request.identity;
   const settled = await readRequest(deps.database, { tenantId, responseId });
   if (settled === null) {
     throw new DomainError('response_expired', 'This response has expired.');
   }
-  return settled;
+  if (settled.redaction === undefined) {
+    return settled;
+  }
+  return request.inContext(spaceId, async (ctx) =>
+    showRestored(ctx, await findOwn(ctx, responseId, 'responses.read'), settled),
+  );
+}
+
+/** What was settled with its acceptance, unless it holds tokens that its reader is shown as what they stand for. */
+export function plainly(settled: ResponseRequest | null | undefined): ResponseRequest | null {
+  return settled?.redaction === undefined ? (settled ?? null) : null;
 }
 
 /** A record that the caller may see, in OpenAI's form. */
@@ -28,7 +40,7 @@ export async function present(
   request: FastifyRequest,
   shown: Delivery & { record: ResponseRecord; settled?: ResponseRequest | null },
 ): Promise<OpenAiResponse> {
-  const settled = shown.settled ?? (await requestOf(deps, request, shown));
+  const settled = plainly(shown.settled) ?? (await requestOf(deps, request, shown));
   return presentOpenAiResponse(shown.record, presentSettings(settled));
 }
 

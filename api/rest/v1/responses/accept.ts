@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
+import { withFoundNames } from '#api/found-names.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
 import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
@@ -82,12 +83,13 @@ async function accept(
   const responseId = newResponseId();
   const limits = {
     maxActivePerSpace: deps.config.MAX_ACTIVE_RESPONSES_PER_SPACE,
+    maxActivePerTenant: deps.config.MAX_ACTIVE_RESPONSES_PER_TENANT,
     retentionSeconds: deps.config.RESPONSE_RETENTION_SECONDS,
   };
   let created: Created;
   try {
-    created = await request.inContext(input.spaceId, (ctx) =>
-      createResponse(ctx, input, { responseId, limits }),
+    created = await withFoundNames(deps, request, input.spaceId, (ctx, names) =>
+      createResponse(ctx, input, { responseId, limits, names }),
     );
   } catch (error) {
     return resolveDoubt(deps, request, { spaceId: input.spaceId, responseId, error });

@@ -1,7 +1,7 @@
 import type { CreateResponseBody } from '#api/contract/responses.ts';
 import { requireUser, toInputContent } from './input-content.ts';
 import { fingerprintOf, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
-import { DomainError, unsupported } from '#domain/kernel/errors.ts';
+import { DomainError, invalid, unsupported } from '#domain/kernel/errors.ts';
 import type { CreateResponseInput, InputItem, RequestedTool } from '#domain/responses/create-input.ts';
 import { toOffered, toPattern, toToolChoice, toToolItem } from './tool-input.ts';
 
@@ -52,11 +52,24 @@ export function toCreateInput(request: CreateRequest): CreateResponseInput {
     streamGranularity: platform.stream_granularity ?? 'token',
     streamEvents: platform.stream_events ?? false,
     collectionIds: platform.collection_ids ?? null,
+    thread: toThread(platform),
+    skillId: platform.skill_id ?? null,
     store,
     background,
     fingerprint,
     idempotency: toIdempotency(body, headerKey, { scope, fingerprint }),
   };
+}
+
+/** @throws `invalid_request` for a branch of no thread */
+function toThread({
+  thread_id: threadId,
+  branch_id: branchId = null,
+}: NonNullable<CreateResponseBody['platform']>): CreateResponseInput['thread'] {
+  if (threadId == null && branchId !== null) {
+    throw invalid('platform.branch_id', 'branch_id needs the thread_id of its thread.');
+  }
+  return threadId == null ? null : { threadId, branchId };
 }
 
 function toIdempotency(
@@ -77,11 +90,6 @@ function toIdempotency(
 function refuseMissingFeatures(body: CreateResponseBody): void {
   if (body.conversation != null) {
     throw unsupported('conversation');
-  }
-  for (const name of ['skill_id', 'thread_id'] as const) {
-    if (body.platform?.[name] != null) {
-      throw unsupported(`platform.${name}`);
-    }
   }
 }
 

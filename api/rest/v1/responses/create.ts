@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import type { CreateResponseBody } from '#api/contract/responses.ts';
+import type { CreateResponseInput } from '#domain/responses/create-input.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { isTerminal } from '#domain/responses/response-status.ts';
 import { acceptOrResume } from './accept.ts';
@@ -31,20 +32,44 @@ export async function handleCreate(
     headerKey: headers['idempotency-key'],
     scope: `POST /v1/spaces/${spaceId}/responses`,
   });
+  const seconds = waitSeconds(headers.prefer);
   if (body.stream) {
     deps.streamPlaces.refuseMore(request.identity);
   }
+  // Whoever waits takes the place of a stream, and no connection of the database.
+  const leave = body.stream || seconds === null ? () => {} : deps.streamPlaces.take(request.identity);
+  try {
+    return await answer(deps, request, reply, { input, stream: body.stream, seconds });
+  } finally {
+    leave();
+  }
+}
+
+interface Answering {
+  input: CreateResponseInput;
+  stream: boolean;
+  /** How long the caller waits; null when it does not. */
+  seconds: number | null;
+}
+
+async function answer(
+  deps: GatewayDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { input, stream, seconds }: Answering,
+): Promise<{ data: ResponseRecord } | undefined> {
+  const { spaceId } = input;
+  const { headers } = request as FastifyRequest & CreateCall;
   const created = await acceptOrResume(deps, request, input, headers['last-event-id']);
   const delivery = { spaceId, responseId: created.responseId };
   if (created.replayed) {
     reply.header('Idempotent-Replayed', 'true');
   }
-  if (body.stream) {
+  if (stream) {
     await deliverCreated(deps, request, reply, { ...created, ...delivery });
     return undefined;
   }
   reply.header('Location', locationOf(request, delivery));
-  const seconds = waitSeconds(headers.prefer);
   if (seconds === null) {
     const record = created.record ?? (await read(deps, request, delivery)).record;
     reply.status(created.replayed ? 200 : 202);

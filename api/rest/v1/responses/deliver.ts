@@ -1,7 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { speaksOpenAi } from '#api/present/openai/errors.ts';
+import { openMapping, restoreRead, restoringReader } from '#api/restore.ts';
+import { Restorer } from '#api/sse/restorer.ts';
 import { streamResponse, type RenderEvent } from '#api/sse/response-stream.ts';
+import type { Reader } from '#domain/governance/show-restored.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import { readResponse, type ReadResponse } from '#domain/responses/read-response.ts';
@@ -14,17 +17,14 @@ export interface Delivery {
 }
 
 /** The response as the caller may see it now. @throws not found, expired, deleted or a refusal */
-export function read(
+export async function read(
   deps: GatewayDependencies,
   request: FastifyRequest,
   { spaceId, responseId }: Delivery,
 ): Promise<ReadResponse> {
-  return readResponse(deps.responseRows, {
-    identity: request.identity,
-    requestId: request.id,
-    spaceId,
-    responseId,
-  });
+  const { identity, id: requestId } = request;
+  const current = await readResponse(deps.responseRows, { identity, requestId, spaceId, responseId });
+  return restoreRead(deps, { tenantId: identity.tenantId, responseId }, current);
 }
 
 export interface Attachment extends Delivery {
@@ -62,7 +62,8 @@ export async function deliverStream(
     });
   }
   deps.streamPlaces.refuseMore(request.identity);
-  attach(deps, request, reply, { ...attachment, expiresInMs: current.expiresInMs });
+  const { expiresInMs } = current;
+  attach(deps, request, reply, { ...attachment, expiresInMs, reader: restoringReader(current) });
 }
 
 /** Begins the stream of a response that the caller is known to be allowed to read. */
@@ -70,9 +71,10 @@ export function attach(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  attachment: Omit<Attachment, 'cursor'> & { expiresInMs: number },
+  attachment: Omit<Attachment, 'cursor'> & { expiresInMs: number; reader: Reader | null },
 ): void {
-  const { responseId, after, expiresInMs, render } = attachment;
+  const { responseId, after, expiresInMs, render, reader } = attachment;
+  const { tenantId } = request.identity;
   reply.header('Location', locationOf(request, attachment));
   let leave = () => {};
   streamResponse(request, reply, deps.hub, {
@@ -80,9 +82,14 @@ export function attach(
     after,
     expiresInMs,
     render,
+    restorer:
+      reader === null ? null : new Restorer(() => openMapping(deps, { tenantId, responseId }, reader)),
     authorize: async () => {
       await request.reauthenticate();
-      await read(deps, request, attachment);
+      const now = await read(deps, request, attachment);
+      if (reader?.seesAll === true && !now.reader.seesAll) {
+        throw new DomainError('missing_permission', 'Missing permission threads.read_pii in this space.');
+      }
     },
     open: deps.openStreams,
     onOpen: () => {
@@ -101,13 +108,15 @@ export async function deliverCreated(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  created: Omit<Attachment, 'cursor'> & { replayed: boolean },
+  created: Omit<Attachment, 'cursor'> & { replayed: boolean; record: ResponseRecord | null },
 ): Promise<void> {
   if (created.replayed) {
     await deliverStream(deps, request, reply, { ...created, cursor: 'Last-Event-ID' });
   } else {
     const expiresInMs = deps.config.RESPONSE_RETENTION_SECONDS * 1_000;
-    attach(deps, request, reply, { ...created, expiresInMs });
+    const screened = created.record?.platform.governance_applied.pii !== undefined;
+    const reader = screened ? (await read(deps, request, created)).reader : null;
+    attach(deps, request, reply, { ...created, expiresInMs, reader });
   }
 }
 

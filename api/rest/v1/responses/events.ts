@@ -1,6 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
+import { openMapping } from '#api/restore.ts';
+import { Restorer } from '#api/sse/restorer.ts';
 import { linesAfter } from '#api/sse/stream-hub.ts';
+import { eventHead } from '#domain/responses/stream-events.ts';
 import { readStreams } from '#domain/responses/stream-store.ts';
 import { read, requireInRange } from './deliver.ts';
 
@@ -18,9 +21,17 @@ export async function handleEvents(
   const cursor = { tenantId: request.identity.tenantId, responseId: delivery.responseId, after };
   const [runs = []] = await readStreams(deps.database, [cursor], query.limit);
   const lines = linesAfter(runs, after).slice(0, query.limit);
+  const { tenantId } = request.identity;
+  const { responseId } = delivery;
+  const { reader } = current;
+  const restorer = new Restorer(() => openMapping(deps, { tenantId, responseId }, reader));
+  await restorer.prepare(lines);
   const lastN = after + lines.length;
   return {
-    data: lines.map((line) => JSON.parse(line) as { type: string; sequence_number: number }),
+    data: lines.map((line) => {
+      const shown = restorer.line(line, eventHead(line).type);
+      return JSON.parse(shown) as { type: string; sequence_number: number };
+    }),
     meta: { last_n: lastN, has_more: lastN < current.nextN - 1 },
   };
 }

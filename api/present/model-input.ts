@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { addModelInput, updateModelInput } from '#api/contract/procedures.ts';
 import type { PriceUsd } from '#domain/models/pricing.ts';
-import type { UpdateModel } from '#domain/models/update-model.ts';
+import type { ModelSettings } from '#domain/models/update-model.ts';
 
 /** What was given, under the names of the use cases: what was left out stays out. */
-export function toModelSettings(input: z.infer<typeof updateModelInput>): Omit<UpdateModel, 'alias'> {
+export function toModelSettings(input: Omit<z.infer<typeof updateModelInput>, 'alias'>): ModelSettings {
   return {
     ...(input.base_url === undefined ? {} : { baseUrl: input.base_url }),
     ...(input.credential_ref === undefined ? {} : { credentialRef: input.credential_ref }),

@@ -1,0 +1,61 @@
+import { Context } from '@temporalio/activity';
+import type { Secrets } from '#domain/kernel/secrets.ts';
+import { noteExport, prepareExport } from '#domain/observability/prepare-export.ts';
+import {
+  TraceExportFailure,
+  type TraceError,
+  type TraceExporter,
+  type TraceTarget,
+} from '#domain/observability/trace-exporter.ts';
+import type { ResponseTrace } from '#domain/observability/response-trace.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import type { TraceResponseInput, TraceResponseResult } from '#workflows/trace-response/messages.ts';
+import { retryLater } from '../failures.ts';
+
+export interface TraceDependencies {
+  unitOfWork: UnitOfWork;
+  secrets: Secrets;
+  traces: TraceExporter;
+}
+
+/** One of many at a slow endpoint: it comes back soon, whatever the attempts before. */
+const busyDelayMs = 30_000;
+
+/** Reads the trace from the ledgers and sends it. Safe to run any number of times: it is always the same trace. */
+export async function exportTrace(
+  deps: TraceDependencies,
+  { tenantId, spaceId, responseId }: TraceResponseInput,
+): Promise<TraceResponseResult> {
+  const { unitOfWork, secrets } = deps;
+  const prepared = await unitOfWork.inTenant(tenantId, (em) => prepareExport({ em, secrets }, responseId));
+  if (prepared === null) {
+    return { outcome: 'skipped' };
+  }
+  const failure = await send(deps.traces, prepared);
+  if (failure?.code !== 'busy') {
+    const error: TraceError | null = failure?.code ?? null;
+    await unitOfWork.inTenant(tenantId, (em) => noteExport(em, spaceId, error));
+  }
+  if (failure === null) {
+    return { outcome: 'exported' };
+  }
+  if (!failure.passes) {
+    return { outcome: 'given_up' };
+  }
+  throw retryLater(`trace_${failure.code}`, failure.code === 'busy' ? busyDelayMs : undefined);
+}
+
+async function send(
+  traces: TraceExporter,
+  { target, trace }: { target: TraceTarget; trace: ResponseTrace },
+): Promise<TraceExportFailure | null> {
+  try {
+    await traces.export(target, trace, Context.current().cancellationSignal);
+    return null;
+  } catch (error) {
+    if (error instanceof TraceExportFailure) {
+      return error;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,76 @@
+import { readMapping } from '#domain/governance/pii-mapping.ts';
+import { restoreJsonText } from '#domain/governance/restore.ts';
+import { mayHoldTokens } from '#domain/governance/pii-tokens.ts';
+import type { Redactor } from '#domain/governance/redact.ts';
+import type { KnowledgeReply } from '#domain/knowledge/knowledge-tool.ts';
+import type { ClaimedCall } from '#domain/responses/claim-call.ts';
+import { screen, type ScreeningDependencies } from './screening.ts';
+
+/** A call as its tool is told it: with values where the space allows that, else with tokens. */
+export async function restoreArguments(deps: ScreeningDependencies, call: ClaimedCall): Promise<ClaimedCall> {
+  const { redaction } = call;
+  const restores =
+    call.target.kind === 'search' ||
+    (call.serverLabel !== null && redaction?.restore_in_tool_arguments.includes(call.serverLabel) === true);
+  if (redaction === undefined || !restores || !mayHoldTokens(call.arguments)) {
+    return call;
+  }
+  const { tenantId } = call;
+  const mapping = await deps.unitOfWork.inTenant(tenantId, (em) =>
+    readMapping({ em, secrets: deps.secrets }, tenantId, redaction.holders),
+  );
+  return { ...call, arguments: restoreJsonText(call.arguments, mapping) };
+}
+
+/** What a tool answered, as it may be kept and told. */
+export async function screenResult(
+  deps: ScreeningDependencies,
+  call: ClaimedCall,
+  text: string,
+): Promise<string> {
+  const { redaction } = call;
+  return redaction === undefined
+    ? text
+    : screen(deps, { ...call, redaction }, (redactor) => redactor.maybeJson(text)).catch(() => unscreened);
+}
+
+/** The tool has done its work and is not called again for what it said. */
+const unscreened = 'The result was withheld: it could not be screened for personal data.';
+
+interface RenderedResults {
+  results?: { heading: string | null; filename: string; text: string }[];
+}
+
+/** What was found in documents: names, headings and passages, and none of our own ids. */
+export async function screenKnowledge(
+  deps: ScreeningDependencies,
+  call: ClaimedCall,
+  reply: KnowledgeReply,
+): Promise<KnowledgeReply> {
+  const { redaction } = call;
+  if (redaction === undefined || reply.failed) {
+    return reply;
+  }
+  return screen(deps, { ...call, redaction }, (redactor) => ({
+    ...reply,
+    text: screenRendered(reply.text, redactor),
+    results:
+      reply.results?.map((result) => ({
+        ...result,
+        filename: redactor.text(result.filename),
+        text: redactor.text(result.text),
+        attributes: redactor.value(result.attributes),
+      })) ?? null,
+  }));
+}
+
+function screenRendered(text: string, redactor: Redactor): string {
+  const rendered = JSON.parse(text) as RenderedResults;
+  const results = rendered.results?.map((result) => ({
+    ...result,
+    filename: redactor.text(result.filename),
+    heading: result.heading === null ? null : redactor.text(result.heading),
+    text: redactor.text(result.text),
+  }));
+  return JSON.stringify({ ...rendered, ...(results === undefined ? {} : { results }) });
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import type { NameRecogniser } from '#domain/governance/found-names.ts';
+import type { Finding } from '#domain/governance/pii-kinds.ts';
+
+/** Offsets count Unicode characters, as Python does. */
+const answer = z.array(
+  z.looseObject({ entity_type: z.string(), start: z.int().min(0), end: z.int().min(0), score: z.number() }),
+);
+
+const leastScore = 0.5;
+const patienceMs = 10_000;
+const largestAnswer = 4 * 1024 * 1024;
+
+/** Names by a Presidio analyzer: `POST <url>/analyze`, one text at a time. */
+export function createPresidio({ fetch }: { fetch: typeof globalThis.fetch }): NameRecogniser {
+  return {
+    find: async (url, language, texts) => {
+      const found: Finding[][] = [];
+      for (const text of texts) {
+        const response = await fetch(new URL('analyze', url.endsWith('/') ? url : `${url}/`), {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ text, language, entities: ['PERSON'], score_threshold: leastScore }),
+          signal: AbortSignal.timeout(patienceMs),
+        });
+        const body = await response.text();
+        if (!response.ok || body.length > largestAnswer) {
+          throw new Error('The recogniser of names did not answer as it should.');
+        }
+        found.push(toFindings(text, answer.parse(JSON.parse(body))));
+      }
+      return found;
+    },
+  };
+}
+
+function toFindings(text: string, entities: z.infer<typeof answer>): Finding[] {
+  const offsetOf = unitOffsets(text);
+  return entities
+    .filter(({ entity_type: type, score }) => type === 'PERSON' && score >= leastScore)
+    .map(({ start, end }) => ({ kind: 'person', start: offsetOf(start), end: offsetOf(end) }));
+}
+
+/** From Unicode characters to UTF-16 units; most texts have none beyond the first plane. */
+function unitOffsets(text: string): (characters: number) => number {
+  if (!/[\ud800-\udfff]/.test(text)) {
+    return (characters) => Math.min(characters, text.length);
+  }
+  const offsets: number[] = [];
+  let at = 0;
+  for (const character of text) {
+    offsets.push(at);
+    at += character.length;
+  }
+  return (characters) => offsets[characters] ?? text.length;
+}

@@ -1,0 +1,99 @@
+import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
+import { EgressRefused } from '#adapters/egress/guarded-fetch.ts';
+import type { ResponseTrace } from '#domain/observability/response-trace.ts';
+import {
+  TraceExportFailure,
+  type TraceExporter,
+  type TraceTarget,
+} from '#domain/observability/trace-exporter.ts';
+import { toSpans } from './trace-spans.ts';
+
+const path = 'api/public/otel/v1/traces';
+
+/** Exports at once to one origin: one that hangs must not hold every slot of the worker. */
+const mostAtOnce = 4;
+
+export interface OtlpOptions {
+  fetch: typeof globalThis.fetch;
+  /** Where spaces that name no address of their own have their traces. */
+  defaultBaseUrl: string | null;
+  /** Of one request, from the first byte to the answer's head. */
+  timeoutMs?: number;
+}
+
+/** OTLP over HTTP as Langfuse takes it: JSON, with the key pair as basic authentication. */
+export function createTraceExporter(options: OtlpOptions): TraceExporter {
+  const inFlight = new Map<string, number>();
+  return {
+    async export(target, trace, signal) {
+      const base = target.baseUrl ?? options.defaultBaseUrl;
+      if (base === null) {
+        throw new TraceExportFailure('no_endpoint');
+      }
+      const url = new URL(path, base.endsWith('/') ? base : `${base}/`);
+      const busy = inFlight.get(url.origin) ?? 0;
+      if (busy >= mostAtOnce) {
+        throw new TraceExportFailure('busy');
+      }
+      inFlight.set(url.origin, busy + 1);
+      try {
+        await post(options, url, { target, trace, signal });
+      } finally {
+        const left = (inFlight.get(url.origin) ?? 1) - 1;
+        if (left === 0) {
+          inFlight.delete(url.origin);
+        } else {
+          inFlight.set(url.origin, left);
+        }
+      }
+    },
+  };
+}
+
+interface Posting {
+  target: TraceTarget;
+  trace: ResponseTrace;
+  signal: AbortSignal;
+}
+
+async function post(options: OtlpOptions, url: URL, { target, trace, signal }: Posting): Promise<void> {
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? 10_000);
+  const credentials = Buffer.from(`${target.publicKey}:${target.secretKey}`).toString('base64');
+  const status = await send(options.fetch, url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Basic ${credentials}` },
+    body: Buffer.from(JsonTraceSerializer.serializeRequest(toSpans(trace, target.projectId)) ?? []),
+    signal: AbortSignal.any([signal, timeout]),
+  }).catch((error: unknown) => {
+    throw toFailure(error, { signal, timeout });
+  });
+  if (status === 401 || status === 403) {
+    throw new TraceExportFailure('unauthorized', status);
+  }
+  if (status < 200 || status > 299) {
+    throw new TraceExportFailure('http_error', status);
+  }
+}
+
+/** @returns the answer's status; what it says beside is not read */
+async function send(fetch: typeof globalThis.fetch, url: URL, init: RequestInit): Promise<number> {
+  const answer = await fetch(url, init);
+  await answer.body?.cancel();
+  return answer.status;
+}
+
+/** Strips a failure to a code: the original may quote a header. */
+function toFailure(
+  error: unknown,
+  { signal, timeout }: { signal: AbortSignal; timeout: AbortSignal },
+): unknown {
+  if (signal.aborted) {
+    return signal.reason;
+  }
+  if (timeout.aborted) {
+    return new TraceExportFailure('timeout');
+  }
+  const refused =
+    error instanceof EgressRefused || (error instanceof Error && error.cause instanceof EgressRefused);
+  return new TraceExportFailure(refused ? 'url_not_allowed' : 'unreachable');
+}

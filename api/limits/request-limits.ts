@@ -1,0 +1,67 @@
+import type { Identity } from '#domain/access/caller.ts';
+import type { GatewayConfig } from '#domain/kernel/config.ts';
+import type { Database } from '#domain/persistence/database.ts';
+import { TenantTokens } from './tenant-tokens.ts';
+import { TokenBuckets, type BucketSize, type Rest } from './token-buckets.ts';
+
+export type RequestLimitSettings = Pick<
+  GatewayConfig,
+  | 'REQUESTS_PER_SECOND_PER_PRINCIPAL'
+  | 'REQUEST_BURST_PER_PRINCIPAL'
+  | 'REQUESTS_PER_SECOND_PER_TENANT'
+  | 'REQUEST_BURST_PER_TENANT'
+>;
+
+/** What a request is told of its limits, as structured fields. */
+export interface RequestVerdict {
+  /** For `RateLimit-Policy`: the size of each bucket, and in how many seconds it fills. */
+  policy: string;
+  /** For `RateLimit`: what is left of each, and in how many seconds it is full. */
+  limit: string;
+  /** Seconds after which it is worth to come again; null when the request may pass. */
+  retryAfter: number | null;
+}
+
+/** How many requests a principal and a tenant may make; one for all surfaces of a process. */
+export class RequestLimits {
+  readonly #principals: TokenBuckets;
+  readonly #tenants: TenantTokens;
+  readonly #policy: string;
+
+  constructor(database: Database, settings: RequestLimitSettings) {
+    const principal = {
+      rate: settings.REQUESTS_PER_SECOND_PER_PRINCIPAL,
+      burst: settings.REQUEST_BURST_PER_PRINCIPAL,
+    };
+    const tenant = {
+      rate: settings.REQUESTS_PER_SECOND_PER_TENANT,
+      burst: settings.REQUEST_BURST_PER_TENANT,
+    };
+    this.#principals = new TokenBuckets(principal);
+    this.#tenants = new TenantTokens(database, tenant);
+    this.#policy = `${policyOf('principal', principal)}, ${policyOf('tenant', tenant)}`;
+  }
+
+  /** The principal's comes first, so that one of a tenant does not use up what is the others'. */
+  async admit({ tenantId, principalId }: Identity, cost = 1): Promise<RequestVerdict> {
+    const own = this.#principals.take(`${tenantId}/${principalId}`, cost);
+    const mine = limitOf('principal', this.#principals.size, own);
+    if (!own.taken) {
+      return { policy: this.#policy, limit: mine, retryAfter: toSeconds(own.waitMs) };
+    }
+    const all = await this.#tenants.take(tenantId, cost);
+    return {
+      policy: this.#policy,
+      limit: `${mine}, ${limitOf('tenant', this.#tenants.size, all)}`,
+      retryAfter: all.taken ? null : toSeconds(all.waitMs),
+    };
+  }
+}
+
+const toSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000));
+
+const policyOf = (name: string, { rate, burst }: BucketSize): string =>
+  `"${name}";q=${burst};w=${Math.max(1, Math.ceil(burst / rate))}`;
+
+const limitOf = (name: string, { rate, burst }: BucketSize, { remaining }: Rest): string =>
+  `"${name}";r=${remaining};t=${Math.max(0, Math.ceil((burst - remaining) / rate))}`;

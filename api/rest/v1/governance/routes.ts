@@ -1,0 +1,52 @@
+import '#api/plugins/route-config.ts';
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import { errorResponses, spaceParams } from '#api/contract/common.ts';
+import { governanceEnvelope, updateGovernanceBody } from '#api/contract/governance.ts';
+import { presentGovernance } from '#api/present/threads.ts';
+import { readGovernance, updateGovernance } from '#domain/governance/read-governance.ts';
+
+const tags = ['Governance'];
+const path = '/spaces/:space_id/governance';
+
+export async function governanceRoutes(instance: FastifyInstance): Promise<void> {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.get(
+    path,
+    {
+      config: { permission: 'governance.read', audit: { none: 'reads' } },
+      schema: {
+        tags,
+        operationId: 'getGovernance',
+        summary: 'Read what a space demands',
+        params: spaceParams,
+        response: { 200: governanceEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => ({
+      data: presentGovernance(await request.inContext(request.params.space_id, readGovernance)),
+    }),
+  );
+
+  app.put(
+    path,
+    {
+      config: { permission: 'governance.update', audit: ['space.governance_updated'] },
+      schema: {
+        tags,
+        operationId: 'updateGovernance',
+        summary: 'Set what a space demands',
+        description: 'Replaces all of it. Responses that run keep what they began under.',
+        params: spaceParams,
+        body: updateGovernanceBody,
+        response: { 200: governanceEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { pii } = request.body;
+      const updated = await request.inContext(request.params.space_id, (ctx) => updateGovernance(ctx, pii));
+      return { data: presentGovernance(updated) };
+    },
+  );
+}

@@ -1,0 +1,116 @@
+import '#api/plugins/route-config.ts';
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import { listedModelEnvelope, modelEnvelope, modelPage } from '#api/contract/administration.ts';
+import { listQuery } from '#api/contract/collections.ts';
+import { errorResponses } from '#api/contract/common.ts';
+import * as contract from '#api/contract/models.ts';
+import { presentListedModel, presentModel } from '#api/present/administration.ts';
+import { toModelSettings, toPriceInput } from '#api/present/model-input.ts';
+import { toPage } from '#api/present/page.ts';
+import { disableModel } from '#domain/models/disable-model.ts';
+import { readModel } from '#domain/models/find-model.ts';
+import { listModels } from '#domain/models/list-models.ts';
+import { registerModel } from '#domain/models/register-model.ts';
+import { updateModel } from '#domain/models/update-model.ts';
+
+const tags = ['Models'];
+const reads = { none: 'reads' };
+const all = '/admin/models';
+const one = '/admin/models/:model_id';
+
+export async function adminModelRoutes(instance: FastifyInstance): Promise<void> {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.post(
+    all,
+    {
+      config: { permission: 'models.manage', audit: ['system.model_added'] },
+      schema: {
+        tags,
+        operationId: 'addModel',
+        summary: 'Add a model with its first price',
+        description: 'What is left out is the provider’s default. An alias can be taken once.',
+        body: contract.addModelBody,
+        response: { 201: modelEnvelope, ...errorResponses },
+      },
+    },
+    async (request, reply) => {
+      const { body } = request;
+      const model = await request.inContext(null, (ctx) =>
+        registerModel(ctx, {
+          alias: body.alias,
+          providerKind: body.provider_kind,
+          providerModel: body.provider_model,
+          ...toModelSettings(body),
+          price: toPriceInput(body.price),
+        }),
+      );
+      reply.status(201);
+      return { data: presentModel(model) };
+    },
+  );
+
+  app.get(
+    all,
+    {
+      config: { permission: 'models.read', audit: reads },
+      schema: {
+        tags,
+        operationId: 'listTenantModels',
+        summary: 'List the models of the tenant, newest first',
+        querystring: listQuery,
+        response: { 200: modelPage, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { limit, cursor } = request.query;
+      const page = await request.inContext(null, (ctx) => listModels(ctx, { limit, cursor: cursor ?? null }));
+      return toPage({ ...page, items: page.items.map(presentListedModel) });
+    },
+  );
+
+  app.get(
+    one,
+    {
+      config: { permission: 'models.read', audit: reads },
+      schema: {
+        tags,
+        operationId: 'getModel',
+        summary: 'Read a model with its price',
+        params: contract.modelParams,
+        response: { 200: listedModelEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { model_id: modelId } = request.params;
+      return {
+        data: presentListedModel(await request.inContext(null, (ctx) => readModel(ctx, { modelId }))),
+      };
+    },
+  );
+
+  app.patch(
+    one,
+    {
+      config: { permission: 'models.manage', audit: ['system.model_updated', 'system.model_removed'] },
+      schema: {
+        tags,
+        operationId: 'updateModel',
+        summary: 'Change how a model is reached, or withdraw it from new responses',
+        params: contract.modelParams,
+        body: contract.updateModelBody,
+        response: { 200: modelEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { disabled, ...settings } = request.body;
+      const { model_id: modelId } = request.params;
+      const model = await request.inContext(null, async (ctx) => {
+        const updated = await updateModel(ctx, { modelId, ...toModelSettings(settings) });
+        return disabled === undefined ? updated : disableModel(ctx, { alias: updated.alias, disabled });
+      });
+      return { data: presentModel(model) };
+    },
+  );
+}

@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Pool } from 'pg';
+import { newId } from '#domain/kernel/ids.ts';
+import { addUsers } from '#test/support/told-world.ts';
+import type { Lab } from '../support/lab.ts';
+import { format, type Line } from '../support/report.ts';
+import { median } from '../support/stats.ts';
+
+export interface FanOutScale {
+  recipients: readonly number[];
+  /** Rows that are written one by one, for their rate. */
+  jobs: number;
+  rounds: number;
+}
+
+/** A space with so many users as its members. */
+interface Hall {
+  spaceId: string;
+  users: string[];
+}
+
+const written = `insert into notifications (tenant_id, event_id, user_id, category, event_type, resource_type, resource_id, title)`;
+const values = `'space', 'space.deleted', 'space', $3::uuid::text, 'The space Hall was deleted'`;
+
+/** Ours, one statement for all, and one row per job, each with the same rows, indexes and constraints. */
+export async function measureFanOut(
+  lab: Lab,
+  scale: FanOutScale,
+  say: (line: string) => void,
+): Promise<Line[]> {
+  const admin = new Client({ connectionString: lab.postgres.adminUrl });
+  await admin.connect();
+  const lines: Line[] = [];
+  try {
+    for (const count of scale.recipients) {
+      const hall = await openHall(lab, admin, count);
+      const rates = { ours: [] as number[], floor: [] as number[], jobs: [] as number[] };
+      const sides = {
+        ours: async () => (await fanOut(lab, admin, hall)).seconds,
+        floor: () => oneStatement(lab, admin, hall),
+      };
+      // Plans and code that were used once, on both sides.
+      for (const run of Object.values(sides)) await run();
+      for (let round = 0; round < scale.rounds; round += 1) {
+        // Who goes first changes, so that a drift of the machine does not favour one of them.
+        const order = round % 2 === 0 ? (['ours', 'floor'] as const) : (['floor', 'ours'] as const);
+        for (const side of order) {
+          await prepare(admin);
+          rates[side].push(count / (await sides[side]()));
+        }
+        await prepare(admin);
+        rates.jobs.push(await rowByRow(lab, hall, Math.min(scale.jobs, count)));
+      }
+      const ours = `${format(median(rates.ours))} rows/s`;
+      say(`${count} recipients: ${ours}`);
+      lines.push(
+        {
+          name: `${count} recipients, to one insert … select`,
+          ratios: rates.ours.map((rate, i) => rate / rates.floor[i]!),
+          goal: 0.7,
+          better: 'higher',
+          ours,
+          peer: `${format(median(rates.floor))} rows/s`,
+        },
+        {
+          name: `${count} recipients, to one row per job`,
+          ratios: rates.ours.map((rate, i) => rate / rates.jobs[i]!),
+          goal: 10,
+          better: 'higher',
+          ours,
+          peer: `${format(median(rates.jobs))} rows/s`,
+        },
+      );
+    }
+    return lines;
+  } finally {
+    await admin.end();
+  }
+}
+
+/** The largest fan-out once more, with its worker killed in the middle. @returns what it came to, for people */
+export async function measureKilled(lab: Lab, scale: FanOutScale): Promise<string> {
+  const admin = new Client({ connectionString: lab.postgres.adminUrl });
+  await admin.connect();
+  try {
+    const count = scale.recipients.at(-1)!;
+    const hall = await openHall(lab, admin, count);
+    await lab.addWorker();
+    await prepare(admin);
+    let atKill = 0;
+    const { seconds } = await fanOut(lab, admin, hall, async (eventId) => {
+      do {
+        await sleep(5);
+        atKill = await toldOf(admin, eventId);
+      } while (atKill === 0);
+      lab.worker.signal('SIGKILL');
+    });
+    return `${count} recipients with the worker killed after ${atKill}: all told once, after ${format(seconds)} s`;
+  } finally {
+    await admin.end();
+  }
+}
+
+async function openHall({ world }: Lab, admin: Client, count: number): Promise<Hall> {
+  const spaceId = newId();
+  await admin.query(`insert into spaces (tenant_id, id, name) values ($1, $2, 'Hall')`, [
+    world.tenantId,
+    spaceId,
+  ]);
+  const users = await addUsers(admin, { tenantId: world.tenantId, spaceId }, { count });
+  await admin.query('analyze principals, space_members');
+  return { spaceId, users };
+}
+
+async function prepare(admin: Client): Promise<void> {
+  await admin.query('truncate notifications');
+  await admin.query('checkpoint');
+}
+
+/** From the start of the workflow to its result. @throws unless everybody is told once and counts one unread */
+async function fanOut(
+  lab: Lab,
+  admin: Client,
+  { spaceId, users }: Hall,
+  meanwhile: (eventId: string) => Promise<void> = async () => {},
+): Promise<{ seconds: number }> {
+  const { tenantId } = lab.world;
+  const eventId = newId();
+  await admin.query(
+    `insert into events (tenant_id, id, category, event_type, resource_type, resource_id, metadata)
+     values ($1, $2, 'space', 'space.deleted', 'space', $3, '{"via":"api"}')`,
+    [tenantId, eventId, spaceId],
+  );
+  const startedAt = performance.now();
+  const handle = await lab.temporal.client.workflow.start('fanOutEvent', {
+    workflowId: `notify/${tenantId}/${eventId}`,
+    taskQueue: 'batch',
+    workflowTaskTimeout: '2s',
+    args: [{ tenantId, eventId, eventType: 'space.deleted' }],
+  });
+  await meanwhile(eventId);
+  await handle.result();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  await assertCounted(admin, eventId, users.length);
+  return { seconds };
+}
+
+async function oneStatement(lab: Lab, admin: Client, { spaceId, users }: Hall): Promise<number> {
+  const eventId = newId();
+  await admin.query('begin');
+  await admin.query('set local role app_rt');
+  await admin.query(`select set_config('app.tenant_id', $1, true)`, [lab.world.tenantId]);
+  const startedAt = performance.now();
+  await admin.query(
+    `${written} select m.tenant_id, $2::uuid, m.principal_id, ${values}
+       from space_members m where m.tenant_id = $1 and m.space_id = $3 on conflict do nothing`,
+    [lab.world.tenantId, eventId, spaceId],
+  );
+  await admin.query('commit');
+  const seconds = (performance.now() - startedAt) / 1_000;
+  await assertCounted(admin, eventId, users.length);
+  return seconds;
+}
+
+/** Sixteen workers that each take the next user and write one row: what a job per user costs without its queue. */
+async function rowByRow(lab: Lab, { spaceId, users }: Hall, jobs: number): Promise<number> {
+  const pool = new Pool({ connectionString: lab.postgres.adminUrl, max: 16 });
+  const eventId = newId();
+  let next = 0;
+  const work = async () => {
+    while (next < jobs) {
+      const user = users[next];
+      next += 1;
+      await pool.query({
+        name: 'row',
+        text: `${written} values ($1, $2, $4, ${values}) on conflict do nothing`,
+        values: [lab.world.tenantId, eventId, spaceId, user],
+      });
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: 16 }, () => pool.query('select 1')));
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: 16 }, work));
+    return (jobs * 1_000) / (performance.now() - startedAt);
+  } finally {
+    await pool.end();
+  }
+}
+
+async function toldOf(admin: Client, eventId: string): Promise<number> {
+  return (await admin.query('select from notifications where event_id = $1', [eventId])).rowCount ?? 0;
+}
+
+/** @throws unless exactly so many users are told of the event, each with it as the one that is unread */
+async function assertCounted(admin: Client, eventId: string, expected: number): Promise<void> {
+  const { rows } = await admin.query<{ users: number; unread: number }>(
+    `select count(*)::int as users, count(*) filter (where n.unread >= 1)::int as unread
+       from (select user_id, count(*) filter (where read_at is null) as unread from notifications
+             where event_id = $1 group by user_id having count(*) = 1) n`,
+    [eventId],
+  );
+  const { users = 0, unread = 0 } = rows[0] ?? {};
+  if (users !== expected || unread !== expected)
+    throw new Error(`${expected} were to be told, ${users} were told once and ${unread} count it as unread.`);
+}

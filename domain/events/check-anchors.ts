@@ -1,0 +1,52 @@
+import type { Anchor } from './anchor.ts';
+import type { ChainRow, Finding } from './verify-chain.ts';
+
+const dayMs = 86_400_000;
+
+/** The first month that is kept in full at a moment. */
+export function monthKept(at: Date, retentionDays: number): Date {
+  const oldest = new Date(at.getTime() - retentionDays * dayMs);
+  return new Date(Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth()));
+}
+
+/**
+ * Compares a tenant's chain with what was anchored of it: every anchored head that is still kept must be the same,
+ * and the kept part may begin later only because a month had ended its time.
+ * @param heads those of the kept batches that anchors name, recomputed, by number
+ */
+export function checkAnchors(input: {
+  anchors: readonly Anchor[];
+  chain: ChainRow;
+  heads: ReadonlyMap<number, string>;
+  retentionDays: number;
+}): Finding[] {
+  const { anchors, chain, heads, retentionDays } = input;
+  const findings: Finding[] = [];
+  for (const { seq, head } of anchors) {
+    if (seq >= chain.checkpoint_seq && seq > 0 && heads.get(seq) !== head) {
+      findings.push({ kind: 'anchor_differs', seq });
+    }
+  }
+  // What was sealed behind an anchor was created later, but for the lag of sealing.
+  const kept = monthKept(chain.now, retentionDays).getTime() + dayMs;
+  if (anchors.some(({ at, seq }) => new Date(at).getTime() >= kept && seq < chain.checkpoint_seq)) {
+    findings.push({ kind: 'checkpoint_moved', seq: chain.checkpoint_seq });
+  }
+  const moments = [
+    ...anchors.map((anchor) => ({ ...anchor, at: new Date(anchor.at) })),
+    { checkpoint_seq: chain.checkpoint_seq, at: chain.now, retention_days: retentionDays },
+  ];
+  for (const [i, moment] of moments.entries()) {
+    const before = moments[i - 1];
+    if (before === undefined || before.checkpoint_seq === moment.checkpoint_seq) {
+      continue;
+    }
+    const earlier = new Date(before.at.getTime() - 2 * dayMs);
+    const mayHaveEnded =
+      monthKept(moment.at, moment.retention_days) > monthKept(earlier, before.retention_days);
+    if (moment.checkpoint_seq < before.checkpoint_seq || !mayHaveEnded) {
+      findings.push({ kind: 'checkpoint_moved', seq: moment.checkpoint_seq });
+    }
+  }
+  return findings;
+}

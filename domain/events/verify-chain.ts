@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import type { Anchor } from './anchor.ts';
+import { checkAnchors, monthKept } from './check-anchors.ts';
+import { eventDigest } from './event-digest.ts';
+
+/** What is not as it was sealed. */
+export interface Finding {
+  kind:
+    | 'event_changed'
+    | 'event_missing'
+    | 'event_added'
+    | 'batch_changed'
+    | 'batch_missing'
+    | 'content_missing'
+    | 'head_changed'
+    | 'anchor_differs'
+    | 'checkpoint_moved';
+  /** The event, where one can be named. */
+  eventId?: string;
+  /** The batch, where one can be named. */
+  seq?: number;
+}
+
+export interface Verification {
+  tenantId: string;
+  batches: number;
+  /** Sealed events that were compared with their digests. */
+  events: number;
+  /** Events that no seal covers yet. */
+  unsealed: number;
+  /** Anchors that were compared; none means that a rewritten chain would not be noticed. */
+  anchors: number;
+  /** At most 100. */
+  findings: Finding[];
+}
+
+/** Asks the database, all in one snapshot. */
+export type Ask = <Row extends object>(text: string, values: unknown[]) => Promise<Row[]>;
+
+export interface ChainRow {
+  seq: number;
+  events: number;
+  head: string;
+  xid: string;
+  id: string;
+  checkpoint_seq: number;
+  checkpoint_count: number;
+  checkpoint_head: string;
+  now: Date;
+}
+
+interface BatchRow {
+  seq: number;
+  month: Date;
+  events: number;
+  dropped: boolean;
+  stored_digest: string;
+  head: string;
+  /** Of the digests that are stored; null when dropped. */
+  digest: string | null;
+  whole: boolean | null;
+  missing: string[] | null;
+  changed: string[] | null;
+  xid: string;
+  id: string;
+}
+
+const pageSize = 50;
+const mostFindings = 100;
+
+/**
+ * Compares a tenant's events with their seals, the seals with the chain, and the chain with its anchors. Nothing
+ * that the database computes is trusted but PostgreSQL's own functions.
+ * @param retentionDays what the deployment keeps: older batches may lack their content
+ */
+export async function verifyChain(
+  ask: Ask,
+  tenantId: string,
+  outside: { anchors: readonly Anchor[]; retentionDays: number },
+): Promise<Verification> {
+  const findings: Finding[] = [];
+  const report = (finding: Finding): void => {
+    if (findings.length < mostFindings) findings.push(finding);
+  };
+  const anchors = outside.anchors.filter((anchor) => anchor.tenant_id === tenantId);
+  const [chain] = await ask<ChainRow>(
+    `select seq::float8, event_count::float8 as events, encode(head, 'hex') as head, last_transaction_id::text as xid,
+       last_event_id as id, checkpoint_seq::float8, checkpoint_count::float8, encode(checkpoint_head, 'hex') as checkpoint_head,
+       now() as now
+     from event_chains where tenant_id = $1`,
+    [tenantId],
+  );
+  if (chain === undefined) {
+    const [unsealed] = await ask<{ n: number }>(
+      'select count(*)::float8 as n from events where tenant_id = $1',
+      [tenantId],
+    );
+    anchors.filter(({ seq }) => seq > 0).forEach(() => report({ kind: 'anchor_differs' }));
+    return { tenantId, batches: 0, events: 0, unsealed: unsealed?.n ?? 0, anchors: anchors.length, findings };
+  }
+  const heads = new Map([[chain.checkpoint_seq, chain.checkpoint_head]]);
+  const wanted = new Set(anchors.map(({ seq }) => seq));
+  const kept = monthKept(chain.now, outside.retentionDays);
+  let head = Buffer.from(chain.checkpoint_head, 'hex');
+  let last = { seq: chain.checkpoint_seq, xid: '0', id: '' };
+  let total = chain.checkpoint_count;
+  let compared = 0;
+  for (;;) {
+    const rows = await ask<BatchRow>(batches, [tenantId, last.seq, pageSize]);
+    for (const row of rows) {
+      if (row.seq !== last.seq + 1) report({ kind: 'batch_missing', seq: last.seq + 1 });
+      if (row.dropped) {
+        if (row.month >= kept) report({ kind: 'content_missing', seq: row.seq });
+      } else {
+        row.missing?.forEach((eventId) => report({ kind: 'event_missing', eventId, seq: row.seq }));
+        row.changed?.forEach((eventId) => report({ kind: 'event_changed', eventId, seq: row.seq }));
+        if (row.digest !== row.stored_digest || row.whole !== true)
+          report({ kind: 'batch_changed', seq: row.seq });
+        compared += row.events;
+      }
+      head = headBehind(head, row);
+      if (head.toString('hex') !== row.head) report({ kind: 'batch_changed', seq: row.seq });
+      if (wanted.has(row.seq)) heads.set(row.seq, head.toString('hex'));
+      last = row;
+      total += row.events;
+    }
+    if (rows.length < pageSize) break;
+  }
+  if (
+    last.seq !== chain.seq ||
+    total !== chain.events ||
+    head.toString('hex') !== chain.head ||
+    (last.id !== '' && (last.xid !== chain.xid || last.id !== chain.id))
+  ) {
+    report({ kind: 'head_changed', seq: last.seq });
+  }
+  const { added, unsealed } = await findStrangers(ask, tenantId);
+  added.forEach((eventId) => report({ kind: 'event_added', eventId }));
+  checkAnchors({ anchors, chain, heads, retentionDays: outside.retentionDays }).forEach(report);
+  return { tenantId, batches: last.seq, events: compared, unsealed, anchors: anchors.length, findings };
+}
+
+function headBehind(head: Buffer, { seq, month, stored_digest: digest }: BatchRow): Buffer<ArrayBuffer> {
+  const place = Buffer.alloc(16);
+  place.writeBigInt64BE(BigInt(seq), 0);
+  place.writeBigInt64BE(BigInt(month.getTime()), 8);
+  return createHash('sha256').update(head).update(place).update(Buffer.from(digest, 'hex')).digest();
+}
+
+const batches = `
+select s.seq::float8, s.month, s.event_count as events, s.event_ids is null as dropped,
+  encode(s.digest, 'hex') as stored_digest, encode(s.head, 'hex') as head,
+  encode(pg_catalog.sha256(s.digests), 'hex') as digest,
+  s.event_count = cardinality(s.event_ids) and length(s.digests) = 32 * s.event_count as whole,
+  f.missing, f.changed, s.last_transaction_id::text as xid, s.last_event_id as id
+from event_seals s left join lateral (
+  select array_agg(u.id) filter (where e.id is null) as missing,
+    array_agg(u.id) filter (where e.id is not null
+      and ${eventDigest} <> pg_catalog.substr(s.digests, (u.place * 32 - 31)::integer, 32)) as changed
+  from unnest(s.event_ids) with ordinality as u (id, place)
+  left join events e on e.tenant_id = s.tenant_id and e.id = u.id) f on true
+where s.tenant_id = $1 and s.seq > $2 order by s.seq limit $3`;
+
+/** Events that stand where sealing has been, and in no seal. */
+async function findStrangers(ask: Ask, tenantId: string): Promise<{ added: string[]; unsealed: number }> {
+  const [counts] = await ask<{ below: number; unsealed: number; sealed: number }>(
+    `select count(*) filter (where (e.transaction_id, e.id) <= (c.last_transaction_id, c.last_event_id))::float8 as below,
+       count(*) filter (where (e.transaction_id, e.id) > (c.last_transaction_id, c.last_event_id))::float8 as unsealed,
+       (select coalesce(sum(event_count), 0)::float8 from event_seals s where s.tenant_id = $1 and s.event_ids is not null) as sealed
+     from event_chains c left join events e on e.tenant_id = c.tenant_id where c.tenant_id = $1`,
+    [tenantId],
+  );
+  if (counts === undefined || counts.below === counts.sealed) {
+    return { added: [], unsealed: counts?.unsealed ?? 0 };
+  }
+  const strangers = await ask<{ id: string }>(
+    `select e.id from events e join event_chains c on c.tenant_id = e.tenant_id
+     where e.tenant_id = $1 and (e.transaction_id, e.id) <= (c.last_transaction_id, c.last_event_id)
+       and e.id not in (select unnest(s.event_ids) from event_seals s where s.tenant_id = $1 and s.event_ids is not null)
+     limit ${mostFindings}`,
+    [tenantId],
+  );
+  return { added: strangers.map(({ id }) => id), unsealed: counts.unsealed };
+}

@@ -1,0 +1,39 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rebuildActor } from '#domain/access/rebuild-actor.ts';
+import type { Secrets } from '#domain/kernel/secrets.ts';
+import { lockHead } from '#domain/responses/head.ts';
+import { broughtBy, keepEntries, readMapping } from './pii-mapping.ts';
+import type { Redaction } from './pii-settings.ts';
+import { recordDetection } from './record-detection.ts';
+import type { PiiEntry } from './redact.ts';
+
+/**
+ * Keeps what a running response came upon, before anybody is told the tokens of it: a token that anybody has seen can
+ * always be restored. What is known already is not kept again.
+ */
+export async function keepFound(
+  work: { em: EntityManager; secrets: Secrets },
+  { tenantId, responseId, redaction }: { tenantId: string; responseId: string; redaction: Redaction },
+  found: readonly PiiEntry[],
+): Promise<void> {
+  const head = await lockHead(work.em, responseId);
+  const holder = redaction.holders[0];
+  if (head === null || holder === undefined) {
+    return;
+  }
+  const known = await readMapping(work, tenantId, redaction.holders);
+  const { response } = head;
+  const fresh = found.filter(({ token }) => known.get(token)?.by.includes(response.principalId) !== true);
+  if (fresh.length === 0) {
+    return;
+  }
+  await keepEntries(work, tenantId, { holder, entries: broughtBy(response.principalId, fresh) });
+  const places = await recordDetection(work.em, await rebuildActor(work.em, response), {
+    resource: { type: 'response', id: responseId },
+    spaceId: response.spaceId,
+    dedupeKey: `response/${responseId}/pii`,
+    found: fresh,
+  });
+  const { governance } = response;
+  response.governance = { ...governance, redactions: governance.redactions + places };
+}

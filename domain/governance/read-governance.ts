@@ -1,0 +1,63 @@
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { spaceOf } from '#domain/access/space-of.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import { databaseNow } from '#domain/persistence/database-now.ts';
+import { LockMode } from '@mikro-orm/core';
+import { notFound } from '#domain/kernel/errors.ts';
+import { Space } from '#domain/spaces/space.entity.ts';
+import { piiSettings, type PiiSettings } from './pii-settings.ts';
+
+export interface SpaceGovernance {
+  spaceId: string;
+  /** Goes up with every change; responses show which one they were made under. */
+  policyVersion: number;
+  pii: PiiSettings;
+  updatedAt: Date;
+}
+
+/** What the caller's space demands. @throws `missing_permission` */
+export async function readGovernance(ctx: Context): Promise<SpaceGovernance> {
+  authorize(ctx.caller, 'governance.read');
+  return toGovernance(await findSpace(ctx, false));
+}
+
+/** Replaces what the space demands; running responses keep what they began under. @throws `missing_permission` */
+export async function updateGovernance(ctx: Context, pii: PiiSettings): Promise<SpaceGovernance> {
+  authorize(ctx.caller, 'governance.update');
+  const space = await findSpace(ctx, true);
+  const before = toGovernance(space);
+  space.policy = { ...space.policy, pii, version: before.policyVersion + 1 };
+  space.updatedAt = await databaseNow(ctx.em);
+  await ctx.em.flush();
+  const changed = Object.entries(pii).flatMap(([name, value]) =>
+    JSON.stringify(value) === JSON.stringify(before.pii[name as keyof PiiSettings]) ? [] : [`pii.${name}`],
+  );
+  await recordEvent(ctx.em, ctx.caller, {
+    type: 'space.governance_updated',
+    resource: { type: 'space', id: space.id },
+    metadata: { changed_fields: changed.join(','), mode: pii.mode, kinds: pii.kinds.join(',') },
+  });
+  return toGovernance(space);
+}
+
+async function findSpace(ctx: Context, lock: boolean): Promise<Space> {
+  const space = await ctx.em.findOne(
+    Space,
+    { id: spaceOf(ctx.caller) },
+    lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {},
+  );
+  if (space === null) {
+    throw notFound('space_not_found');
+  }
+  return space;
+}
+
+function toGovernance({ id, policy, updatedAt }: Space): SpaceGovernance {
+  return {
+    spaceId: id,
+    policyVersion: typeof policy.version === 'number' ? policy.version : 1,
+    pii: piiSettings.parse(policy.pii ?? {}),
+    updatedAt,
+  };
+}

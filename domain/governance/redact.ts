@@ -1,0 +1,169 @@
+import type { Secrets } from '#domain/kernel/secrets.ts';
+import { withoutOverlaps, recognise, type Search } from './recognise.ts';
+import type { Finding } from './pii-kinds.ts';
+import { tokenOf, tokenPattern, type TokenKind } from './pii-tokens.ts';
+
+/** One value that a token stands for. */
+export interface PiiEntry {
+  token: string;
+  type: TokenKind;
+  /** How often it was found. */
+  count: number;
+  value: string;
+}
+
+/** Findings of a recogniser service in one text. */
+export type NameFinder = (text: string) => readonly Finding[];
+
+export interface RedactOptions extends Search {
+  secrets: Secrets;
+  /** The conversation that tokens are made for. */
+  scope: string;
+  /**
+   * Whether text that looks like a token is one. `mine`: it was written by us or repeats what we wrote. Else it is
+   * what somebody wrote, and gets a token itself, so that it comes back as it was.
+   */
+  tokens: 'mine' | 'foreign';
+  names?: NameFinder | undefined;
+}
+
+/** Replaces personal data in texts by tokens and keeps what each stands for. */
+export class Redactor {
+  readonly #options: RedactOptions;
+  readonly #entries = new Map<string, PiiEntry>();
+
+  constructor(options: RedactOptions) {
+    this.#options = options;
+  }
+
+  get entries(): PiiEntry[] {
+    return [...this.#entries.values()];
+  }
+
+  /** A text as people write it. */
+  text(text: string): string {
+    return this.#replace(text, this.#find(text));
+  }
+
+  /** A text that may be JSON: values stay in their place, and what was JSON remains so. */
+  maybeJson(text: string): string {
+    return isJson(text) ? this.#replace(text, this.#findInJson(text)) : this.text(text);
+  }
+
+  /** Every string of a JSON value; names of members stay. */
+  value<T>(value: T): T {
+    return mapStrings(value, (text) => this.text(text));
+  }
+
+  #find(text: string): Place[] {
+    const { tokens, names, kinds } = this.#options;
+    const marks = [...text.matchAll(tokenPattern())].map((match) => ({
+      kind: 'text' as const,
+      start: match.index,
+      end: match.index + match[0].length,
+    }));
+    const named = kinds.includes('person') ? (names?.(text) ?? []) : [];
+    const found = withoutOverlaps([...recognise(text, this.#options), ...named]);
+    const apart = found.filter(({ start, end }) =>
+      marks.every((mark) => end <= mark.start || start >= mark.end),
+    );
+    return (tokens === 'mine' ? apart : [...apart, ...marks]).toSorted((a, b) => a.start - b.start);
+  }
+
+  /** Strings are read decoded and replaced as they stand, escapes and all; the rest is read as text. */
+  #findInJson(text: string): Place[] {
+    const found: Place[] = [];
+    let from = 0;
+    const plain = (end: number) => {
+      const gap = text.slice(from, end);
+      found.push(...(/\d{7}/.test(gap) ? this.#find(gap).map((each) => shift(each, from)) : []));
+    };
+    for (const match of text.matchAll(stringLiteral)) {
+      plain(match.index);
+      from = match.index + match[0].length;
+      const { decoded, offsets } = decode(match[0].slice(1, -1));
+      for (const { kind, start, end } of this.#find(decoded)) {
+        const at = match.index + 1;
+        found.push({ kind, start: at + (offsets[start] ?? 0), end: at + (offsets[end] ?? 0) });
+      }
+    }
+    plain(text.length);
+    return found;
+  }
+
+  #replace(text: string, found: readonly Place[]): string {
+    let out = '';
+    let from = 0;
+    for (const { kind, start, end } of found) {
+      const value = text.slice(start, end);
+      out += text.slice(from, start) + this.#tokenFor(kind, value);
+      from = end;
+    }
+    return out + text.slice(from);
+  }
+
+  #tokenFor(kind: TokenKind, value: string): string {
+    const { secrets, scope } = this.#options;
+    const token = tokenOf(secrets, scope, { kind, value });
+    const entry = this.#entries.get(token) ?? { token, type: kind, count: 0, value };
+    entry.count += 1;
+    this.#entries.set(token, entry);
+    return token;
+  }
+}
+
+interface Place {
+  kind: TokenKind;
+  start: number;
+  end: number;
+}
+
+function shift({ kind, start, end }: Place, by: number): Place {
+  return { kind, start: start + by, end: end + by };
+}
+
+const stringLiteral = /"(?:[^"\\]|\\.)*"/g;
+
+function isJson(text: string): boolean {
+  if (!/^\s*[{["]/.test(text)) {
+    return false;
+  }
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const unit = /\\(?:u[0-9a-fA-F]{4}|.)|[^\\]/gs;
+
+/** The text of a literal, and where each of its units stands in the literal; one more for the end. */
+function decode(literal: string): { decoded: string; offsets: number[] } {
+  if (!literal.includes('\\')) {
+    return { decoded: literal, offsets: Array.from({ length: literal.length + 1 }, (_, i) => i) };
+  }
+  let decoded = '';
+  const offsets: number[] = [];
+  for (const match of literal.matchAll(unit)) {
+    offsets.push(match.index);
+    decoded += match[0].length === 1 ? match[0] : (JSON.parse(`"${match[0]}"`) as string);
+  }
+  offsets.push(literal.length);
+  return { decoded, offsets };
+}
+
+/** The same JSON value with every string mapped; names of members stay. */
+export function mapStrings<T>(value: T, map: (text: string, key: string) => string, key = ''): T {
+  if (typeof value === 'string') {
+    return map(value, key) as T;
+  }
+  if (Array.isArray(value)) {
+    return value.map((each: unknown) => mapStrings(each, map, key)) as T;
+  }
+  return typeof value === 'object' && value !== null
+    ? (Object.fromEntries(
+        Object.entries(value).map(([name, each]) => [name, mapStrings(each as unknown, map, name)]),
+      ) as T)
+    : value;
+}

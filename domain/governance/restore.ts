@@ -1,0 +1,105 @@
+import { countTokens, mayHoldTokens, tokenPattern } from './pii-tokens.ts';
+import { mapStrings } from './redact.ts';
+
+/** Values by their tokens. */
+type Values = ReadonlyMap<string, { value: string }>;
+
+/** A text with the values in the place of their tokens. A token that stands for nothing stays. */
+export function restoreText(text: string, mapping: Values): string {
+  return mayHoldTokens(text)
+    ? text.replace(tokenPattern(), (token) => mapping.get(token)?.value ?? token)
+    : text;
+}
+
+/** The same for the text of a JSON document: what was JSON remains so. */
+export function restoreJsonText(text: string, mapping: Values): string {
+  return text.replace(tokenPattern(), (token) => {
+    const value = mapping.get(token)?.value;
+    return value === undefined ? token : JSON.stringify(value).slice(1, -1);
+  });
+}
+
+/** Members of items and events that hold a JSON document as text. */
+const documents = new Set(['arguments']);
+
+/** Text files stand in messages as data. */
+const textFile = /^(data:text\/[a-z0-9.+-]+;base64,)(.*)$/s;
+
+/** A record, item or event as an entitled reader sees it. Citations stand where their marks are in the shown text. */
+export function restoreValue<T>(value: T, mapping: Values): T {
+  const placed = mayHoldTokens(JSON.stringify(value)) ? placeCitations(value, mapping) : value;
+  return mapStrings(placed, (text, key) => {
+    const file = key === 'file_data' ? textFile.exec(text) : null;
+    if (file !== null) {
+      const content = Buffer.from(file[2] ?? '', 'base64').toString('utf8');
+      return `${file[1]}${Buffer.from(restoreText(content, mapping)).toString('base64')}`;
+    }
+    return documents.has(key) ? restoreJsonText(text, mapping) : restoreText(text, mapping);
+  });
+}
+
+interface Cited {
+  text: string;
+  annotations: { start_index: number; end_index: number }[];
+}
+
+function isCited(value: object): value is Cited {
+  return 'text' in value && typeof value.text === 'string' && 'annotations' in value;
+}
+
+function placeCitations<T>(value: T, mapping: Values): T {
+  if (Array.isArray(value)) {
+    return value.map((each: unknown) => placeCitations(each, mapping)) as T;
+  }
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  if (isCited(value)) {
+    const { text, annotations } = value;
+    const placed = annotations.map((annotation) =>
+      shifted(annotation, countTokens(text.slice(0, annotation.start_index)), mapping),
+    );
+    return { ...value, annotations: placed };
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, placeCitations(each as unknown, mapping)]),
+  ) as T;
+}
+
+function shifted<A extends { start_index: number; end_index: number }>(
+  annotation: A,
+  before: Record<string, number>,
+  mapping: Values,
+): A {
+  let by = 0;
+  for (const [token, count] of Object.entries(before)) {
+    by += count * ((mapping.get(token)?.value.length ?? token.length) - token.length);
+  }
+  return {
+    ...annotation,
+    start_index: annotation.start_index + by,
+    end_index: annotation.end_index + by,
+  };
+}
+
+interface AnnotationEvent {
+  annotation: { start_index: number; end_index: number };
+  tokens_before?: Record<string, number>;
+}
+
+/** A stored stream event. No delta ends within a token, so each event is restored by itself: replays are equal. */
+export function restoreLine(line: string, type: string, mapping: Values): string {
+  if (!mayHoldTokens(line)) {
+    return line;
+  }
+  const event = JSON.parse(line) as Record<string, unknown>;
+  if (type.endsWith('_arguments.delta') && typeof event.delta === 'string') {
+    return JSON.stringify({ ...event, delta: restoreJsonText(event.delta, mapping) });
+  }
+  if (type === 'response.output_text.annotation.added') {
+    const { tokens_before: before = {}, ...rest } = event as Partial<AnnotationEvent> & typeof event;
+    const annotation = shifted((event as unknown as AnnotationEvent).annotation, before, mapping);
+    return JSON.stringify(restoreValue({ ...rest, annotation }, mapping));
+  }
+  return JSON.stringify(restoreValue(event, mapping));
+}

@@ -1,0 +1,138 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { categoryOf, type EventType } from '#domain/events/catalogue.ts';
+import { reach } from '#domain/kernel/failpoint.ts';
+import { Project } from '#domain/projects/project.entity.ts';
+import { Space } from '#domain/spaces/space.entity.ts';
+import { audienceOf, mayRead, type LoggedEvent } from './find-audience.ts';
+import { notificationRules, spaceOfEvent, type NotificationRule } from './rules.ts';
+
+/** One page of an event's recipients. */
+export interface DeliveryPage {
+  tenantId: string;
+  eventId: string;
+  /** The last id that was considered before. */
+  after: string;
+  limit: number;
+}
+
+export interface Delivered {
+  /** The last id that was considered; null when there are no more. */
+  next: string | null;
+  /** Rows that were written; those of an earlier attempt are not. */
+  delivered: number;
+}
+
+interface LoggedRow {
+  event_type: EventType;
+  actor_id: string | null;
+  resource_type: string;
+  resource_id: string;
+  metadata: Record<string, unknown>;
+}
+
+/**
+ * Tells the next page of recipients, in the caller's transaction and in one statement: who is in the audience, who
+ * may read what the event is about, and what is written are of one moment. Safe to repeat: the unique key drops
+ * what is there. The page behind the last recipient ends the fan-out.
+ */
+export async function deliverPage(em: EntityManager, page: DeliveryPage): Promise<Delivered> {
+  const event = await findEvent(em, page);
+  const rule = event === null ? undefined : notificationRules[event.type];
+  if (event === null || rule === undefined) {
+    return endFanOut(em, page, 0);
+  }
+  const { seen, last, delivered } = await insertPage(em, { event, rule }, page);
+  reach('notify.before_commit');
+  return seen < page.limit || last === null ? endFanOut(em, page, delivered) : { next: last, delivered };
+}
+
+async function insertPage(
+  em: EntityManager,
+  { event, rule }: { event: LoggedEvent; rule: NotificationRule },
+  page: DeliveryPage,
+): Promise<{ seen: number; last: string | null; delivered: number }> {
+  const [audience, readable, space] = [
+    await audienceOf(em, rule, event),
+    await mayRead(em, rule, event),
+    await nameOfSpace(em, event),
+  ];
+  const body = rule.body?.(event) ?? '';
+  const [row] = await em.execute<{ seen: number; last: string | null; delivered: number }[]>(
+    `with candidates as materialized (
+       select user_id from (${audience.sql}) named where user_id > ?::uuid order by user_id limit ?),
+     written as (
+       insert into notifications (tenant_id, event_id, user_id, category, event_type, resource_type, resource_id, title, body)
+       select p.tenant_id, ?::uuid, p.id, ?, ?, ?, ?, ?, ?
+       from candidates c join principals p on p.tenant_id = ?::uuid and p.id = c.user_id
+       where p.type = 'user' and p.status = 'active' and p.id is distinct from ?::uuid and ${readable.sql}
+       order by p.id
+       on conflict do nothing
+       returning 1)
+     select (select count(*)::int from candidates) as seen,
+            (select user_id from candidates order by user_id desc limit 1) as last,
+            (select count(*)::int from written) as delivered`,
+    [
+      ...audience.values,
+      page.after,
+      page.limit,
+      event.id,
+      categoryOf(event.type),
+      event.type,
+      event.resource.type,
+      event.resource.id,
+      rule.title(event, space),
+      body === '' ? null : body,
+      event.tenantId,
+      isActorExcluded(rule, event) ? event.actorId : null,
+      ...readable.values,
+    ],
+  );
+  if (row === undefined) {
+    throw new Error('The page of recipients has no count.');
+  }
+  return row;
+}
+
+/** Whoever did something knows it. What a workflow or a schedule did, whoever asked for it wants to know. */
+function isActorExcluded(rule: NotificationRule, { metadata }: LoggedEvent): boolean {
+  return rule.tellsActor !== true && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule';
+}
+
+async function endFanOut(em: EntityManager, page: DeliveryPage, delivered: number): Promise<Delivered> {
+  await em.execute('delete from fan_outs where tenant_id = ? and event_id = ?', [
+    page.tenantId,
+    page.eventId,
+  ]);
+  return { next: null, delivered };
+}
+
+async function findEvent(
+  em: EntityManager,
+  { tenantId, eventId }: DeliveryPage,
+): Promise<LoggedEvent | null> {
+  const [row] = await em.execute<LoggedRow[]>(
+    `select event_type, actor_id, resource_type, resource_id, metadata from events where tenant_id = ? and id = ?`,
+    [tenantId, eventId],
+  );
+  return row === undefined
+    ? null
+    : {
+        tenantId,
+        id: eventId,
+        type: row.event_type,
+        actorId: row.actor_id,
+        resource: { type: row.resource_type, id: row.resource_id },
+        metadata: row.metadata,
+      };
+}
+
+async function nameOfSpace(em: EntityManager, event: LoggedEvent): Promise<string> {
+  const id = spaceOfEvent(event) ?? (await spaceOfProject(em, event));
+  const space = id === null ? null : await em.findOne(Space, { id });
+  return space === null ? 'a space' : `the space ${space.name}`;
+}
+
+async function spaceOfProject(em: EntityManager, { resource }: LoggedEvent): Promise<string | null> {
+  const project = resource.type === 'project' ? await em.findOne(Project, { id: resource.id }) : null;
+  return project?.spaceId ?? null;
+}

@@ -1,0 +1,114 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rolesGranting } from '#domain/access/roles-granting.ts';
+import { spaceOfEvent, type Audience, type NotificationRule, type NotifiedEvent } from './rules.ts';
+
+/** A piece of SQL with its values. */
+export interface Fragment {
+  sql: string;
+  values: unknown[];
+}
+
+/** An event as the log has it. */
+export interface LoggedEvent extends NotifiedEvent {
+  tenantId: string;
+  id: string;
+  actorId: string | null;
+}
+
+const isUuid = (value: unknown): value is string =>
+  typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
+
+/** The ids of everybody whom `rule` names for `event`, as a query with one column; some may be named twice. */
+export async function audienceOf(
+  em: EntityManager,
+  rule: NotificationRule,
+  event: LoggedEvent,
+): Promise<Fragment> {
+  const parts: Fragment[] = [];
+  for (const audience of rule.audience) {
+    parts.push(await fragmentOf(em, audience, event));
+  }
+  return {
+    sql: parts.map(({ sql }) => sql).join(' union '),
+    values: parts.flatMap(({ values }) => values),
+  };
+}
+
+async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEvent): Promise<Fragment> {
+  const { tenantId } = event;
+  const spaceId = spaceOfEvent(event);
+  switch (audience.kind) {
+    case 'principal': {
+      const named = event.metadata[audience.member];
+      const id = isUuid(named) ? named : event.resource.type === 'principal' ? event.resource.id : null;
+      return { sql: 'select ?::uuid as user_id', values: [id] };
+    }
+    case 'actor':
+      return { sql: 'select ?::uuid as user_id', values: [event.actorId] };
+    case 'asker':
+      return {
+        sql: 'select principal_id as user_id from response_ids where tenant_id = ? and id = ?',
+        values: [tenantId, event.resource.id],
+      };
+    case 'invited':
+      return {
+        sql: `select p.id as user_id from invites i
+                join principals p on p.tenant_id = i.tenant_id and lower(p.email) = lower(i.email)
+               where i.tenant_id = ? and i.id = ?::uuid and i.status = 'pending'`,
+        values: [tenantId, event.resource.id],
+      };
+    case 'connector_of_server':
+      return {
+        sql: 'select created_by as user_id from mcp_servers where tenant_id = ? and id = ?::uuid',
+        values: [tenantId, event.resource.id],
+      };
+    case 'space_members':
+      return {
+        sql: 'select principal_id as user_id from space_members where tenant_id = ? and space_id = ?::uuid',
+        values: [tenantId, spaceId],
+      };
+    case 'space_admins':
+      return {
+        sql: `select principal_id as user_id from space_members where tenant_id = ? and space_id = ?::uuid
+                and role_key in (select jsonb_array_elements_text(?::jsonb))`,
+        values: [tenantId, spaceId, JSON.stringify(await rolesGranting(em, 'spaces.update'))],
+      };
+    case 'admins_of_spaces_with_model':
+      return {
+        sql: `select distinct m.principal_id as user_id from space_models s
+                join space_members m on m.tenant_id = s.tenant_id and m.space_id = s.space_id
+               where s.tenant_id = ? and s.model_id = ?::uuid
+                 and m.role_key in (select jsonb_array_elements_text(?::jsonb))`,
+        values: [
+          tenantId,
+          event.resource.id,
+          JSON.stringify(await rolesGranting(em, 'spaces.manage_models')),
+        ],
+      };
+    case 'tenant_admins':
+      return {
+        sql: `select distinct principal_id as user_id from role_assignments where tenant_id = ?
+                and role_key in (select jsonb_array_elements_text(?::jsonb))`,
+        values: [tenantId, JSON.stringify(await rolesGranting(em, 'tenants.update'))],
+      };
+  }
+}
+
+/** Whether principal `p` may read, at this moment, what the event is about. */
+export async function mayRead(
+  em: EntityManager,
+  rule: NotificationRule,
+  event: LoggedEvent,
+): Promise<Fragment> {
+  if (rule.readable === undefined) {
+    return { sql: 'true', values: [] };
+  }
+  const roles = JSON.stringify(await rolesGranting(em, rule.readable));
+  return {
+    sql: `(exists (select from space_members m where m.tenant_id = p.tenant_id and m.space_id = ?::uuid and m.principal_id = p.id
+             and m.role_key in (select jsonb_array_elements_text(?::jsonb)))
+           or exists (select from role_assignments a where a.tenant_id = p.tenant_id and a.principal_id = p.id
+             and a.role_key in (select jsonb_array_elements_text(?::jsonb))))`,
+    values: [spaceOfEvent(event), roles, roles],
+  };
+}

@@ -1,0 +1,282 @@
+-- Functions of the event log.
+
+-- What was sealed of a name that has changed is not its sealed form any more.
+create function app.drop_stale_names() returns trigger language plpgsql as $$
+begin
+  if new.name is distinct from old.name and new.sealed_name is not distinct from old.sealed_name then
+    new.sealed_name := null;
+  end if;
+  if new.email is distinct from old.email and new.sealed_email is not distinct from old.sealed_email then
+    new.sealed_email := null;
+  end if;
+  return new;
+end $$;
+create trigger stale_names before update of name, email on principals
+  for each row execute function app.drop_stale_names();
+create index principals_unsealed on principals (tenant_id, id)
+  where (name is not null and sealed_name is null) or (email is not null and sealed_email is null);
+
+-- The least id of version 7 at a moment; the nil id for a moment before all time.
+create function app.first_id(p_at timestamptz) returns uuid language sql immutable as $$
+  select (left(h, 8) || '-' || substr(h, 9, 4) || '-0000-0000-000000000000')::uuid
+  from (select lpad(to_hex(case
+    when p_at is null or p_at < '1970-01-01' then 0
+    when p_at > '9999-01-01' then 281474976710655
+    else ceil(extract(epoch from p_at) * 1000)::bigint end), 12, '0') as h) as t
+$$;
+
+-- Kinds of resources that have a handful of events each: those are counted by the index.
+create function app.is_fleeting(p_resource_type text) returns boolean language sql immutable as $$
+  select p_resource_type in ('response', 'document', 'sync_run')
+$$;
+
+-- Whole hours from p_low to p_high (exclusive), as few rows of event_counts as say them: months, days at their
+-- edges, hours at the edges of those.
+create function app.cover_hours(p_low timestamptz, p_high timestamptz)
+returns table (grain text, low timestamptz, high timestamptz) language plpgsql immutable as $$
+declare
+  month_low timestamptz := date_trunc('month', p_low - interval '1 microsecond', 'UTC') + interval '31 days';
+  month_high timestamptz := date_trunc('month', p_high, 'UTC');
+  gap record;
+  day_low timestamptz;
+  day_high timestamptz;
+begin
+  month_low := date_trunc('month', month_low, 'UTC');
+  if month_low >= month_high then
+    month_low := p_high;
+    month_high := p_high;
+  else
+    return query select 'month', month_low, month_high;
+  end if;
+  for gap in select * from (values (p_low, month_low), (month_high, p_high)) as g (a, b) where a < b loop
+    day_low := date_trunc('day', gap.a + interval '1 day' - interval '1 microsecond', 'UTC');
+    day_high := date_trunc('day', gap.b, 'UTC');
+    if day_low >= day_high then
+      return query select 'hour', gap.a, gap.b;
+    else
+      return query select * from (values
+        ('day', day_low, day_high), ('hour', gap.a, day_low), ('hour', day_high, gap.b)) as v (g, a, b) where v.a < v.b;
+    end if;
+  end loop;
+end $$;
+
+-- Events by category (space, collection, security, system) from p_low to p_high (exclusive, null: without end),
+-- exactly: whole hours (for one resource, days) from the counts of sealed events and the few that are not sealed
+-- yet, what the window cuts from the index. All in the snapshot of the calling statement.
+create function app.count_events(
+  p_tenant uuid, p_resource_type text, p_resource_id text, p_low timestamptz, p_high timestamptz
+) returns bigint[] language plpgsql stable
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  categories constant text[] := array['space', 'collection', 'security', 'system'];
+  totals bigint[] := array[0, 0, 0, 0];
+  chain event_chains;
+  grain interval := case when p_resource_id is null then interval '1 hour' else interval '1 day' end;
+  unit text := case when p_resource_id is null then 'hour' else 'day' end;
+  v_low timestamptz := coalesce(p_low, '-infinity');
+  v_high timestamptz := coalesce(p_high, 'infinity');
+  whole_low timestamptz;
+  whole_high timestamptz;
+  span record;
+  found_row record;
+begin
+  select * into chain from event_chains c where c.tenant_id = p_tenant;
+  if chain.retained_from > v_low then
+    v_low := chain.retained_from;
+  end if;
+  whole_low := date_trunc(unit, v_low + grain - interval '1 microsecond', 'UTC');
+  whole_high := date_trunc(unit, v_high, 'UTC');
+  if chain.tenant_id is null or whole_low >= whole_high or (p_resource_id is not null and not exists (
+      select from event_resource_counts c where c.tenant_id = p_tenant and c.resource_id = p_resource_id)) then
+    -- nothing of it is in the counts
+    whole_low := v_high;
+    whole_high := v_high;
+  else
+    if p_resource_id is null then
+      for span in select * from app.cover_hours(whole_low, whole_high) loop
+        for found_row in
+          select array_position(categories, c.category) as place, sum(c.n)::bigint as n from event_counts c
+          where c.tenant_id = p_tenant and c.grain = span.grain and c.starts_at >= span.low and c.starts_at < span.high
+            and (p_resource_type is null or c.resource_type = p_resource_type)
+          group by c.category
+        loop
+          totals[found_row.place] := totals[found_row.place] + found_row.n;
+        end loop;
+      end loop;
+    else
+      for found_row in
+        select array_position(categories, c.category) as place, sum(c.n)::bigint as n from event_resource_counts c
+        where c.tenant_id = p_tenant and c.resource_id = p_resource_id
+          and c.starts_at >= whole_low and c.starts_at < whole_high
+          and (p_resource_type is null or c.resource_type = p_resource_type)
+        group by c.category
+      loop
+        totals[found_row.place] := totals[found_row.place] + found_row.n;
+      end loop;
+    end if;
+    -- Only the order of sealing leads to these: every other condition would tempt the planner to another index,
+    -- hence the conditions that no index answers.
+    for found_row in
+      select array_position(categories, e.category) as place, count(*) as n from events e
+      where e.tenant_id = p_tenant
+        and (e.transaction_id, e.id) > (chain.last_transaction_id, chain.last_event_id)
+        and e.created_at >= whole_low and e.created_at < whole_high
+        and (p_resource_type is null or e.resource_type || '' = p_resource_type)
+        and (p_resource_id is null or e.resource_id || '' = p_resource_id)
+      group by e.category
+    loop
+      totals[found_row.place] := totals[found_row.place] + found_row.n;
+    end loop;
+  end if;
+  for span in select * from (values (v_low, whole_low), (whole_high, v_high)) as s (low, high) where low < high loop
+    if p_resource_id is not null then
+      for found_row in
+        select o as place, (select count(*) from events e where e.tenant_id = p_tenant and e.resource_id = p_resource_id
+            and e.category = c and e.id >= app.first_id(span.low) and e.id < app.first_id(span.high)
+            and (p_resource_type is null or e.resource_type || '' = p_resource_type)) as n
+        from unnest(categories) with ordinality as u (c, o)
+      loop
+        totals[found_row.place] := totals[found_row.place] + found_row.n;
+      end loop;
+    elsif p_resource_type is not null then
+      for found_row in
+        select o as place, (select count(*) from events e where e.tenant_id = p_tenant and e.resource_type = p_resource_type
+            and e.category = c and e.id >= app.first_id(span.low) and e.id < app.first_id(span.high)) as n
+        from unnest(categories) with ordinality as u (c, o)
+      loop
+        totals[found_row.place] := totals[found_row.place] + found_row.n;
+      end loop;
+    else
+      for found_row in
+        select o as place, (select count(*) from events e where e.tenant_id = p_tenant
+            and e.category = c and e.id >= app.first_id(span.low) and e.id < app.first_id(span.high)) as n
+        from unnest(categories) with ordinality as u (c, o)
+      loop
+        totals[found_row.place] := totals[found_row.place] + found_row.n;
+      end loop;
+    end if;
+  end loop;
+  return totals;
+end $$;
+
+-- One page, newest first, with the totals by category, all of one snapshot. Filters that are null do not filter;
+-- p_after is the last id of the page before, p_low and p_high (exclusive) bound the creation.
+create function app.list_events(
+  p_tenant uuid, p_limit integer, p_after uuid, p_category text, p_resource_type text, p_resource_id text,
+  p_low timestamptz, p_high timestamptz
+) returns table (page jsonb, counts bigint[]) language plpgsql stable
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  wanted text[] := case when p_category is null then array['space', 'collection', 'security', 'system'] else array[p_category] end;
+  v_from uuid;
+  v_below uuid;
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  v_from := greatest(app.first_id(p_low),
+    (select app.first_id(c.retained_from) from event_chains c where c.tenant_id = p_tenant));
+  v_below := coalesce(least(p_after, case when p_high is not null then app.first_id(p_high) end),
+    'ffffffff-ffff-ffff-ffff-ffffffffffff');
+  if p_resource_id is not null then
+    select jsonb_agg(to_jsonb(r) order by r.id desc) into page from (
+      select e.* from unnest(wanted) as c cross join lateral (
+        select * from events e where e.tenant_id = p_tenant and e.resource_id = p_resource_id and e.category = c
+          and e.id >= v_from and e.id < v_below
+          and (p_resource_type is null or e.resource_type || '' = p_resource_type)
+        order by e.id desc limit p_limit) e
+      order by e.id desc limit p_limit) r;
+  elsif p_resource_type is not null then
+    select jsonb_agg(to_jsonb(r) order by r.id desc) into page from (
+      select e.* from unnest(wanted) as c cross join lateral (
+        select * from events e where e.tenant_id = p_tenant and e.resource_type = p_resource_type and e.category = c
+          and e.id >= v_from and e.id < v_below
+        order by e.id desc limit p_limit) e
+      order by e.id desc limit p_limit) r;
+  elsif p_category is not null then
+    select jsonb_agg(to_jsonb(r) order by r.id desc) into page from (
+      select * from events e where e.tenant_id = p_tenant and e.category = p_category
+        and e.id >= v_from and e.id < v_below
+      order by e.id desc limit p_limit) r;
+  else
+    select jsonb_agg(to_jsonb(r) order by r.id desc) into page from (
+      select * from events e where e.tenant_id = p_tenant and e.id >= v_from and e.id < v_below
+      order by e.id desc limit p_limit) r;
+  end if;
+  page := coalesce(page, '[]');
+  counts := app.count_events(p_tenant, p_resource_type, p_resource_id, p_low, p_high);
+  return next;
+end $$;
+
+-- Exactly one event, unless retention has passed it.
+create function app.read_event(p_tenant uuid, p_event uuid) returns jsonb language plpgsql stable as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  return (select to_jsonb(e) from events e where e.tenant_id = p_tenant and e.id = p_event
+    and e.id >= coalesce((select app.first_id(c.retained_from) from event_chains c where c.tenant_id = p_tenant),
+      '00000000-0000-0000-0000-000000000000'));
+end $$;
+
+do $$
+declare
+  f text;
+begin
+  foreach f in array array['drop_stale_names()', 'first_id(timestamptz)', 'is_fleeting(text)', 'cover_hours(timestamptz,timestamptz)',
+    'count_events(uuid,text,text,timestamptz,timestamptz)', 'list_events(uuid,integer,uuid,text,text,text,timestamptz,timestamptz)',
+    'read_event(uuid,uuid)'] loop
+    execute format('alter function app.%s owner to app_owner', f);
+    execute format('revoke all on function app.%s from public', f);
+    execute format('grant execute on function app.%s to app_rt, app_purge', f);
+  end loop;
+end $$;
+
+-- Tenants with work for the sealing step: events that are not sealed, or names that are not.
+create function app.list_unsealed() returns table (tenant_id uuid)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select t.tenant_id from public.tenants t left join public.event_chains c on c.tenant_id = t.tenant_id
+  where exists (select from public.events e where e.tenant_id = t.tenant_id
+      and (e.transaction_id, e.id) > (coalesce(c.last_transaction_id, '0'::xid8),
+        coalesce(c.last_event_id, '00000000-0000-0000-0000-000000000000')))
+    or exists (select from public.principals p where p.tenant_id = t.tenant_id
+      and ((p.name is not null and p.sealed_name is null) or (p.email is not null and p.sealed_email is null)))
+$$;
+-- Tenants with chains that keep something older than p_before.
+create function app.list_event_tenants(p_before timestamptz) returns table (tenant_id uuid)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select c.tenant_id from public.event_chains c where c.retained_from < p_before
+$$;
+
+-- Tenants with a chain, in the order of their ids.
+create function app.list_chains(p_after uuid, p_limit integer) returns table (tenant_id uuid)
+language sql stable security definer set search_path = pg_catalog, public as $$
+  select c.tenant_id from public.event_chains c where c.tenant_id > p_after order by c.tenant_id limit p_limit
+$$;
+
+do $$
+declare
+  f text;
+begin
+  foreach f in array array['list_unsealed()', 'list_event_tenants(timestamptz)', 'list_chains(uuid,integer)'] loop
+    execute format('alter function app.%s owner to app_system', f);
+    execute format('revoke all on function app.%s from public', f);
+    execute format('grant execute on function app.%s to app_rt, app_purge', f);
+  end loop;
+end $$;
+
+-- Drops the months of the log that end at or before p_before. Their seals and counts have gone, tenant by tenant.
+create function app.drop_event_months(p_before timestamptz) returns integer
+language plpgsql security definer set search_path = pg_catalog, public as $$
+declare
+  old text;
+  dropped integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtext('app.maintain_partitions'));
+  for old in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'public.events'::regclass and c.relname ~ '^events_\d{6}$'
+        and (to_date(right(c.relname, 6), 'YYYYMM') + interval '1 month') at time zone 'utc' <= p_before loop
+    execute format('drop table public.%I', old);
+    dropped := dropped + 1;
+  end loop;
+  return dropped;
+end $$;
+alter function app.drop_event_months(timestamptz) owner to app_owner;
+revoke all on function app.drop_event_months(timestamptz) from public;
+grant execute on function app.drop_event_months(timestamptz) to app_purge;

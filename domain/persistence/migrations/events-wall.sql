@@ -1,0 +1,12 @@
+-- The sealing step works as app_purge: who serves requests reads the chain and its counts and writes neither.
+revoke insert, update, delete on event_chains, event_seals, event_counts, event_resource_counts from app_rt;
+
+create policy system on events for select to app_system using (true);
+create policy system on event_chains for select to app_system using (true);
+create policy system on principals for select to app_system using (true);
+grant select (tenant_id, id, transaction_id) on events to app_system;
+grant select (tenant_id, last_transaction_id, last_event_id, retained_from) on event_chains to app_system;
+grant select (tenant_id, name, email, sealed_name, sealed_email) on principals to app_system;
+
+-- From the beginning, so that no month has to stay in the default partition.
+select app.maintain_partitions();

@@ -1,0 +1,90 @@
+-- The event log, its chain and its counts. An event's id comes from the database's clock and tells its creation,
+-- so that ids alone give order, windows and months.
+create table events (
+  tenant_id uuid not null references tenants,
+  id uuid not null default uuidv7(),
+  category text not null check (category in ('space', 'collection', 'security', 'system')),
+  event_type text not null,
+  actor_id uuid,
+  -- as the actor's row had them sealed when the event was written
+  actor_name text,
+  actor_email text,
+  resource_type text not null,
+  resource_id text not null,
+  metadata jsonb not null default '{}',
+  created_at timestamptz not null generated always as (uuid_extract_timestamp(id)) stored,
+  transaction_id xid8 not null default pg_current_xact_id(),
+  primary key (tenant_id, id),
+  check (split_part(event_type, '.', 1) = category)
+) partition by range (id);
+create table events_default partition of events default;
+create index on events (tenant_id, category, id);
+create index on events (tenant_id, resource_type, category, id);
+create index on events (tenant_id, resource_id, category, id);
+-- the order of sealing
+create index on events (tenant_id, transaction_id, id);
+
+create table event_dedupe (
+  tenant_id uuid not null references tenants,
+  key text not null,
+  created_at timestamptz not null default now(),
+  primary key (tenant_id, key)
+);
+
+-- How far a tenant's log is sealed. Its events up to (last_transaction_id, last_event_id) are.
+create table event_chains (
+  tenant_id uuid not null references tenants,
+  -- batches and events sealed since the beginning
+  seq bigint not null default 0,
+  event_count bigint not null default 0,
+  head bytea not null default '',
+  last_transaction_id xid8 not null default '0',
+  last_event_id uuid not null default '00000000-0000-0000-0000-000000000000',
+  -- where the kept part of the chain begins, once retention has cut it
+  checkpoint_seq bigint not null default 0,
+  checkpoint_count bigint not null default 0,
+  checkpoint_head bytea not null default '',
+  -- nothing older is shown or counted
+  retained_from timestamptz not null default '-infinity',
+  primary key (tenant_id)
+);
+
+-- A batch of sealed events of one month, in (transaction id, event id) order. digests holds 32 bytes for each of
+-- event_ids; digest is their hash, and head = sha256(head of the batch before || seq || month || digest). A batch
+-- whose month retention has dropped keeps its digest alone.
+create table event_seals (
+  tenant_id uuid not null references tenants,
+  seq bigint not null,
+  month timestamptz not null,
+  event_count integer not null check (event_count > 0),
+  event_ids uuid[],
+  digests bytea,
+  digest bytea not null,
+  head bytea not null,
+  last_transaction_id xid8 not null,
+  last_event_id uuid not null,
+  sealed_at timestamptz not null default clock_timestamp(),
+  primary key (tenant_id, seq)
+);
+
+-- Of sealed events, by the hour, day and month (UTC) of their creation.
+create table event_counts (
+  tenant_id uuid not null references tenants,
+  grain text not null check (grain in ('hour', 'day', 'month')),
+  starts_at timestamptz not null,
+  category text not null,
+  resource_type text not null,
+  n bigint not null,
+  primary key (tenant_id, grain, starts_at, category, resource_type)
+);
+
+-- Of sealed events of one resource by day, but for kinds of resources that have a handful of events each.
+create table event_resource_counts (
+  tenant_id uuid not null references tenants,
+  resource_id text not null,
+  starts_at timestamptz not null,
+  category text not null,
+  resource_type text not null,
+  n bigint not null,
+  primary key (tenant_id, resource_id, starts_at, category, resource_type)
+);

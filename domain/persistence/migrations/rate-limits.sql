@@ -1,0 +1,28 @@
+-- The tenant's requests over all gateways: a bucket that fills with time, from which gateways take blocks. Unlogged,
+-- because after a crash a full bucket does no harm.
+create unlogged table rate_buckets (
+  tenant_id uuid primary key references tenants,
+  tokens double precision not null,
+  filled_at timestamptz not null
+);
+
+-- Takes up to p_want tokens, none when there is less than one. p_rate is a second's, p_burst the bucket's size.
+create function app.take_tokens(p_tenant uuid, p_want integer, p_rate double precision, p_burst double precision)
+returns table (taken integer, rest double precision) language plpgsql as $$
+declare
+  v_tokens double precision;
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  insert into rate_buckets as b (tenant_id, tokens, filled_at) values (p_tenant, p_burst, clock_timestamp())
+    on conflict (tenant_id) do update
+      -- The clock is read behind the row's lock, so that whoever waited for it is given what has come in since.
+      set tokens = least(p_burst, b.tokens + greatest(0, extract(epoch from clock_timestamp() - b.filled_at)) * p_rate),
+          filled_at = greatest(b.filled_at, clock_timestamp())
+    returning b.tokens into v_tokens;
+  taken := least(p_want, floor(v_tokens)::integer);
+  rest := v_tokens - taken;
+  if taken > 0 then
+    update rate_buckets b set tokens = rest where b.tenant_id = p_tenant;
+  end if;
+  return next;
+end $$;

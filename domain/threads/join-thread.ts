@@ -1,0 +1,229 @@
+import { estimateTokenCount } from 'tokenx';
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { cleanText } from '#domain/kernel/clean-text.ts';
+import { DomainError, unsupported } from '#domain/kernel/errors.ts';
+import { cancelRunning } from '#domain/responses/cancel-response.ts';
+import type { CreateResponseInput, InputItem } from '#domain/responses/create-input.ts';
+import { lockHead } from '#domain/responses/head.ts';
+import { itemId } from '#domain/responses/item-ids.ts';
+import type { InputMessage } from '#domain/responses/output-items.ts';
+import { authorizeResponse } from '#domain/responses/response-access.ts';
+import { Response } from '#domain/responses/response.entity.ts';
+import { appendMessages, type NewMessage } from './append-messages.ts';
+import { findThread, requireActive } from './find-thread.ts';
+import { requireSender } from './sender-role.ts';
+import { lineOf, requireBranch } from './thread-branches.ts';
+import type { MessageRole } from './thread-status.ts';
+
+/**
+ * Makes a response one of its thread, and its branch's only one that runs.
+ * @returns the response that runs there and is to be waited for; null when there is none, or no thread
+ * @throws `missing_permission`, `thread_not_found`, `branch_not_found`, `thread_archived`,
+ *   `previous_response_in_progress`
+ */
+export async function enterThread(
+  ctx: Context,
+  input: CreateResponseInput,
+  response: Response,
+): Promise<Response | null> {
+  if (input.thread == null) {
+    return null;
+  }
+  authorize(ctx.caller, 'messages.create');
+  if (input.store === false) {
+    throw unsupported(
+      'platform.thread_id',
+      'A response whose content is not to be kept cannot join a thread.',
+    );
+  }
+  for (const item of input.input) {
+    if (item.type === 'message') {
+      requireSender(ctx.caller, roleOf(item), 'input');
+    }
+  }
+  const { threadId } = input.thread;
+  const thread = await findThread(ctx, threadId, 'threads.read');
+  requireActive(thread);
+  const branchId = await requireBranch(ctx.em, thread, input.thread.branchId);
+  // A running response is locked before its thread, as its end does it.
+  const waitsFor = await settleBusy(ctx, input, { threadId, branchId, self: response.id });
+  requireActive(await findThread(ctx, threadId, 'threads.read', { lock: true }));
+  if (waitsFor === null && (await runningIn(ctx, { threadId, branchId, self: response.id })) !== null) {
+    throw busy();
+  }
+  response.threadId = threadId;
+  response.branchId = branchId;
+  await ctx.em.execute('update responses set thread_id = ?, branch_id = ? where id = ?', [
+    threadId,
+    branchId,
+    response.id,
+  ]);
+  return waitsFor;
+}
+
+interface BranchOf {
+  threadId: string;
+  branchId: string;
+  /** The response that asks. */
+  self: string;
+}
+
+async function settleBusy(
+  ctx: Context,
+  input: CreateResponseInput,
+  branch: BranchOf,
+): Promise<Response | null> {
+  const runningId = await runningIn(ctx, branch);
+  const head = runningId === null ? null : await lockHead(ctx.em, runningId);
+  if (head === null || head.response.isTerminal || runningId === input.previousResponseId) {
+    return null;
+  }
+  switch (input.onBusy) {
+    case 'reject':
+      throw busy();
+    case 'enqueue':
+      return head.response;
+    case 'cancel_previous':
+      authorizeResponse(ctx.caller, 'responses.cancel', head.response.principalId);
+      await cancelRunning(ctx, head.response, head.now);
+      await ctx.em.flush();
+      return null;
+  }
+}
+
+/** The response that was the last to begin in the branch and has not ended. */
+async function runningIn(ctx: Context, { threadId, branchId, self }: BranchOf): Promise<string | null> {
+  const running = await ctx.em.findOne(
+    Response,
+    { threadId, branchId, finishedAt: null, id: { $ne: self } },
+    { orderBy: { createdAt: 'desc' }, fields: ['id'] },
+  );
+  return running?.id ?? null;
+}
+
+function busy(): DomainError {
+  return new DomainError('previous_response_in_progress', 'A response of this thread has not ended yet.', {
+    param: 'platform.thread_id',
+  });
+}
+
+/** Messages of a thread that a model is told at most. */
+const mostMessages = 200;
+
+/**
+ * Gives a response the newest messages of its branch that fit into three quarters of the model's context, with what
+ * is asked. @returns the first free position of its context
+ */
+export async function placeHistory(
+  ctx: Context,
+  response: Response,
+  { input, contextWindow }: { input: readonly InputItem[]; contextWindow: number },
+): Promise<number> {
+  if (response.threadId == null) {
+    return 0;
+  }
+  const asked = input.reduce((sum, item) => sum + estimateTokenCount('text' in item ? item.text : ''), 0);
+  const told = await newestMessages(ctx, response, contextWindow * 0.75 - asked);
+  const items = told.map(({ id, role, content }) => {
+    const type = role === 'assistant' ? ('output_text' as const) : ('input_text' as const);
+    const wire: InputMessage = {
+      id: itemId(ctx.secrets, 'msg', id, 'thread'),
+      type: 'message',
+      status: 'completed',
+      role,
+      content: [{ type, text: content }],
+    };
+    return { id: wire.id, wire: JSON.stringify(wire) };
+  });
+  // One item for each message, whatever the number of responses that are told it: a repeat only holds it.
+  await ctx.em.execute(
+    `with given as (
+       select * from jsonb_to_recordset(?::jsonb) as g (id text, wire text)),
+     kept as (
+       insert into items (tenant_id, id, response_id, type, wire) select ?, g.id, ?, 'message', g.wire from given g
+       on conflict (tenant_id, id) do update set created_at = items.created_at returning id)
+     select count(*) from kept`,
+    [JSON.stringify(items), response.tenantId, response.id],
+  );
+  await ctx.em.execute(
+    `insert into response_context (tenant_id, response_id, position, item_id)
+     select ?, ?, given.place - 1, given.id from jsonb_array_elements_text(?::jsonb) with ordinality as given (id, place)`,
+    [response.tenantId, response.id, JSON.stringify(items.map(({ id }) => id))],
+  );
+  return items.length;
+}
+
+async function newestMessages(
+  ctx: Context,
+  { threadId, branchId }: Response,
+  budget: number,
+): Promise<{ id: string; role: MessageRole; content: string }[]> {
+  const newest = await ctx.em.execute<{ id: string; role: MessageRole; content: string }[]>(
+    `${lineOf} select m.id, m.role, m.content from line l
+       join messages m on m.tenant_id = l.tenant_id and m.thread_id = l.thread_id and m.branch_id = l.id
+         and m.position <= l.upto
+     order by m.position desc limit ?`,
+    [threadId, branchId, mostMessages],
+  );
+  let left = budget;
+  const fitting = newest.findIndex(({ content }) => (left -= estimateTokenCount(content)) < 0);
+  return newest.slice(0, fitting === -1 ? undefined : fitting).toReversed();
+}
+
+/** What was asked becomes messages of the thread, in the transaction that accepts the response. */
+export async function keepQuestion(
+  ctx: Context,
+  response: Response,
+  input: readonly InputItem[],
+): Promise<void> {
+  if (response.threadId == null || response.branchId == null) {
+    return;
+  }
+  const messages = input.flatMap((item, index): NewMessage[] =>
+    item.type === 'message'
+      ? [
+          {
+            role: roleOf(item),
+            content: contentOf(item),
+            status: 'completed',
+            metadata: {},
+            responsePosition: index,
+          },
+        ]
+      : [],
+  );
+  await appendMessages(
+    ctx.em,
+    {
+      tenantId: response.tenantId,
+      threadId: response.threadId,
+      branchId: response.branchId,
+      createdBy: response.principalId,
+      responseId: response.id,
+    },
+    messages,
+  );
+}
+
+type MessageItem = Extract<InputItem, { type: 'message' }>;
+
+function roleOf({ role }: MessageItem): MessageRole {
+  return role === 'developer' ? 'system' : role;
+}
+
+/** A thread holds texts: of an image or a file it says that it was there. */
+function contentOf({ text, content }: MessageItem): string {
+  const said = content?.map((part) => {
+    switch (part.type) {
+      case 'input_image':
+        return '[image]';
+      case 'input_file':
+        return `[file: ${part.filename}]`;
+      case 'input_text':
+      case 'output_text':
+        return part.text;
+    }
+  });
+  return cleanText(said?.join('\n') ?? text);
+}

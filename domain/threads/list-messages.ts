@@ -1,0 +1,50 @@
+import type { Context } from '#domain/access/context.ts';
+import { authorizeThread, findThread } from './find-thread.ts';
+import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
+import { Message } from './message.entity.ts';
+import { showMessages, type ShownMessage } from './show-messages.ts';
+import { lineOf, requireBranch } from './thread-branches.ts';
+
+export interface ListMessages {
+  threadId: string;
+  /** The messages that lead to this branch's end; null: those of every branch. */
+  branchId: string | null;
+  limit: number;
+  cursor: string | null;
+}
+
+/** A thread's messages, oldest first. @throws `thread_not_found`, `branch_not_found`, `missing_permission` */
+export async function listMessages(ctx: Context, input: ListMessages): Promise<Page<ShownMessage>> {
+  const thread = await findThread(ctx, input.threadId, 'threads.read');
+  authorizeThread(ctx.caller, 'messages.read', thread.createdBy);
+  const branchId = input.branchId === null ? null : await requireBranch(ctx.em, thread, input.branchId);
+  const scope = {
+    tenantId: thread.tenantId,
+    operation: 'messages.list',
+    filters: { threadId: thread.id, branchId },
+  };
+  const after = input.cursor === null ? -1 : Number(decodeCursor(ctx.secrets, scope, input.cursor).id);
+  const rows = await ctx.em.execute<{ id: string }[]>(
+    branchId === null
+      ? 'select id from messages where thread_id = ? and position > ? order by position limit ?'
+      : `${lineOf} select m.id from line l
+           join messages m on m.tenant_id = l.tenant_id and m.thread_id = l.thread_id and m.branch_id = l.id
+             and m.position <= l.upto
+         where m.position > ? order by m.position limit ?`,
+    branchId === null ? [thread.id, after, input.limit + 1] : [thread.id, branchId, after, input.limit + 1],
+  );
+  const ids = rows.slice(0, input.limit).map((row) => row.id);
+  const messages = await ctx.em.find(
+    Message,
+    { threadId: thread.id, id: { $in: ids } },
+    { orderBy: { position: 'asc' } },
+  );
+  const last = messages.at(-1);
+  return {
+    items: await showMessages(ctx, thread.id, messages),
+    nextCursor:
+      last === undefined || rows.length <= input.limit
+        ? null
+        : encodeCursor(ctx.secrets, scope, { createdAt: '', id: String(last.position) }),
+  };
+}

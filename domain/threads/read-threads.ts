@@ -1,0 +1,72 @@
+import type { Context } from '#domain/access/context.ts';
+import { authorize } from '#domain/access/policy.ts';
+import { spaceOf } from '#domain/access/space-of.ts';
+import { readMappings } from '#domain/governance/pii-mapping.ts';
+import type { PiiEntry } from '#domain/governance/redact.ts';
+import type { Page } from '#domain/kernel/page.ts';
+import { keysetPage } from '#domain/persistence/keyset-list.ts';
+import { findProject } from '#domain/projects/find-project.ts';
+import { findThread, reachesOwnThreads } from './find-thread.ts';
+import { shownThreadStatuses } from './thread-status.ts';
+import { Thread } from './thread.entity.ts';
+
+export interface ShownThread {
+  thread: Thread;
+  /** What its tokens stand for; null without `threads.read_pii`, or when there are none. */
+  piiMapping: PiiEntry[] | null;
+}
+
+export interface ListThreads {
+  status: (typeof shownThreadStatuses)[number] | null;
+  projectId: string | null;
+  limit: number;
+  cursor: string | null;
+}
+
+/** The space's threads, newest first: the caller's own, and everybody's with `threads.read`. */
+export async function listThreads(ctx: Context, input: ListThreads): Promise<Page<ShownThread>> {
+  const { caller } = ctx;
+  if (!reachesOwnThreads(caller, 'threads.read')) {
+    authorize(caller, 'threads.read');
+  }
+  const { status, projectId, limit, cursor } = input;
+  const where = {
+    spaceId: spaceOf(caller),
+    ...(projectId === null ? {} : { projectId: (await findProject(ctx, projectId)).id }),
+    ...(caller.granted.has('threads.read') ? {} : { createdBy: caller.principalId }),
+  };
+  const page = await keysetPage(ctx, {
+    entity: Thread,
+    where: { ...where, status: status ?? { $in: [...shownThreadStatuses] } },
+    limit,
+    cursor,
+    operation: 'threads.list',
+    filters: { ...where, status },
+  });
+  return { ...page, items: await withMappings(ctx, page.items) };
+}
+
+/** @throws `thread_not_found`, `missing_permission` */
+export async function readThread(ctx: Context, input: { threadId: string }): Promise<ShownThread> {
+  const thread = await findThread(ctx, input.threadId, 'threads.read');
+  return withMapping(ctx, thread);
+}
+
+export async function withMapping(ctx: Context, thread: Thread): Promise<ShownThread> {
+  const [shown = { thread, piiMapping: null }] = await withMappings(ctx, [thread]);
+  return shown;
+}
+
+async function withMappings(ctx: Context, threads: readonly Thread[]): Promise<ShownThread[]> {
+  const mappings = ctx.caller.granted.has('threads.read_pii')
+    ? await readMappings(
+        ctx,
+        ctx.caller.tenantId,
+        threads.map(({ id }) => ({ threadId: id })),
+      )
+    : new Map<string, ReadonlyMap<string, PiiEntry>>();
+  return threads.map((thread) => {
+    const mapping = mappings.get(thread.id);
+    return { thread, piiMapping: mapping === undefined ? null : [...mapping.values()] };
+  });
+}

@@ -1,0 +1,317 @@
+import type { Defect } from './defect.ts';
+
+const functions = 'domain/persistence/migrations/functions.sql';
+const turn = 'domain/persistence/migrations/turn.sql';
+const wall = 'domain/persistence/migrations/wall.sql';
+const turns = 'test/domain/responses/turns.test.ts';
+const changes = 'test/domain/responses/response-change.test.ts';
+const publishing = 'test/domain/responses/publishing.test.ts';
+const clocks = 'test/domain/responses/clocks.test.ts';
+const limits = 'test/domain/responses/limits.test.ts';
+const serverCalls = 'test/domain/tools/server-calls.test.ts';
+
+/** In what answers: turns, calls, streams, keys, tools, models. */
+export const engineDefects: readonly Defect[] = [
+  {
+    name: 'no epoch check',
+    file: functions,
+    replace: [['writer_epoch = p_epoch[i] and next_n', 'p_epoch[i] is not null and next_n']],
+    test: turns,
+    caughtBy: 'fences the attempt before',
+  },
+  {
+    name: 'no compare-and-set on next_n',
+    file: functions,
+    replace: [['and next_n = p_first_n[i] and', 'and p_first_n[i] is not null and']],
+    test: turns,
+    caughtBy: 'only at the number where the stream stands',
+  },
+  {
+    name: 'FORCE removed from one table',
+    file: wall,
+    replace: [
+      [
+        `execute format('alter table %I force row level security', t);`,
+        `if t <> 'items' then execute format('alter table %I force row level security', t); end if;`,
+      ],
+    ],
+    test: 'test/domain/persistence/wall.test.ts',
+    caughtBy: 'forces row-level security on every table',
+  },
+  {
+    name: 'publish before commit',
+    file: 'domain/responses/head.ts',
+    replace: [
+      [
+        'const run = toRun(events, response.nextN);\n  await em.execute(',
+        `const run = toRun(events, response.nextN);
+  const own = em.fork({ session: { variables: { 'app.tenant_id': response.tenantId } } });
+  await own.transactional((other) => other.execute(`,
+      ],
+      [
+        '`${response.id}:${run.firstN + run.n - 1}`,\n    ],\n  );',
+        '`${response.id}:${run.firstN + run.n - 1}`,\n    ],\n  ));',
+      ],
+    ],
+    test: publishing,
+    caughtBy: 'before the commit, then everything',
+  },
+  {
+    name: 'outbox row deleted before the start',
+    file: 'temporal/dispatcher.ts',
+    replace: [
+      ['await send(deps, row);', 'await removeFromOutbox(deps.database, row);'],
+      [
+        `reach('dispatch.after_start');\n        await removeFromOutbox(deps.database, row);`,
+        `reach('dispatch.after_start');\n        await send(deps, row);`,
+      ],
+    ],
+    test: 'test/temporal/dispatcher.test.ts',
+    caughtBy: 'keeps the row when Temporal does not take the start',
+  },
+  {
+    name: 'NOTIFY dropped on the model lane',
+    file: functions,
+    replace: [
+      [
+        `if woken <> '' then\n    perform pg_notify('wake', woken);`,
+        `if woken <> '' then\n    perform length(woken);`,
+      ],
+    ],
+    test: publishing,
+    caughtBy: 'wakes the listeners with the last number of each run',
+  },
+  {
+    name: 'NOTIFY dropped in transactions',
+    file: 'domain/responses/head.ts',
+    replace: [[`select pg_notify('wake', ?)`, 'select length(?)']],
+    test: publishing,
+    caughtBy: 'before the commit, then everything',
+  },
+  {
+    name: 'NOTIFY dropped with a change',
+    file: turn,
+    replace: [[`perform pg_notify('wake', p_response ||`, `perform length(p_response ||`]],
+    test: changes,
+    caughtBy: 'wakes the listeners with its last number',
+  },
+  {
+    name: "a change written over another's",
+    file: turn,
+    replace: [['or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then', 'then']],
+    test: changes,
+    caughtBy: 'is not written once its lane has another writer',
+  },
+  {
+    name: 'a step of the ledger taken twice',
+    file: turn,
+    replace: [['and c.call_index = n.call_index and c.status = n.was;', 'and c.call_index = n.call_index;']],
+    test: changes,
+    caughtBy: 'only from where it was read',
+  },
+  {
+    name: 'cursor MAC ignored',
+    file: 'domain/kernel/page.ts',
+    replace: [[' || !timingSafeEqual(given, expected)', '']],
+    test: 'test/domain/kernel/page.test.ts',
+    caughtBy: 'its position was changed and its signature kept',
+  },
+  {
+    name: "crash counted as a vendor's failure",
+    file: 'domain/responses/fail-turn.ts',
+    replace: [
+      [
+        `TurnAttempt, { ...place, outcome: 'vendor_failed' }`,
+        `TurnAttempt, { ...place, outcome: { $in: ['vendor_failed', 'crashed'] } }`,
+      ],
+    ],
+    test: limits,
+    caughtBy: 'is counted apart from crashes',
+  },
+  {
+    name: 'surrogate pair split',
+    file: 'domain/responses/continuation.ts',
+    replace: [
+      [
+        'const cut = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;',
+        'const cut = text.length;',
+      ],
+    ],
+    test: 'test/domain/responses/message-composer.test.ts',
+    caughtBy: 'half of a surrogate pair',
+  },
+  {
+    name: 'permission check removed from a use case',
+    file: 'domain/responses/create-response.ts',
+    replace: [[`authorize(ctx.caller, 'responses.create');`, '']],
+    test: 'test/domain/access/use-case-permissions.test.ts',
+    caughtBy: 'createResponse refuses a caller without responses.create',
+  },
+  {
+    name: 'expiry by the process clock',
+    file: 'domain/responses/read-response.ts',
+    replace: [
+      [
+        'const { next_n: nextN, expires_in_ms: expiresInMs, record: finished } = row;',
+        `const { next_n: nextN, record: finished } = row;
+         const head = (row.head ?? JSON.parse(finished ?? '{}')) as { expires_at: string };
+         const expiresInMs = Date.parse(head.expires_at) - Date.now();`,
+      ],
+    ],
+    test: clocks,
+    caughtBy: 'a response runs, is read and ends as ever',
+  },
+  {
+    name: 'a revoked key is remembered',
+    file: 'api/sse/stream-hub.ts',
+    replace: [['          memory?.forget(tenantId);\n', '']],
+    test: 'test/api/revocation.test.ts',
+    caughtBy: 'is refused by both within a second of its revocation through one',
+  },
+  {
+    name: 'a key is trusted while nothing can be heard',
+    file: 'domain/access/key-verdicts.ts',
+    replace: [['this.#trustedUntil = at + trustMs;', 'this.#trustedUntil = Number.POSITIVE_INFINITY;']],
+    test: 'test/domain/access/key-verdicts.test.ts',
+    caughtBy: 'is not used a second after notifications were last known to arrive',
+  },
+  {
+    name: 'one reader is given what another may do',
+    file: 'domain/persistence/migrations/reads.sql',
+    replace: [[' or p_principal[i] <> p_principal[i - 1]', '']],
+    test: 'test/api/get-response.test.ts',
+    caughtBy: 'shows each of many callers at the same moment their own',
+  },
+  {
+    name: 'expiry not enforced by the wall',
+    file: wall,
+    replace: [[`when 'responses' then ' and expires_at > now() and (`, `when 'responses' then ' and (`]],
+    test: clocks,
+    caughtBy: 'an expired response cannot be read',
+  },
+  {
+    name: 'deadline by the process clock',
+    file: 'domain/persistence/database-now.ts',
+    replace: [['return new Date(row?.now ?? Number.NaN);', 'return new Date();']],
+    test: clocks,
+    caughtBy: 'a deadline comes when the database says so',
+  },
+  {
+    name: 'turn claimed by the process clock',
+    file: 'domain/responses/read-turn.ts',
+    replace: [['now: new Date(now), asker', 'now: new Date(), asker']],
+    test: clocks,
+    caughtBy: 'a response runs, is read and ends as ever',
+  },
+  {
+    name: 'committed turn runs again',
+    file: 'domain/responses/claim-turn.ts',
+    replace: [[`if (existing?.status === 'committed') {`, `if (existing?.result === undefined) {`]],
+    test: turns,
+    caughtBy: 'with its stored result',
+  },
+  {
+    name: 'no poison guard',
+    file: 'domain/responses/claim-turn.ts',
+    replace: [['recent.length === poisonLimit &&', 'recent.length > poisonLimit &&']],
+    test: turns,
+    caughtBy: 'ten times in a row',
+  },
+  {
+    name: 'usage settled twice',
+    file: 'domain/responses/usage.ts',
+    replace: [
+      ['if (entry === null || entry.settled) {', 'if (entry === null) {'],
+      ['{ responseId: response.id, settled: false }', '{ responseId: response.id }'],
+    ],
+    test: limits,
+    caughtBy: 'settles an attempt that was cut off by estimate, once',
+  },
+  {
+    name: 'repeated prefix not taken off',
+    file: 'domain/responses/message-composer.ts',
+    replace: [["prefix === '' ? null : new ContinuationMatcher(before === '' ? prefix : before)", 'null']],
+    test: 'test/domain/responses/stream-invariants.test.ts',
+    caughtBy: 'keeps O1 to O10',
+  },
+  {
+    name: 'two activities of the workflow swapped',
+    file: 'workflows/generate-response/workflow.ts',
+    replace: [
+      ['const { runTurn } = proxy', 'const { runCall: runTurn } = proxy'],
+      ['const { runCall } = proxy', 'const { runTurn: runCall } = proxy'],
+    ],
+    test: 'test/replay/replay.test.ts',
+    caughtBy: 'replay on the workflows of today',
+  },
+  {
+    name: 'closing activity cancelled with its workflow',
+    file: 'workflows/generate-response/workflow.ts',
+    replace: [['CancellationScope.nonCancellable(() =>', 'CancellationScope.cancellable(() =>']],
+    test: 'test/workflows/generate-response.test.ts',
+    caughtBy: 'though the workflow itself is being cancelled',
+  },
+  {
+    name: 'provider state dropped',
+    file: 'domain/responses/item-store.ts',
+    replace: [['    providerState,\n    supersededBy', '    providerState: null,\n    supersededBy']],
+    test: 'test/domain/responses/provider-state.test.ts',
+    caughtBy: 'goes back exactly',
+  },
+  {
+    name: 'ledger started after the call',
+    file: 'domain/responses/claim-call.ts',
+    replace: [["    row.status = 'started';\n", '']],
+    test: serverCalls,
+    caughtBy: 'is unknown, whatever the server claims',
+  },
+  {
+    name: 'key changing between attempts',
+    file: 'domain/responses/claim-call.ts',
+    replace: [['idempotencyKey: row.idempotencyKey,', 'idempotencyKey: row.idempotencyKey + row.attempts,']],
+    test: serverCalls,
+    caughtBy: 'is made again with the same key',
+  },
+  {
+    name: 'annotation trusted',
+    file: 'domain/tools/approved-tool.ts',
+    replace: [
+      [
+        'repeatable: tool.repeatable,',
+        `repeatable: tool.repeatable || tool.annotations?.['idempotentHint'] === true,`,
+      ],
+    ],
+    test: serverCalls,
+    caughtBy: 'is unknown, whatever the server claims',
+  },
+  {
+    name: 'drift ignored in offers',
+    file: 'domain/tools/mcp-tool.entity.ts',
+    replace: [
+      [`this.state === 'approved' && this.approvedHash === this.schemaHash`, 'this.approvedHash !== null'],
+    ],
+    test: 'test/domain/tools/offers.test.ts',
+    caughtBy: 'without a word is all that is enabled',
+  },
+  {
+    name: 'drift ignored at the call',
+    file: 'adapters/tools/mcp-client.ts',
+    replace: [[' || schemaHash(toDiscovered(tool)) !== call.schemaHash', '']],
+    test: 'test/adapters/tool-server.test.ts',
+    caughtBy: 'is not called when the tool is not what was approved',
+  },
+  {
+    name: 'egress guard resolving twice',
+    file: 'adapters/egress/guarded-fetch.ts',
+    replace: [['{ ...options, hostname: address, servername:', '{ ...options, servername:']],
+    test: 'test/adapters/guarded-fetch.test.ts',
+    caughtBy: 'resolves a name once and dials exactly',
+  },
+  {
+    name: 'consent used twice',
+    file: 'domain/responses/tool-input.ts',
+    replace: [['where id = ? and answered_by is null returning id', 'where id = ? returning id']],
+    test: serverCalls,
+    caughtBy: 'is made by no second approval',
+  },
+];

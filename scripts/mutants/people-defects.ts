@@ -1,0 +1,162 @@
+import type { Defect } from './defect.ts';
+
+const fanOuts = 'test/domain/notifications/fan-out.test.ts';
+
+/** In who may do what, what is written down and who is told: events, notifications, sign-in, membership, skills. */
+export const peopleDefects: readonly Defect[] = [
+  {
+    name: 'event outside the transaction',
+    file: 'domain/events/record-event.ts',
+    replace: [
+      [
+        '  const [written] = await em.execute<{ id: string }[]>(\n    `insert into events (',
+        `  const own = em.fork({ session: { variables: { 'app.tenant_id': actor.tenantId } } });
+  const [written] = await own.transactional((other) => other.execute<{ id: string }[]>(
+    \`insert into events (`,
+      ],
+      ['      row.actorId,\n    ],\n  );', '      row.actorId,\n    ],\n  ));'],
+    ],
+    test: 'test/domain/events/record-event.test.ts',
+    caughtBy: 'exactly when its change is',
+  },
+  {
+    name: 'sealing that skips one event',
+    file: 'domain/events/seal-events.ts',
+    replace: [
+      [
+        'select * from due where place < coalesce(',
+        'select * from due where place <> 2 and place < coalesce(',
+      ],
+    ],
+    test: 'test/domain/events/verify-chain.test.ts',
+    caughtBy: 'finds nothing where nothing was touched',
+  },
+  {
+    name: 'sealing beside a transaction that still runs',
+    file: 'domain/events/seal-events.ts',
+    replace: [['      and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())\n', '']],
+    test: 'test/domain/events/verify-chain.test.ts',
+    caughtBy: 'goes on behind events that were recorded while others were still open',
+  },
+  {
+    name: 'count by the hour taken for a cut hour',
+    file: 'domain/persistence/migrations/events-functions.sql',
+    replace: [
+      [
+        `whole_low := date_trunc(unit, v_low + grain - interval '1 microsecond', 'UTC');`,
+        `whole_low := date_trunc(unit, v_low, 'UTC');`,
+      ],
+    ],
+    test: 'test/domain/events/event-list.test.ts',
+    caughtBy: 'are those of looking at every event',
+  },
+  {
+    name: 'fan-out without the unique key',
+    file: 'domain/persistence/migrations/notifications.sql',
+    replace: [['  unique (tenant_id, event_id, user_id),\n', '']],
+    test: fanOuts,
+    caughtBy: 'is told once each, in pages, whatever is repeated',
+  },
+  {
+    name: 'actor excluded from workflow events',
+    file: 'domain/notifications/deliver-page.ts',
+    replace: [
+      [
+        ` && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule'`,
+        ` && metadata['via'] !== 'elsewhere'`,
+      ],
+    ],
+    test: fanOuts,
+    caughtBy: 'has the asker of a response that failed in its workflow',
+  },
+  {
+    name: 'nonce not checked',
+    file: 'domain/sign-in/check-id-token.ts',
+    replace: [
+      [
+        'if (expected.hashNonce(claims.nonce) !== expected.nonceHash) {',
+        "if (expected.hashNonce(claims.nonce) === '') {",
+      ],
+    ],
+    test: 'test/domain/sign-in/check-id-token.test.ts',
+    caughtBy: 'with another nonce',
+  },
+  {
+    name: 'handle usable twice',
+    file: 'domain/sign-in/redeem-handle.ts',
+    replace: [['set handle_hash = null', 'set handle_hash = handle_hash']],
+    test: 'test/api/sign-in.test.ts',
+    caughtBy: 'takes a handle once',
+  },
+  {
+    name: 'refresh of a retired token accepted',
+    file: 'domain/sessions/rotation.ts',
+    replace: [
+      [
+        "return overlaps ? advance(family, family.generation, 'none') : { kind: 'reuse' };",
+        "return overlaps || token.retiredAt > 0 ? advance(family, family.generation, 'none') : { kind: 'reuse' };",
+      ],
+    ],
+    test: 'test/domain/sessions/rotation.test.ts',
+    caughtBy: 'is that of the model in 5,000 stories',
+  },
+  {
+    name: 'permission read from a cache after revocation',
+    file: 'domain/access/load-caller.ts',
+    replace: [
+      [
+        '/** What `identity` may do now, read in the current transaction. */',
+        'const remembered = new Map<string, { access: AccessRecord | null }>();\n',
+      ],
+      [
+        'const [row] = await em.execute<{ access: AccessRecord | null }[]>(',
+        `const place = \`\${identity.principalId} \${spaceId}\`;
+  const [row] = remembered.has(place) ? [remembered.get(place)] : await em.execute<{ access: AccessRecord | null }[]>(`,
+      ],
+      [
+        'return admitFound(identity, origin, row?.access ?? null, spaceId);',
+        'if (row !== undefined) {\n    remembered.set(place, row);\n  }\n  return admitFound(identity, origin, row?.access ?? null, spaceId);',
+      ],
+    ],
+    test: 'test/api/membership.test.ts',
+    caughtBy: 'is added as space_member or with another role, changed and removed',
+  },
+  {
+    name: 'skill ignored in offers',
+    file: 'domain/responses/skill-tools.ts',
+    replace: [
+      [
+        'skill === null || allowsTool(skill.allowed_tools, name)',
+        'skill === null || name.startsWith(`mcp__${server.slug}__`)',
+      ],
+    ],
+    test: 'test/e2e/skills.test.ts',
+    caughtBy: 'is offered only the servers and tools that the skill names',
+  },
+  {
+    name: 'skill ignored at the call',
+    file: 'domain/responses/claim-call.ts',
+    replace: [
+      [
+        'tool !== null && !again && !isInSkill(response, row)',
+        'tool !== null && again && !isInSkill(response, row)',
+      ],
+    ],
+    test: 'test/e2e/skills.test.ts',
+    caughtBy: 'makes no call that was asked consent for without the skill',
+  },
+  {
+    name: 'tracing secret stored as it is',
+    file: 'domain/observability/set-observability.ts',
+    replace: [['await sealField(ctx, secretPlace(place), input.secretKey)', 'input.secretKey']],
+    test: 'test/domain/observability/config.test.ts',
+    caughtBy: 'is sealed at rest',
+  },
+  {
+    name: 'another trace id each time',
+    file: 'domain/observability/trace-ids.ts',
+    replace: [['sha256(`trace/${responseId}`)', 'sha256(`trace/${responseId}/${Math.random()}`)']],
+    test: 'test/domain/observability/config.test.ts',
+    caughtBy: 'are the same each time',
+  },
+];

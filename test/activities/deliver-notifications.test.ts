@@ -1,0 +1,54 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deliverNotifications } from '#activities/notifications/deliver-notifications.ts';
+import type { PageResult } from '#workflows/fan-out-event/messages.ts';
+import { openEngine, type Engine } from '../support/engine.ts';
+import { addUsers, logEvent } from '../support/told-world.ts';
+
+let engine: Engine;
+let users: string[];
+let eventId: string;
+
+beforeAll(async () => {
+  engine = await openEngine();
+  // The owner is a service account: considered, and told nothing.
+  await engine.admin.query('delete from space_members');
+  users = await addUsers(engine.admin, engine.world, { count: 7_000 });
+  const { tenantId, spaceId } = engine.world;
+  const resource = { type: 'space', id: spaceId };
+  eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource });
+});
+afterAll(() => engine?.stop());
+
+async function run(after: string | null, heartbeatDetails?: unknown) {
+  const beats: unknown[] = [];
+  const environment = new MockActivityEnvironment({ heartbeatDetails });
+  environment.on('heartbeat', (details: unknown) => void beats.push(details));
+  const { unitOfWork } = engine.database;
+  const result = await environment.run((): Promise<PageResult> =>
+    deliverNotifications({ unitOfWork }, { tenantId: engine.world.tenantId, eventId, after }),
+  );
+  return { result, beats };
+}
+
+describe('deliverNotifications', () => {
+  it('tells up to five thousand, and its heartbeat carries how far it got', async () => {
+    const { result, beats } = await run(null);
+    expect(result).toEqual({ next: users[4_999], delivered: 5_000 });
+    expect(beats.at(-1)).toEqual({ next: users[2_499], delivered: 2_500 });
+  });
+
+  it('goes on where the heartbeat of a lost attempt stands, and counts what that one had told', async () => {
+    const { result } = await run(users[4_999]!, { next: users[5_999], delivered: 1_000 });
+    expect(result).toEqual({ next: null, delivered: 2_000 });
+    const told = await engine.admin.query('select from notifications where event_id = $1', [eventId]);
+    // the thousand that the lost attempt claims to have told are taken at its word
+    expect(told.rowCount).toBe(6_000);
+  });
+
+  it('tells nobody twice when it is run again from the beginning', async () => {
+    const first = await run(null);
+    expect(first.result.delivered).toBe(0);
+    expect((await run(users[4_999]!)).result).toEqual({ next: null, delivered: 1_000 });
+  });
+});

@@ -1,0 +1,253 @@
+import type { RouteOptions } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openCallWorld, type CallWorld } from '../support/call-world.ts';
+import type { Answer, Call } from '../support/gateway.ts';
+import { goodCall, idFixtures, type IdFixture } from '../support/id-fixtures.ts';
+import { Maker } from '../support/places.ts';
+import { callProcedure, procedures } from '../support/procedures.ts';
+import { beforeSignIn, SignInMaker } from '../support/sign-in-fixtures.ts';
+import { routesOf } from '../support/routes.ts';
+import { assemble } from '#api/compose.ts';
+import { gatewayConfig } from '../support/gateway.ts';
+
+/** A success of an operation, and exactly the events that it writes. */
+interface Success {
+  /** What makes it another success than the fixture's. */
+  when?: string;
+  events: string[];
+  /** Of a procedure: members laid over the fixture's input. */
+  input?: Record<string, unknown>;
+  /** Of a route: the same over the fixture's body. */
+  body?: Record<string, unknown>;
+  /** Of a route: a call of one's own, made with what the fixture's call is. */
+  call?: (call: Call) => Promise<Call>;
+}
+
+const opened = [
+  'security.api_key_created',
+  'space.created',
+  'space.models_updated',
+  'system.model_added',
+  'system.tenant_created',
+  'system.tenant_created',
+];
+const tools = 'space.mcp_tools_updated';
+const server = 'space.mcp_server_updated';
+
+/**
+ * Successes of operations that declare several events, or whose fixture does not lead to the one. An operation
+ * that declares one event needs no line: its fixture's success must write it, alone and once.
+ */
+const successes: Record<string, Success[]> = {
+  deleteResponse: [{ events: ['space.response_cancelled', 'space.response_deleted'] }],
+  openAiDeleteResponse: [{ events: ['space.response_cancelled', 'space.response_deleted'] }],
+  updateServer: [
+    { events: [tools] },
+    { when: 'it is renamed', body: { enabled_tools: undefined, display_name: 'Crane' }, events: [server] },
+    { when: 'both change', body: { display_name: 'Winch' }, events: [server, tools] },
+  ],
+  'toolServers.update': [
+    { events: [server, tools] },
+    { when: 'it is renamed', input: { tools: undefined }, events: [server] },
+  ],
+  'tenants.create': [{ events: opened }],
+  createTenant: [{ events: opened }],
+  resumeTenant: [
+    {
+      events: ['system.tenant_resumed'],
+      call: async (call) => {
+        await place.gateway.send({ ...call, path: call.path.replace(/resume$/, 'suspend') });
+        return call;
+      },
+    },
+  ],
+  updateModel: [
+    {
+      when: 'it is changed',
+      body: { context_window: 90_001, disabled: undefined },
+      events: ['system.model_updated'],
+    },
+    {
+      when: 'it is changed and withdrawn',
+      body: { context_window: 90_002, disabled: true },
+      events: ['system.model_removed', 'system.model_updated'],
+    },
+  ],
+  signOut: [
+    {
+      events: ['security.logout'],
+      call: async ({ method, path }) => {
+        const { accessToken } = await new SignInMaker(maker).session(place.here);
+        return { method, path, headers: { authorization: `Bearer ${accessToken}` } };
+      },
+    },
+  ],
+  acceptInvite: [{ events: ['space.invite_accepted', 'space.member_added'] }],
+  'invites.accept': [{ when: 'the invited person is a member', events: ['space.invite_accepted'] }],
+  'models.disable': [
+    { when: 'it is taken away', input: { disabled: true }, events: ['system.model_removed'] },
+    { when: 'it comes back', input: { disabled: false }, events: ['system.model_updated'] },
+  ],
+  'events.export': [
+    { events: ['security.events_exported'], input: { cursor: undefined } },
+    { when: 'it goes on', events: [] },
+  ],
+  'prices.import': [
+    { when: 'no model has another price', events: [] },
+    { when: 'a model has another price', events: ['system.model_updated'] },
+  ],
+};
+
+/** What a tenant opens with is told of as the parts that it is made of. */
+const opening = new Set(['tenants.create', 'createTenant']);
+
+/** Types that an operation declares for what its fixture does not lead to; its route of the same use case does. */
+const rarely: Record<string, string[]> = { 'invites.accept': ['space.member_added'] };
+
+let place: CallWorld;
+let maker: Maker;
+let fixtures: Record<string, IdFixture>;
+
+const config = gatewayConfig('postgres://nobody@127.0.0.1:1/none');
+const unconnected = assemble(config);
+/** They need an identity provider: their events are looked at in test/api/sign-in.test.ts. */
+const signIns = new Set<string>(beforeSignIn);
+const routes = (await routesOf(unconnected)).filter(({ schema }) => !signIns.has(schema!.operationId!));
+await unconnected.close();
+const calls = procedures();
+
+beforeAll(async () => {
+  place = await openCallWorld();
+  maker = new Maker(() => place.gateway);
+  fixtures = idFixtures(maker);
+});
+afterAll(() => place?.close());
+
+type Audit = readonly string[] | { none: string } | undefined;
+const declared = (audit: Audit): readonly string[] => (audit === undefined || 'none' in audit ? [] : audit);
+
+function successesOf(id: string, audit: Audit): Success[] {
+  const types = declared(audit);
+  const listed = successes[id];
+  if (listed === undefined && types.length > 1) {
+    throw new Error(`${id} declares several events: say here what each of its successes writes.`);
+  }
+  return listed ?? [{ events: [...types] }];
+}
+
+interface Written {
+  event_type: string;
+  actor_id: string;
+  request_id: string;
+  via: string;
+  ip: string | null;
+  tenant_id: string;
+}
+
+/** Runs one call and answers the events that it wrote. */
+async function watch(call: () => Promise<Answer>): Promise<{ answer: Answer; written: Written[] }> {
+  const { rows: known } = await place.admin.query<{ xmin: string }>(
+    'select coalesce(max(transaction_id), $1::xid8)::text as xmin from events',
+    ['0'],
+  );
+  const answer = await call();
+  const { rows } = await place.admin.query<Written>(
+    `select event_type, actor_id, tenant_id, metadata ->> 'request_id' as request_id, metadata ->> 'via' as via, metadata ->> 'ip' as ip
+     from events where transaction_id > $1::xid8 order by event_type`,
+    [known[0]!.xmin],
+  );
+  return { answer, written: rows };
+}
+
+async function judge(success: Success, call: () => Promise<Answer>): Promise<void> {
+  const { answer, written } = await watch(call);
+  expect(answer.status, answer.text).toBeGreaterThanOrEqual(200);
+  expect(answer.status, answer.text).toBeLessThan(300);
+  expect(written.map(({ event_type: type }) => type)).toEqual([...success.events].sort());
+  for (const event of written) {
+    expect(event).toMatchObject({ via: 'api', request_id: answer.headers['x-request-id'] });
+    expect(event.actor_id).toMatch(/^[0-9a-f-]{36}$/);
+  }
+}
+
+async function restCall(route: RouteOptions, success: Success): Promise<Call> {
+  const id = route.schema!.operationId!;
+  const call = await goodCall({ fixtures, maker }, id, place.here);
+  if (success.call !== undefined) {
+    return success.call(call);
+  }
+  return success.body === undefined ? call : { ...call, body: { ...(call.body as object), ...success.body } };
+}
+
+describe('a success of an operation writes exactly the events that are named for it', () => {
+  it.each(
+    routes.flatMap((route) =>
+      successesOf(route.schema!.operationId!, route.config!.audit).map(
+        (success) => [route.schema!.operationId!, success.when ?? 'it is called', route, success] as const,
+      ),
+    ),
+  )('%s, when %s', async (_id, _when, route, success) => {
+    const call = await restCall(route, success);
+    await judge(success, () => place.gateway.send(call));
+  });
+
+  it.each(
+    calls.flatMap((procedure) =>
+      successesOf(procedure.path, procedure.declared?.audit).map(
+        (success) => [procedure.path, success.when ?? 'it is called', procedure, success] as const,
+      ),
+    ),
+  )('%s, when %s', async (path, when, procedure, success) => {
+    const input = { ...(await place.fixtures[path]!.input(place.here)), ...success.input };
+    if (path === 'prices.import') {
+      await place.admin.query(`update models set provider_kind = 'openai', provider_model = 'other'`);
+      await place.admin.query(`update models set provider_model = $2 where alias = $1`, [
+        place.here.modelAlias,
+        when === 'a model has another price' ? 'gpt-5-mini' : 'other',
+      ]);
+    }
+    const apiKey = place.keyFor(procedure, place.here);
+    await judge(success, () => callProcedure(place.gateway, { procedure, input, apiKey }));
+  });
+});
+
+describe('the declaration of an operation', () => {
+  it('names each event that one of its successes writes, and no other', () => {
+    const all = [
+      ...routes.map((route) => [route.schema!.operationId!, route.config!.audit] as const),
+      ...calls.map(({ path, declared: declaration }) => [path, declaration?.audit] as const),
+    ];
+    const wrong = all.flatMap(([id, audit]) => {
+      const written = new Set(successesOf(id, audit).flatMap(({ events }) => events));
+      const own = opening.has(id) ? ['system.tenant_created'] : [...written];
+      const never = declared(audit).filter((type) => !written.has(type) && !rarely[id]?.includes(type));
+      const undeclared = own.filter((type) => !declared(audit).includes(type));
+      return [
+        ...never.map((type) => `${id} never ${type}`),
+        ...undeclared.map((type) => `${id} also ${type}`),
+      ];
+    });
+    expect(wrong).toEqual([]);
+    const known = new Set(all.map(([id]) => id));
+    expect(Object.keys(successes).filter((id) => !known.has(id))).toEqual([]);
+  });
+});
+
+describe('an event of a request', () => {
+  it('holds the client’s address under the actor’s key', async () => {
+    const route = routes.find(({ schema }) => schema!.operationId === 'createCollection')!;
+    const call = await restCall(route, { events: [] });
+    const { written } = await watch(() => place.gateway.send(call));
+    expect(written).toHaveLength(1);
+    expect(written[0]!.ip).toMatch(/^v1\|/);
+    const page = await place.gateway.send({
+      method: 'GET',
+      path: '/v1/events?limit=1',
+      apiKey: place.here.apiKey,
+    });
+    expect(page.body.data[0]).toMatchObject({
+      event_type: 'collection.created',
+      metadata: { ip: '127.0.0.1', request_id: expect.any(String) },
+    });
+  });
+});

@@ -1,0 +1,290 @@
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { piiKinds } from '#domain/governance/pii-kinds.ts';
+import { recognise } from '#domain/governance/recognise.ts';
+import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import { cleanTexts, kinds, plant, sentenceOf, type Planted } from '../support/personal-data.ts';
+import { textOf } from '../support/responses-client.ts';
+import { followResponse } from '../support/sse-recorder.ts';
+import { checkStream } from '../support/stream-checker.ts';
+import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
+import { openToolWorld, type ToolWorld } from '../support/tool-world.ts';
+import { addMember } from '../support/world.ts';
+
+const planted = plant(50);
+/** Ten to a text: a third of the texts are asked, a third are documents, a third come from a tool. */
+const batches = Array.from({ length: 30 }, (_, i) => planted.slice(i * 10, i * 10 + 10));
+const [asked, documents, records] = [batches.slice(0, 10), batches.slice(10, 20), batches.slice(20)];
+const textFor = (batch: readonly Planted[]) => batch.map(sentenceOf).join('\n');
+const topics = [
+  'harbour',
+  'lantern',
+  'glacier',
+  'orchard',
+  'violin',
+  'compass',
+  'meadow',
+  'furnace',
+  'saddle',
+  'quarry',
+];
+
+let tools: ToolWorld;
+let server: ToolServer;
+let admin: Client;
+
+const scripts = [
+  { name: 'echo', echo: true as const, text: '', tokenDelayMs: 0 },
+  ...topics.map((topic) => ({ name: topic, echo: true as const, text: '', toolRounds: 1, toolQuery: topic })),
+  ...topics.map((topic, i) => ({
+    name: `record-${topic}`,
+    echo: true as const,
+    text: '',
+    calls: [[{ name: 'mcp__open__record', arguments: { item: `item-${i}` } }]],
+  })),
+  {
+    name: 'tell-both',
+    echo: true as const,
+    text: '',
+    calls: [
+      [
+        { name: 'mcp__open__lookup', arguments: { item: '$user' } },
+        { name: 'mcp__closed__unkeyed_add', arguments: { item: '$user' } },
+        { name: 'mcp__open__unkeyed_add', arguments: { item: '$user' } },
+      ],
+    ],
+  },
+  { name: 'slow', echo: true as const, text: '', tokenDelayMs: 15 },
+];
+
+beforeAll(async () => {
+  server = await startToolServer();
+  await server.control({
+    records: Object.fromEntries(
+      records.map((batch, i) => [
+        `item-${i}`,
+        i % 2 === 0
+          ? textFor(batch)
+          : JSON.stringify({ rows: batch.map(sentenceOf), total: batch.length }, null, 1),
+      ]),
+    ),
+  });
+  tools = await openToolWorld({ scripts, origins: [server.origin], workers: 2 });
+  ({ admin } = tools);
+  for (const slug of ['open', 'closed']) {
+    await tools.update(await tools.register(slug, server.url), { enabled_tools: ['*'] });
+  }
+  const governed = await tools.call('PUT', 'governance', {
+    pii: { mode: 'redact', restore_in_tool_arguments: ['open'] },
+  });
+  expect(governed.status).toBe(200);
+  await addDocuments();
+});
+afterAll(async () => {
+  await tools?.stop();
+  await server?.stop();
+});
+
+async function addDocuments(): Promise<void> {
+  const made = (await tools.call('POST', 'collections', { name: 'Papers' })) as unknown as {
+    data: { id: string };
+  };
+  const at = `collections/${made.data.id}/documents`;
+  for (const [i, batch] of documents.entries()) {
+    const topic = topics[i]!;
+    const content = batch.map((each) => `About the ${topic}. ${sentenceOf(each)}`).join('\n\n');
+    await tools.call('POST', at, { filename: `${topic}.txt`, media_type: 'text/plain', content });
+  }
+  for (;;) {
+    const list = (await tools.call('GET', at)) as unknown as { data: { status: string }[] };
+    if (list.data.every(({ status }) => status === 'ready')) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** All that a model's provider was sent, decoded. */
+const modelWire = () => tools.models.requests.map(({ body }) => strings(body)).join('\n');
+
+function strings(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null ? Object.values(value).map(strings).join('\n') : '';
+}
+
+/** Digits and letters only: a value is there in whatever writing. */
+const bare = (text: string) => text.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase();
+
+describe('a space that demands redaction', () => {
+  it('lets none of 300 planted items reach the model, from inputs, documents or tools', async () => {
+    const outputs: ResponseRecord[] = [];
+    for (const batch of asked) {
+      outputs.push(await tools.ask('echo', { input: { text: textFor(batch) }, tools: [] }));
+    }
+    for (const topic of topics) {
+      outputs.push(
+        await tools.ask(topic, {
+          input: { text: `Tell all of the ${topic}.` },
+          tools: [{ type: 'knowledge_search', max_num_results: 20 }],
+        }),
+      );
+    }
+    for (const topic of topics) {
+      outputs.push(await tools.ask(`record-${topic}`, { tools: ['mcp__open__*'] }));
+    }
+    expect(new Set(outputs.map(({ status }) => status))).toEqual(new Set(['completed']));
+    const wire = modelWire();
+    const bareWire = bare(wire);
+    const lines = kinds.map((kind) => {
+      const mine = planted.filter((each) => each.kind === kind);
+      const arrived = mine.filter(({ mark }) => wire.includes(mark));
+      const leaked = arrived.filter(({ value }) => wire.includes(value) || bareWire.includes(bare(value)));
+      const recall = (arrived.length - leaked.length) / arrived.length;
+      return {
+        kind,
+        planted: mine.length,
+        arrived: arrived.length,
+        leaked: leaked.map(({ value }) => value),
+        recall,
+      };
+    });
+    console.log(
+      lines
+        .map(
+          ({ kind, planted: all, arrived, leaked, recall }) =>
+            `${kind.padEnd(8)} planted ${all} arrived ${arrived} leaked ${leaked.length} recall ${recall.toFixed(3)} ${leaked.join(' | ')}`,
+        )
+        .join('\n'),
+    );
+    for (const { kind, planted: all, arrived, recall } of lines) {
+      expect({ kind, arrived }).toEqual({ kind, arrived: all });
+      expect({ kind, recall }).toEqual({ kind, recall: 1 });
+    }
+    // Whoever asked reads all of it, letter by letter.
+    for (const [i, batch] of asked.entries()) {
+      expect(batch.every(({ value }) => textOf(outputs[i]!).includes(value))).toBe(true);
+    }
+    const answers = outputs.map(textOf).join('\n');
+    expect(planted.filter(({ value }) => !answers.includes(value))).toEqual([]);
+  }, 180_000);
+
+  it('takes 200 clean texts for what they are', () => {
+    const found = cleanTexts().flatMap((text) =>
+      recognise(text, { kinds: piiKinds, phoneCountries: [] }).map(
+        ({ kind, start, end }) => `${kind}: ${text.slice(start, end)}`,
+      ),
+    );
+    console.log(`false positives on 200 clean texts: ${found.length} ${found.join(' | ')}`);
+    expect(found.length).toBeLessThanOrEqual(2);
+  });
+
+  it('tells a tool server values only where the space allows it', async () => {
+    const [email, phone] = [planted[0]!, planted[1]!];
+    const text = `Tell ${email.value} and ${phone.value}.`;
+    const before = server.arrivals().length;
+    const record = await tools.ask('tell-both', {
+      input: { text },
+      tools: ['mcp__open__*', 'mcp__closed__*'],
+    });
+    const told = server
+      .arrivals()
+      .slice(before)
+      .map(({ item }) => item)
+      .sort();
+    expect(told).toHaveLength(2);
+    expect(told).toContain(text);
+    const tokens = told.find((item) => item !== text)!;
+    expect(tokens).toMatch(/^Tell \[EMAIL_[a-z2-7]{12}\] and \[PHONE_[a-z2-7]{12}\]\.$/);
+    expect(modelWire()).not.toContain(email.value);
+    // Its owner sees what was said to each, and what each answered.
+    const calls = record.output.flatMap((item) => (item.type === 'mcp_call' ? [item] : []));
+    expect(calls.map(({ arguments: args }) => JSON.parse(args) as unknown)).toEqual(
+      calls.map(() => ({ item: text })),
+    );
+    expect(calls[0]?.output).toBe(`${text} is in the box`);
+  }, 60_000);
+
+  it('shows tokens to whoever may read a response and no personal data', async () => {
+    const text = `Mine: ${planted[0]!.value}`;
+    const record = await tools.ask('echo', { input: { text }, tools: [] });
+    const reader = await addMember(tools.database.unitOfWork, tools.world, { spaceRole: 'space_admin' });
+    const get = async (path: string) => {
+      const answer = await fetch(tools.client.url(`/${record.id}${path}`), {
+        headers: { 'X-API-Key': reader.apiKey },
+      });
+      return answer.text();
+    };
+    for (const path of ['', '?stream=true', '/input_items', '/events']) {
+      const shown = await get(path);
+      expect(shown).toMatch(/\[EMAIL_[a-z2-7]{12}\]/);
+      expect(shown).not.toContain(planted[0]!.value);
+    }
+    const items = await tools.client.call<{ content: { text: string }[] }[]>(`/${record.id}/input_items`);
+    expect(items.data[0]?.content[0]?.text).toBe(text);
+    expect(record.platform.governance_applied).toMatchObject({ redactions: 1, pii: { mode: 'redact' } });
+  });
+
+  it('goes on from the exact character after a kill, restored for its reader', async () => {
+    const text = planted.slice(0, 24).map(sentenceOf).join(' ');
+    const killed: Promise<unknown>[] = [];
+    const recording = await followResponse({
+      request: () => ({
+        url: tools.client.url(),
+        method: 'POST',
+        headers: { ...tools.client.headers, 'content-type': 'application/json' },
+        body: { input: { text }, model: 'slow', tools: [], stream: true },
+      }),
+      onFrame: (frame) => {
+        if (killed.length === 0 && frame.id?.endsWith(':14')) {
+          const workers = tools.stack.workers.splice(0);
+          killed.push(...workers.map((worker) => worker.kill()), tools.stack.start('worker'));
+        }
+      },
+    });
+    await Promise.all(killed);
+    const final = await tools.client.read(recording.responseId!);
+    expect(final.status).toBe('completed');
+    expect(final.platform.attempts).toBeGreaterThan(1);
+    expect(textOf(final)).toBe(text);
+    expect(
+      checkStream({ responseId: recording.responseId!, segments: recording.segments, final: { ...final } }),
+    ).toEqual([]);
+    const replays = await Promise.all(
+      [-1, -1, 7].map(async (after) => {
+        const query = after === -1 ? '?stream=true' : `?stream=true&starting_after=${after}`;
+        const answer = await fetch(tools.client.url(`/${final.id}${query}`), {
+          headers: tools.client.headers,
+        });
+        return answer.text();
+      }),
+    );
+    expect(replays[1]).toBe(replays[0]);
+    expect(replays[0]!.endsWith(replays[2]!.slice(replays[2]!.indexOf('id: ')))).toBe(true);
+  }, 120_000);
+
+  it('keeps personal data nowhere but sealed, and says that it was found without saying what', async () => {
+    const dump: string[] = [];
+    for (const table of [
+      'items',
+      'stream_runs',
+      'responses',
+      'messages',
+      'tool_calls',
+      'redactions',
+      'events',
+      'turns',
+      'outbox',
+    ]) {
+      const { rows } = await admin.query(`select to_jsonb(t)::text as row from ${table} t`);
+      dump.push(...rows.map(({ row }: { row: string }) => row));
+    }
+    const all = dump.join('\n');
+    expect(planted.filter(({ value }) => all.includes(value)).map(({ kind }) => kind)).toEqual([]);
+    const { rows } = await admin.query<{ metadata: Record<string, unknown>; n: string }>(
+      `select resource_id, count(*) as n from events where event_type = 'security.pii_detected' group by 1 having count(*) > 1`,
+    );
+    expect(rows).toEqual([]);
+    const events = await admin.query<{ metadata: Record<string, unknown> }>(
+      `select metadata from events where event_type = 'security.pii_detected' limit 1`,
+    );
+    expect(events.rows[0]?.metadata).toMatchObject({ total: expect.any(Number) as number });
+  });
+});

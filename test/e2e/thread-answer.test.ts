@@ -1,0 +1,184 @@
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
+import { ResponsesClient, textOf } from '../support/responses-client.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { connect } from '../support/tables.ts';
+import { createWorld, scriptedModel, type World } from '../support/world.ts';
+
+const text = 'The harbour lies behind the old mole, and its light is green. '.repeat(3).trim();
+
+let database: TestDatabase;
+let admin: Client;
+let stack: Stack;
+let world: World;
+let models: ModelServer;
+let client: ResponsesClient;
+
+beforeAll(async () => {
+  models = await startModelServer([
+    { name: 'guide', text, tokenDelayMs: 2 },
+    { name: 'slow', text: text.repeat(4), tokenDelayMs: 20 },
+  ]);
+  database = await createTestDatabase();
+  admin = await connect(database.adminUrl);
+  world = await createWorld(database.unitOfWork, [
+    scriptedModel(models, 'slow'),
+    scriptedModel(models, 'guide'),
+  ]);
+  const origin = new URL(models.url).origin;
+  stack = await startStack({ database, workers: 1, env: { EGRESS_ALLOW: origin } });
+  client = new ResponsesClient(world, () => stack.gateways[0]!);
+});
+afterAll(async () => {
+  await stack?.stop();
+  await models?.stop();
+  await admin?.end();
+  await database?.drop();
+});
+
+async function thread(path: string, body?: object): Promise<{ status: number; data: never }> {
+  const answer = await fetch(`${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/threads${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { ...client.headers, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const { data } = (await answer.json()) as { data: never };
+  return { status: answer.status, data };
+}
+
+async function begin(content = 'Hello'): Promise<string> {
+  const { data } = await thread('/messages', { content });
+  return (data as { thread_id: string }).thread_id;
+}
+
+async function said(threadId: string): Promise<string[]> {
+  const { data } = await thread(`/${threadId}/messages`);
+  return (data as { role: string; content: string }[]).map(({ role, content }) => `${role}: ${content}`);
+}
+
+const ask = (threadId: string, question: string, more: object = {}) => ({
+  input: { text: question },
+  tools: [],
+  platform: { thread_id: threadId, ...more },
+});
+
+async function answered(threadId: string, question: string): Promise<ResponseRecord> {
+  const made = await client.create(ask(threadId, question), { prefer: 'wait=30' });
+  expect(made.data.status).toBe('completed');
+  return made.data;
+}
+
+describe('a response of a thread', () => {
+  it('is told the messages before, and its question and answer follow them', async () => {
+    const id = await begin('My boat is called Petrel.');
+    const first = await answered(id, 'Where may she lie?');
+    expect(first.platform.thread_id).toBe(id);
+    await answered(id, 'And tomorrow?');
+    expect(await said(id)).toEqual([
+      'user: My boat is called Petrel.',
+      'user: Where may she lie?',
+      `assistant: ${text}`,
+      'user: And tomorrow?',
+      `assistant: ${text}`,
+    ]);
+    const told = models.requests.at(-1)!.body!.messages.map(({ role, content }) => [role, content]);
+    expect(told).toEqual([
+      ['user', 'My boat is called Petrel.'],
+      ['user', 'Where may she lie?'],
+      ['assistant', text],
+      ['user', 'And tomorrow?'],
+    ]);
+  });
+
+  it('goes on from its previous response instead, when it names one', async () => {
+    const id = await begin('Not told again.');
+    const first = await client.create({ input: { text: 'One' }, tools: [] }, { prefer: 'wait=30' });
+    const body = { ...ask(id, 'Two'), previous_response_id: first.data.id };
+    await client.create(body, { prefer: 'wait=30' });
+    const told = models.requests.at(-1)!.body!.messages.map(({ content }) => content);
+    expect(told).toEqual(['One', text, 'Two']);
+    expect(await said(id)).toEqual(['user: Not told again.', 'user: Two', `assistant: ${text}`]);
+  });
+
+  it('of a branch is told that branch only', async () => {
+    const { data } = await thread('/messages', { content: 'A' });
+    const root = data as { id: string; thread_id: string };
+    await thread(`/${root.thread_id}/messages`, { content: 'B' });
+    const fork = await thread(`/${root.thread_id}/messages`, { content: 'C', parent_message_id: root.id });
+    const branch = (fork.data as { branch_id: string }).branch_id;
+    await client.create(ask(root.thread_id, 'D', { branch_id: branch }), { prefer: 'wait=30' });
+    const told = models.requests.at(-1)!.body!.messages.map(({ content }) => content);
+    expect(told).toEqual(['A', 'C', 'D']);
+  });
+
+  it('has the branch to itself: another is refused, waits, or takes its place', async () => {
+    const id = await begin('Hello');
+    const slow = { ...ask(id, 'Slowly'), model: 'slow' };
+    const running = await client.create(slow);
+    await client.writing(running.data.id);
+    const refused = await client.create(ask(id, 'Now?'));
+    expect(`${refused.status} ${refused.error.code}`).toBe('409 previous_response_in_progress');
+    const waiting = await client.create(ask(id, 'Then.', { on_busy: 'enqueue' }));
+    const done = await client.ended(running.data.id, 60_000);
+    await client.ended(waiting.data.id);
+    expect(await said(id)).toEqual([
+      'user: Hello',
+      'user: Slowly',
+      'user: Then.',
+      `assistant: ${textOf(done)}`,
+      `assistant: ${text}`,
+    ]);
+    const another = await client.create(slow);
+    await client.writing(another.data.id);
+    const instead = await client.create(ask(id, 'Stop.', { on_busy: 'cancel_previous' }), {
+      prefer: 'wait=30',
+    });
+    expect(instead.data.status).toBe('completed');
+    const cut = await client.read(another.data.id);
+    expect(cut.status).toBe('cancelled');
+    expect((await said(id)).slice(-4)).toEqual([
+      'user: Slowly',
+      `assistant: ${textOf(cut)}`,
+      'user: Stop.',
+      `assistant: ${text}`,
+    ]);
+  });
+
+  it('brings its question once, however often it is sent with one key', async () => {
+    const id = await begin('Hello');
+    const headers = { 'idempotency-key': `key-${newId()}`, prefer: 'wait=30' };
+    const sent = await Promise.all([1, 2, 3].map(() => client.create(ask(id, 'Once?'), headers)));
+    expect(new Set(sent.map(({ data }) => data.id)).size).toBe(1);
+    expect(await said(id)).toEqual(['user: Hello', 'user: Once?', `assistant: ${text}`]);
+  });
+
+  it('cannot join a thread that is archived, unknown or another space’s', async () => {
+    const answer = await client.create(ask(newId(), 'Hello?'));
+    expect(`${answer.status} ${answer.error.code}`).toBe('404 thread_not_found');
+  });
+
+  it.each(['turn.before_commit', 'turn.after_commit', 'activity.before_completion'] as const)(
+    'brings its answer once when its worker dies at %s',
+    async (failpoint) => {
+      const id = await begin(failpoint);
+      const [steady] = stack.workers.splice(0, 1);
+      await steady?.stop();
+      const armed = await stack.launch('worker', { PLATFORM_FAILPOINT: failpoint });
+      await armed.ready;
+      const made = await client.create(ask(id, 'Once?'));
+      expect(await armed.exited).toBe('SIGKILL');
+      stack.workers.splice(0);
+      await stack.start('worker');
+      const record = await client.ended(made.data.id);
+      expect(record.status).toBe('completed');
+      expect(await said(id)).toEqual([`user: ${failpoint}`, 'user: Once?', `assistant: ${textOf(record)}`]);
+      const { rows } = await admin.query('select from messages where response_id = $1', [made.data.id]);
+      expect(rows).toHaveLength(2);
+    },
+    180_000,
+  );
+});

@@ -1,0 +1,87 @@
+import type { Client } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventCounts } from '#domain/events/list-events.ts';
+import { sealEvents, type SealDependencies } from '#domain/events/seal-events.ts';
+
+/** An id of version 7 at a moment given as SQL, the rest at random. */
+const idAt = (moment: string): string =>
+  `(left(app.first_id(${moment})::text, 14) || '7' || substr(md5(random()::text), 1, 3) || '-8' || substr(md5(random()::text), 1, 3) || '-' || substr(md5(random()::text), 1, 12))::uuid`;
+
+/**
+ * Writes `count` events spread evenly over the `days` before now, as the superuser: their categories, types and
+ * resources follow no pattern of time. Resources are `resources` many; one in four events is of a fleeting kind.
+ */
+export async function fillLog(
+  admin: Client,
+  log: { tenantId: string; count: number; days: number; resources?: number },
+): Promise<void> {
+  await admin.query(
+    `insert into events (tenant_id, id, category, event_type, resource_type, resource_id)
+     select $1, ${idAt(`now() - make_interval(secs => $3 * 86400.0 * g / $2)`)},
+       kind.category, kind.category || '.created', kind.resource_type,
+       case when kind.resource_type = 'response' then 'resp_' || substr(md5(g::text), 1, 20)
+         else app.resource_at((random() * $4)::integer, kind.resource_type) end
+     from generate_series(1, $2::integer) g,
+     lateral (select category, resource_type from (values ('space', 'space'), ('space', 'response'), ('collection', 'collection'),
+       ('collection', 'document'), ('security', 'principal'), ('security', 'space'), ('system', 'tenant'), ('system', 'model')) as v (category, resource_type)
+       offset (hashint4(g)::bigint & 7) limit 1) kind`,
+    [log.tenantId, log.count, log.days, log.resources ?? 20],
+  );
+}
+
+/** What `fillLog` needs, and a partition for each month of the past. */
+export async function prepareLog(admin: Client, days: number): Promise<void> {
+  await admin.query(
+    `create or replace function app.resource_at(n integer, kind text) returns text language sql immutable
+     as $$ select md5(kind || n)::uuid::text $$`,
+  );
+  await admin.query(
+    `do $$ declare m timestamptz; begin
+       for m in select generate_series(date_trunc('month', now() - interval '${days} days', 'UTC'), date_trunc('month', now() - interval '1 month', 'UTC'), interval '1 month') loop
+         perform app.add_partition('events', to_char(m at time zone 'utc', 'YYYYMM'), app.first_id(m)::text, app.first_id(m + interval '1 month')::text);
+       end loop;
+     end $$`,
+  );
+}
+
+export interface Window {
+  resourceType?: string | null;
+  resourceId?: string | null;
+  from?: string | null;
+  to?: string | null;
+}
+
+/** The totals by looking at every event. */
+export async function countAll(admin: Client, tenantId: string, window: Window = {}): Promise<EventCounts> {
+  const { rows } = await admin.query<{ category: keyof EventCounts; n: number }>(
+    `select category, count(*)::integer as n from events where tenant_id = $1
+       and ($2::text is null or resource_type = $2) and ($3::text is null or resource_id = $3)
+       and ($4::timestamptz is null or created_at >= $4) and ($5::timestamptz is null or created_at <= $5)
+     group by 1`,
+    [
+      tenantId,
+      window.resourceType ?? null,
+      window.resourceId ?? null,
+      window.from ?? null,
+      window.to ?? null,
+    ],
+  );
+  const counts = { space: 0, collection: 0, security: 0, system: 0, all: 0 };
+  for (const { category, n } of rows) {
+    counts[category] = n;
+    counts.all += n;
+  }
+  return counts;
+}
+
+/** Seals until nothing is left: transactions of other test files hold sealing up for moments, as any of the server do. */
+export async function sealAll(admin: Client, deps: SealDependencies): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 20) {
+    const { failed } = await sealEvents(deps);
+    if (failed > 0) throw new Error('A tenant could not be sealed.');
+    const { rows } = await admin.query('select * from app.list_unsealed()');
+    if (rows.length === 0) return;
+    await sleep(20);
+  }
+  throw new Error('Not everything was sealed in time.');
+}

@@ -1,0 +1,8 @@
+/** Request limits of test deployments and benches: raised in the open, and never off. */
+export const raisedLimits = {
+  REQUESTS_PER_SECOND_PER_PRINCIPAL: '100000',
+  REQUEST_BURST_PER_PRINCIPAL: '100000',
+  REQUESTS_PER_SECOND_PER_TENANT: '100000',
+  REQUEST_BURST_PER_TENANT: '100000',
+  MAX_ACTIVE_RESPONSES_PER_TENANT: '100000',
+};

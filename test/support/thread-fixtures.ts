@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { newId } from '#domain/kernel/ids.ts';
+import type { Answer, Call } from './gateway.ts';
+import type { IdFixture } from './id-fixtures.ts';
+import { question, type Maker, type Place } from './places.ts';
+
+interface Begun {
+  id: string;
+  thread_id: string;
+  branch_id: string;
+}
+
+const hello = { content: 'Hello' };
+
+/** A new thread of the place with one message. */
+export async function beginThread(maker: Maker, { spaceId, apiKey }: Place): Promise<Begun> {
+  const path = `/v1/spaces/${spaceId}/threads/messages`;
+  const answer: Answer = await maker.send({ method: 'POST', path, apiKey, body: hello });
+  return answer.body.data as Begun;
+}
+
+/** Every position of threads, their messages and a space's governance that holds an id. */
+export function threadFixtures(maker: Maker): Record<string, IdFixture> {
+  const at = (place: Place, method: string, path: string, more: Partial<Call> = {}): Call => ({
+    method,
+    path: `/v1/spaces/${place.spaceId}/${path}`,
+    apiKey: place.apiKey,
+    ...more,
+  });
+  const begin = (place: Place) => beginThread(maker, place);
+  const thread = async (place: Place) => (await begin(place)).thread_id;
+  const spaceOf = (method: string, rest: (place: Place) => Promise<string>, body?: object): IdFixture => ({
+    make: async (place) => place.spaceId,
+    unknown: newId,
+    call: async (place, id) => ({
+      ...at({ ...place, spaceId: id }, method, await rest(place)),
+      ...(body === undefined ? {} : { body }),
+    }),
+    refusal: '404 space_not_found',
+    nextDoorRefusal: null,
+  });
+  const threadIn = (method: string, suffix = '', body?: object): IdFixture => ({
+    make: thread,
+    gone: async (place) => {
+      const id = await thread(place);
+      await maker.remove(place, `threads/${id}`);
+      return id;
+    },
+    unknown: newId,
+    call: async (place, id) =>
+      at(place, method, `threads/${id}${suffix}`, body === undefined ? {} : { body }),
+    refusal: '404 thread_not_found',
+  });
+  /** Which thread a message or branch was made in. */
+  const homes = new Map<string, { spaceId: string; threadId: string }>();
+  const homeOf = async (place: Place, id: string): Promise<string> => {
+    const home = homes.get(id);
+    return home?.spaceId === place.spaceId ? home.threadId : thread(place);
+  };
+  const inside = (
+    member: 'id' | 'branch_id',
+    call: (place: Place, threadId: string, id: string) => Call,
+  ): IdFixture => ({
+    make: async (place) => {
+      const begun = await begin(place);
+      homes.set(begun[member], { spaceId: place.spaceId, threadId: begun.thread_id });
+      return begun[member];
+    },
+    unknown: newId,
+    call: async (place, id) => call(place, await homeOf(place, id), id),
+    refusal: member === 'id' ? '404 message_not_found' : '404 branch_not_found',
+  });
+  const key = () => `key-${randomBytes(8).toString('hex')}`;
+  const keyed = (path: (place: Place) => Promise<string>): IdFixture => {
+    const paths = new Map<string, Promise<string>>();
+    const call = async (place: Place, id: string) => {
+      const known = paths.get(place.spaceId) ?? path(place);
+      paths.set(place.spaceId, known);
+      return at(place, 'POST', await known, { body: hello, headers: { 'idempotency-key': id } });
+    };
+    return {
+      make: async (place) => {
+        const id = key();
+        await maker.send(await call(place, id));
+        return id;
+      },
+      unknown: key,
+      call,
+      refusal: 'fresh',
+    };
+  };
+  const cursorOf = (list: (place: Place) => Promise<string>): IdFixture => {
+    const lists = new Map<string, Promise<string>>();
+    const listOf = async (place: Place) => {
+      const known = lists.get(place.spaceId) ?? list(place);
+      lists.set(place.spaceId, known);
+      return known;
+    };
+    return {
+      make: async (place) => maker.cursor(place, await listOf(place)),
+      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      call: async (place, id) => at(place, 'GET', `${await listOf(place)}?cursor=${id}`),
+      refusal: '422 invalid_cursor',
+    };
+  };
+  const aThread =
+    (suffix = '') =>
+    async (place: Place) =>
+      `threads/${await thread(place)}${suffix}`;
+
+  return {
+    'listThreads path space_id': spaceOf('GET', async () => 'threads'),
+    'listThreads query cursor': cursorOf(async (place) => {
+      await begin(place);
+      await begin(place);
+      return 'threads';
+    }),
+    'listThreads query project_id': {
+      make: (place) => maker.admin.project(place),
+      unknown: newId,
+      call: async (place, id) => at(place, 'GET', `threads?project_id=${id}`),
+      refusal: '404 project_not_found',
+    },
+    'startThread body project_id': {
+      make: (place) => maker.admin.project(place),
+      unknown: newId,
+      call: async (place, id) =>
+        at(place, 'POST', 'threads/messages', { body: { ...hello, project_id: id } }),
+      refusal: '404 project_not_found',
+    },
+    'getThread path space_id': spaceOf('GET', aThread()),
+    'getThread path thread_id': threadIn('GET'),
+    'updateThread path space_id': spaceOf('PATCH', aThread(), { title: 'Tides' }),
+    'updateThread path thread_id': threadIn('PATCH', '', { title: 'Tides' }),
+    'deleteThread path space_id': spaceOf('DELETE', aThread()),
+    'deleteThread path thread_id': threadIn('DELETE'),
+    'startThread path space_id': spaceOf('POST', async () => 'threads/messages', hello),
+    'startThread header idempotency-key': keyed(async () => 'threads/messages'),
+    // It names a branch of the thread that is begun, and means nothing outside.
+    'startThread body branch_id': {
+      make: async (place) => (await begin(place)).branch_id,
+      unknown: newId,
+      call: async (place, id) => at(place, 'POST', 'threads/messages', { body: { ...hello, branch_id: id } }),
+      refusal: 'fresh',
+    },
+    'addMessage path space_id': spaceOf('POST', aThread('/messages'), hello),
+    'addMessage path thread_id': threadIn('POST', '/messages', hello),
+    'addMessage header idempotency-key': keyed(aThread('/messages')),
+    'addMessage body parent_message_id': inside('id', (place, threadId, id) =>
+      at(place, 'POST', `threads/${threadId}/messages`, { body: { ...hello, parent_message_id: id } }),
+    ),
+    'addMessage body branch_id': inside('branch_id', (place, threadId, id) =>
+      at(place, 'POST', `threads/${threadId}/messages`, { body: { ...hello, branch_id: id } }),
+    ),
+    'listMessages path space_id': spaceOf('GET', aThread('/messages')),
+    'listMessages path thread_id': threadIn('GET', '/messages'),
+    'listMessages query cursor': cursorOf(async (place) => {
+      const id = await thread(place);
+      await maker.send(at(place, 'POST', `threads/${id}/messages`, { body: hello }));
+      return `threads/${id}/messages`;
+    }),
+    'listMessages query branch_id': inside('branch_id', (place, threadId, id) =>
+      at(place, 'GET', `threads/${threadId}/messages?branch_id=${id}`),
+    ),
+    'createResponse body platform.thread_id': {
+      make: thread,
+      gone: async (place) => {
+        const id = await thread(place);
+        await maker.remove(place, `threads/${id}`);
+        return id;
+      },
+      unknown: newId,
+      call: async (place, id) =>
+        at(place, 'POST', 'responses', { body: { ...question, platform: { thread_id: id } } }),
+      refusal: '404 thread_not_found',
+    },
+    'createResponse body platform.branch_id': inside('branch_id', (place, threadId, id) =>
+      at(place, 'POST', 'responses', {
+        body: { ...question, platform: { thread_id: threadId, branch_id: id } },
+      }),
+    ),
+    'getGovernance path space_id': spaceOf('GET', async () => 'governance'),
+    'updateGovernance path space_id': spaceOf('PUT', async () => 'governance', { pii: {} }),
+  };
+}

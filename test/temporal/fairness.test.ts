@@ -1,0 +1,79 @@
+import { NativeConnection, Worker } from '@temporalio/worker';
+import pino from 'pino';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { createTelemetry } from '#adapters/telemetry/metrics.ts';
+import { enqueueStart } from '#domain/durable/outbox.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import { buildBundle } from '#temporal/build-bundle.ts';
+import { createDispatcher } from '#temporal/dispatcher.ts';
+import type { IngestDocumentInput } from '#workflows/ingest-document/messages.ts';
+import { taskQueues } from '#workflows/shared/task-queues.ts';
+import { silenceRuntime } from '../replay/quiet.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+let database: TestDatabase;
+let stack: Stack;
+
+beforeAll(async () => {
+  silenceRuntime();
+  database = await createTestDatabase();
+  stack = await startStack({ database, gateways: 0, workers: 0 });
+});
+afterAll(async () => {
+  await stack?.stop();
+  await database?.drop();
+});
+
+it('a tenant’s backlog does not make another one wait for its end', async () => {
+  const [busy, other] = [await createWorld(database.unitOfWork), await createWorld(database.unitOfWork)];
+  const dispatcher = createDispatcher({
+    client: stack.temporal,
+    database: database.database,
+    metrics: createTelemetry(),
+    logger: pino({ level: 'silent' }),
+  });
+  const start = async ({ tenantId }: World) => {
+    const documentId = newId();
+    const row = await database.unitOfWork.inTenant(tenantId, (em) =>
+      enqueueStart(em, {
+        tenantId,
+        workflowType: 'ingestDocument',
+        workflowId: `document/${tenantId}/${documentId}`,
+        payload: { tenantId, documentId },
+      }),
+    );
+    await dispatcher.dispatch(row);
+    return row.workflowId;
+  };
+  const ids: string[] = [];
+  for (let i = 0; i < 30; i += 1) ids.push(await start(busy));
+  for (let i = 0; i < 3; i += 1) ids.push(await start(other));
+
+  const order: string[] = [];
+  const connection = await NativeConnection.connect({ address: inject('temporal').address });
+  const worker = await Worker.create({
+    connection,
+    namespace: stack.namespace,
+    taskQueue: taskQueues.batch,
+    workflowBundle: await buildBundle(),
+    maxConcurrentActivityTaskExecutions: 1,
+    maxConcurrentWorkflowTaskExecutions: 2,
+    maxCachedWorkflows: 2,
+    activities: {
+      ingestDocument: async ({ tenantId }: IngestDocumentInput) => {
+        order.push(tenantId);
+        return { status: 'ready', chunkCount: 0, failureCode: null };
+      },
+    },
+  });
+  try {
+    await worker.runUntil(Promise.all(ids.map((id) => stack.temporal.workflow.getHandle(id).result())));
+  } finally {
+    await connection.close();
+  }
+  expect(order).toHaveLength(33);
+  // Begun last of all, its three would be the last three in the order of their coming.
+  expect(order.lastIndexOf(other.tenantId)).toBeLessThan(20);
+}, 60_000);

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { buildBundle } from '#temporal/build-bundle.ts';
+import type { PageInput, PageResult } from '#workflows/fan-out-event/messages.ts';
+import { fanOutEvent } from '#workflows/index.ts';
+import { silenceRuntime } from '../replay/quiet.ts';
+
+describe('fanOutEvent', () => {
+  let environment: TestWorkflowEnvironment;
+  let workflowBundle: WorkflowBundleWithSourceMap;
+
+  beforeAll(async () => {
+    silenceRuntime();
+    const { address, namespace } = inject('temporal');
+    [environment, workflowBundle] = await Promise.all([
+      TestWorkflowEnvironment.createFromExistingServer({ address, namespace }),
+      buildBundle(),
+    ]);
+  });
+  afterAll(async () => {
+    await environment?.teardown();
+  });
+
+  async function run(deliverNotifications: (page: PageInput) => Promise<PageResult>) {
+    const taskQueue = `test-${randomUUID()}`;
+    const workflowId = `test/${randomUUID()}`;
+    const worker = await Worker.create({
+      connection: environment.nativeConnection,
+      namespace: inject('temporal').namespace,
+      taskQueue,
+      workflowBundle,
+      activities: { deliverNotifications },
+    });
+    return worker.runUntil(async () => {
+      const handle = await environment.client.workflow.start(fanOutEvent, {
+        taskQueue,
+        workflowId,
+        args: [{ tenantId: 't', eventId: 'e', eventType: 'space.deleted' }],
+      });
+      const result = await handle.result();
+      const newest = environment.client.workflow.getHandle(workflowId);
+      const metadata = await newest.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+      const { historyLength, runId } = await newest.describe();
+      const isContinued = runId !== handle.firstExecutionRunId;
+      return { result, details: metadata.currentDetails, historyLength, isContinued };
+    });
+  }
+
+  it('asks for one page after the other, each behind the last, and adds up who was told', async () => {
+    const asked: PageInput[] = [];
+    const ends = ['b', 'd', null];
+    const { result, details, isContinued } = await run(async (page) => {
+      asked.push(page);
+      return { next: ends[asked.length - 1] ?? null, delivered: 2 };
+    });
+    expect(asked.map(({ after }) => after)).toEqual([null, 'b', 'd']);
+    expect([result, details, isContinued]).toEqual([{ delivered: 6 }, 'space.deleted: all 6 told', false]);
+  });
+
+  it('goes on in a new history where the old one has grown long, and asks for no page twice', async () => {
+    const pages = 800;
+    const asked: (string | null)[] = [];
+    const { result, historyLength, isContinued } = await run(async ({ after }) => {
+      asked.push(after);
+      const at = Number(after ?? 0) + 1;
+      return { next: at === pages ? null : String(at), delivered: 1 };
+    });
+    expect(asked).toEqual([null, ...Array.from({ length: pages - 1 }, (_, i) => String(i + 1))]);
+    expect([result, isContinued]).toEqual([{ delivered: pages }, true]);
+    expect(historyLength).toBeLessThan(4_200);
+  }, 120_000);
+});

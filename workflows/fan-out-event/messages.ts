@@ -1,0 +1,25 @@
+/** Ids and numbers only: who is told what stays in the database. */
+export interface FanOutEventInput {
+  tenantId: string;
+  eventId: string;
+  eventType: string;
+  /** Where an earlier run of the same fan-out stopped. */
+  after?: string;
+  delivered?: number;
+}
+
+export interface FanOutEventResult {
+  delivered: number;
+}
+
+export interface PageInput {
+  tenantId: string;
+  eventId: string;
+  after: string | null;
+}
+
+export interface PageResult {
+  /** The last recipient that was considered; null when there are no more. */
+  next: string | null;
+  delivered: number;
+}

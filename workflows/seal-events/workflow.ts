@@ -1,0 +1,11 @@
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { Activities } from '#activities/index.ts';
+import { sweep } from '../shared/activity-options.ts';
+
+const { sealEvents: seal } = proxyActivities<Activities>(sweep);
+
+/** Brings the sealed part of every log up to its end, started every few seconds by its schedule. */
+export async function sealEvents(): Promise<void> {
+  const { sealed, failed } = await seal();
+  setCurrentDetails(`sealed ${sealed} events, failed tenants ${failed}`);
+}
