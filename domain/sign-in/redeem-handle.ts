@@ -10,6 +10,8 @@ export interface RedeemHandle {
   handle: string;
   cookie: string | null;
   expiresIn: number | null;
+  /** As the browser calls itself. */
+  userAgent: string | null;
   requestId: string;
 }
 
@@ -18,7 +20,7 @@ export interface RedeemHandle {
  * @throws `invalid_credentials` for every cause alike, `principal_disabled`, `tenant_suspended`
  */
 export async function redeemHandle(parts: SignInParts, input: RedeemHandle): Promise<OpenedSession> {
-  const { handle, cookie, requestId } = input;
+  const { handle, cookie, requestId, userAgent } = input;
   const place = isToken('lh', handle) && cookie !== null ? await locateLogin(parts, 'handle', handle) : null;
   if (place === null || cookie === null) {
     throw invalidCredentials();
@@ -41,7 +43,7 @@ export async function redeemHandle(parts: SignInParts, input: RedeemHandle): Pro
     }
     return openSession(
       { em, secrets },
-      { tenantId, principalId: row.principal_id, provider, longest: input.expiresIn, requestId },
+      { tenantId, principalId: row.principal_id, provider, longest: input.expiresIn, userAgent, requestId },
     );
   });
 }
