@@ -51,18 +51,19 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The operations of a path by our own description, also of one that has a parameter there. */
+/** The operations of a path by our own description; where it holds a parameter, also those with one in place of a name. */
 function operationsAt(path: string): Operation[] {
   return gateway.description.operations.filter(
     (each) =>
       each.path === path ||
-      new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '(?:\\{\\w+\\}|[^/{}]+)')}$`).test(path),
+      (path.includes('{') &&
+        new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '(?:\\{\\w+\\}|[^/{}]+)')}$`).test(path)),
   );
 }
 
 /** Its methods; a HEAD comes with every GET. */
 function methodsAt(path: string): string {
-  const methods = operationsAt(path).map(({ method }) => method);
+  const methods = [...new Set(operationsAt(path).map(({ method }) => method))];
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
 }
 
