@@ -257,7 +257,7 @@ describe('the audience', () => {
       },
       1,
     );
-    expect(await usersTold()).toEqual([author, recent].toSorted());
+    expect(await usersTold()).toEqual([author!, recent!].toSorted());
   });
 
   it('is told once each, in pages, whatever is repeated', async () => {
