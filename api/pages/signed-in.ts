@@ -33,7 +33,6 @@ export function signedInPage(deps: GatewayDependencies) {
             handle: typeof handle === 'string' ? handle : '',
             cookie: loginCookie(request),
             expiresIn: null,
-            userAgent: request.headers['user-agent'] ?? null,
             requestId: request.id,
           });
           const api = `${publicUrl(deps.config)}/api`;

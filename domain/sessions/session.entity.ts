@@ -14,7 +14,6 @@ const schema = defineEntity({
     expiresAt: p.datetime(),
     endedAt: p.datetime().nullable(),
     endReason: p.text().$type<EndReason>().nullable(),
-    deviceHash: p.text().nullable(),
     lastUsedAt: p.datetime().defaultRaw('now()'),
     createdAt: p.datetime().defaultRaw('now()'),
   }),

@@ -6,7 +6,6 @@ import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { mintTokens, type SessionTokens } from '#domain/sessions/mint-tokens.ts';
 import { Session } from '#domain/sessions/session.entity.ts';
-import { rememberDevice } from './remember-device.ts';
 
 const longestSeconds = 30 * 86_400;
 
@@ -23,15 +22,13 @@ export interface NewSession {
   provider: Pick<IdentityProvider, 'id'>;
   /** At most so long; null: thirty days. */
   longest: number | null;
-  /** As the browser calls itself. */
-  userAgent?: string | null;
   requestId: string;
 }
 
 /** Mints a session: its id is new, whatever anybody brought along. */
 export async function openSession(
   work: { em: EntityManager; secrets: Secrets },
-  { tenantId, principalId, provider, longest, userAgent = null, requestId }: NewSession,
+  { tenantId, principalId, provider, longest, requestId }: NewSession,
 ): Promise<OpenedSession> {
   const { em } = work;
   const id = newId();
@@ -48,10 +45,7 @@ export async function openSession(
   await recordEvent(em, actor, {
     type: 'security.login_succeeded',
     resource: { type: 'session', id },
-    metadata: {
-      identity_provider_id: provider.id,
-      new_device: await rememberDevice(work, session, userAgent),
-    },
+    metadata: { identity_provider_id: provider.id },
   });
   return { sessionId: id, expiresAt: session.expiresAt, tokens };
 }

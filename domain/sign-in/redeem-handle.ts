@@ -10,8 +10,6 @@ export interface RedeemHandle {
   handle: string;
   cookie: string | null;
   expiresIn: number | null;
-  /** As the browser calls itself. */
-  userAgent: string | null;
   requestId: string;
 }
 
@@ -20,7 +18,7 @@ export interface RedeemHandle {
  * @throws `invalid_credentials` for every cause alike, `principal_disabled`, `tenant_suspended`
  */
 export async function redeemHandle(parts: SignInParts, input: RedeemHandle): Promise<OpenedSession> {
-  const { handle, cookie, requestId, userAgent } = input;
+  const { handle, cookie, requestId } = input;
   const place = isToken('lh', handle) && cookie !== null ? await locateLogin(parts, 'handle', handle) : null;
   if (place === null || cookie === null) {
     throw invalidCredentials();
@@ -43,7 +41,7 @@ export async function redeemHandle(parts: SignInParts, input: RedeemHandle): Pro
     }
     return openSession(
       { em, secrets },
-      { tenantId, principalId: row.principal_id, provider, longest: input.expiresIn, userAgent, requestId },
+      { tenantId, principalId: row.principal_id, provider, longest: input.expiresIn, requestId },
     );
   });
 }

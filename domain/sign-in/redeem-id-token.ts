@@ -13,8 +13,6 @@ export interface RedeemIdToken {
   /** Seconds that the session may last at most; null: as long as sessions last. */
   expiresIn: number | null;
   idempotency: { key: string; fingerprint: string } | null;
-  /** As the browser calls itself. */
-  userAgent: string | null;
   requestId: string;
 }
 
@@ -62,12 +60,12 @@ async function take(
   { secrets }: SignInParts,
   { login, claims, input }: Redemption,
 ): Promise<OpenedSession> {
-  const { requestId, idempotency, userAgent } = input;
+  const { requestId, idempotency } = input;
   const { principalId, claimsHash: hash } = await takeIdToken(em, login, { claims, requestId, secrets });
   const { tenantId, provider } = login;
   const opened = await openSession(
     { em, secrets },
-    { tenantId, principalId, provider, longest: input.expiresIn, userAgent, requestId },
+    { tenantId, principalId, provider, longest: input.expiresIn, requestId },
   );
   await em.execute(
     `update used_id_tokens set session_id = ?, idempotency_key = ?, fingerprint = ?

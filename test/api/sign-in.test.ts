@@ -97,22 +97,6 @@ describe('a sign-in', () => {
     ]);
   });
 
-  it('tells its event, and by it whoever signed in, of a browser that is new, and not of the first or of a newer version', async () => {
-    for (const browser of ['Fox/140.0', 'Fox/141.0', 'Owl/3', 'Owl/3', 'Fox/142.1']) {
-      const started = await startLogin(gateway, provider.slug);
-      const back = await callback(gateway, server.authorize(started.address, 'ada'), started.cookie);
-      const headers = { cookie: started.cookie, 'user-agent': browser };
-      expect((await redeem(gateway, { handle: handleOf(back) }, headers)).status).toBe(200);
-    }
-    const logins = await eventsOf('security.login_succeeded');
-    expect(logins.map(({ metadata }) => metadata['new_device'])).toEqual([false, false, true, false, false]);
-    const { rows } = await admin.query(
-      `select workflow_type from outbox where tenant_id = $1 and payload ->> 'eventType' = 'security.login_succeeded'`,
-      [world.tenantId],
-    );
-    expect(rows).toHaveLength(1);
-  });
-
   it('sets a cookie that only this host can set and no script can read', async () => {
     const answer = await gateway.send({ method: 'GET', path: `/v1/auth/oidc/${provider.slug}/start` });
     expect(String(answer.headers['set-cookie'])).toMatch(

@@ -80,8 +80,6 @@ create table sessions (
   expires_at timestamptz not null,
   ended_at timestamptz,
   end_reason text check (end_reason in ('logout', 'revoked', 'reuse', 'provider_disabled', 'principal_deleted')),
-  -- of the browser that began it
-  device_hash text,
   last_used_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
   primary key (tenant_id, id),

@@ -122,7 +122,6 @@ export function signInRoutes(deps: GatewayDependencies) {
         const { body, headers } = request;
         const expiresIn = body.expires_in ?? null;
         const { id_token: idToken, handle } = body;
-        const userAgent = request.headers['user-agent'] ?? null;
         if (handle !== undefined) {
           const opened = await request.asAttempt(handle.slice(0, 11), () =>
             redeemHandle(deps, {
@@ -130,7 +129,6 @@ export function signInRoutes(deps: GatewayDependencies) {
               handle,
               cookie: loginCookie(request),
               expiresIn,
-              userAgent,
               requestId: request.id,
             }),
           );
@@ -143,7 +141,6 @@ export function signInRoutes(deps: GatewayDependencies) {
           accessToken: body.access_token ?? null,
           expiresIn,
           idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(body) },
-          userAgent,
           requestId: request.id,
         });
         if (replayed) {
