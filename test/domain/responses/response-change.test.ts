@@ -4,6 +4,7 @@ import { copyEntity } from '#domain/persistence/rows.ts';
 import { claimCall } from '#domain/responses/claim-call.ts';
 import { readCall, readTurn, type TurnState } from '#domain/responses/read-turn.ts';
 import { ResponseChange, writeChange } from '#domain/responses/response-change.ts';
+import { settleLostAttempts } from '#domain/responses/settle-attempts.ts';
 import { openEngine, search, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
@@ -86,6 +87,16 @@ describe('a change of a response', () => {
 });
 
 describe('several at once', () => {
+  it('a claim that comes too late leaves the turn after its own alone', async () => {
+    const id = await engine.create();
+    const first = await engine.attempt(id);
+    await first.commit({ calls: [search('tides')], reason: 'tool_calls' });
+    const second = await engine.attempt(id, 1);
+    await settleLostAttempts(engine.database.unitOfWork, first.turn, first.turn.epoch);
+    await second.commit();
+    expect((await engine.record(id)).status).toBe('completed');
+  });
+
   it('claims of one turn are an attempt each, and the last alone holds the lane', async () => {
     const id = await engine.create();
     const claims = await Promise.all([1, 2, 3, 4].map(() => engine.claim(id)));
