@@ -13,11 +13,7 @@ import { settleOrphans } from './usage.ts';
  * used; a run that is read again is left to the attempt that reads it. Whoever of them still writes is out from here
  * on. Nothing is done when the lane is not at `epoch` any more: it may be a later turn's.
  */
-export async function settleLostAttempts(
-  unitOfWork: UnitOfWork,
-  key: TurnKey,
-  epoch: number,
-): Promise<void> {
+export async function settleLostAttempts(unitOfWork: UnitOfWork, key: TurnKey, epoch: number): Promise<void> {
   await unitOfWork.inTenant(key.tenantId, async (em) => {
     const head = await lockHead(em, key.responseId);
     if (head === null || head.response.isTerminal || head.response.writerEpoch !== epoch) {

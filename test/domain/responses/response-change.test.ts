@@ -2,8 +2,9 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyEntity } from '#domain/persistence/rows.ts';
 import { claimCall } from '#domain/responses/claim-call.ts';
+import type { FunctionCall } from '#domain/responses/output-items.ts';
 import { readCall, readTurn, type TurnState } from '#domain/responses/read-turn.ts';
-import { ResponseChange, writeChange } from '#domain/responses/response-change.ts';
+import { ResponseChange, writeChange, writeWithin } from '#domain/responses/response-change.ts';
 import { settleLostAttempts } from '#domain/responses/settle-attempts.ts';
 import { openEngine, search, type Engine } from '../../support/engine.ts';
 
@@ -60,6 +61,38 @@ describe('a change of a response', () => {
     expect(rows).toEqual([{ attempts: 0 }]);
     const runs = await engine.admin.query('select from stream_runs where response_id = $1', [id]);
     expect(runs.rowCount).toBe(1);
+  });
+
+  it.each([
+    ['a call of its own', write],
+    [
+      'the transaction of more',
+      (change: ResponseChange) =>
+        engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) => writeWithin(em, change)),
+    ],
+  ])('keeps every character in %s', async (_what, writeIt) => {
+    const text = `? ?? $1 :x \\ \\u0000 ' "" \u2028 \n \u{1f30a} \u{10ffff}`;
+    const id = await engine.create();
+    const change = new ResponseChange((await stateOf(id)).response);
+    const place = { item_id: `msg_${id}`, output_index: 0 };
+    change.publish([
+      { type: 'response.output_text.delta', ...place, content_index: 0, delta: text, logprobs: [] },
+    ]);
+    const item: FunctionCall = {
+      id: `fc_${id}`,
+      type: 'function_call',
+      status: 'completed',
+      call_id: 'call_1',
+      name: 'f',
+      arguments: text,
+    };
+    const exchange = { call_id: 'call_1', name: 'f', arguments: text, result: text };
+    change.keep({ outputIndex: 0, item, exchange });
+    expect(await writeIt(change)).toBe('in');
+    const [own] = (await stateOf(id)).own;
+    expect(JSON.parse(own!.wire)).toEqual(item);
+    expect(own!.exchange).toEqual(exchange);
+    expect((await engine.events(id)).at(-1)).toMatchObject({ delta: text });
   });
 
   it('does not end a response that another one waits for', async () => {
