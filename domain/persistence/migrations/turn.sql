@@ -130,6 +130,10 @@ begin
   if not found or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then
     return 'moved';
   end if;
+  if p_change -> 'head' ? 'finished_at'
+      and exists (select from responses where tenant_id = p_tenant and waits_for = p_response) then
+    return 'awaited';
+  end if;
   if p_change ? 'call' then
     update tool_calls c set status = n.status, attempts = n.attempts, outcome = n.outcome,
         result_digest = n.result_digest, started_at = n.started_at, done_at = n.done_at
@@ -140,10 +144,6 @@ begin
     if not found then
       return 'moved';
     end if;
-  end if;
-  if p_change -> 'head' ? 'finished_at'
-      and exists (select from responses where tenant_id = p_tenant and waits_for = p_response) then
-    return 'awaited';
   end if;
   if p_change ? 'head' then
     new := jsonb_populate_record(old, p_change -> 'head');

@@ -105,6 +105,20 @@ describe('a change of a response', () => {
     expect((await stateOf(id)).response.status).toBe('in_progress');
   });
 
+  it('leaves a call where it was when the end that came with it may not be written', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).commit({ calls: [search('tides')], reason: 'tool_calls' });
+    const key = { ...keyOf(id), callIndex: 0 };
+    const { call } = await readCall(engine.database.database, key);
+    await engine.create({ previousResponseId: id, onBusy: 'enqueue' });
+    const change = new ResponseChange((await stateOf(id)).response);
+    const done = { status: 'done', outcome: 'failed' } as const;
+    change.step(call!, Object.assign(copyEntity(call!), done));
+    change.response.finish('completed', new Date());
+    expect(await write(change)).toBe('awaited');
+    expect((await readCall(engine.database.database, key)).call).toMatchObject({ status: 'planned' });
+  });
+
   it('takes a call a step on only from where it was read', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).commit({ calls: [search('tides')], reason: 'tool_calls' });
