@@ -68,7 +68,8 @@ export function openDoor(deps: AuthenticationDependencies): Door {
 export function authenticate(app: FastifyInstance, door: Door): void {
   app.decorateRequest('identity');
   app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
-    await identify(this, door, { anew: true });
+    // With what the key permits by now.
+    this.identity = await identify(this, door, { anew: true });
   });
   app.decorateRequest('hasIdentity', function hasIdentity(this: FastifyRequest) {
     return (this.identity as Identity | undefined) !== undefined;

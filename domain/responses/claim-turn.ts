@@ -2,7 +2,7 @@ import { askerOf, rebuildCaller } from '#domain/access/load-caller.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { parseUsd } from '#domain/models/pricing.ts';
-import { planContinuation } from './continue-turn.ts';
+import { planContinuation, runToReadAgain } from './continue-turn.ts';
 import { endClaimed } from './end-claimed.ts';
 import { failureReason } from './failure-reasons.ts';
 import type { Ending } from './finish-response.ts';
@@ -53,7 +53,7 @@ export async function claimTurn(store: ResponseStore, secrets: Secrets, key: Tur
         }
         break;
       case 'settle_lost':
-        await settleLostAttempts(store.unitOfWork, key);
+        await settleLostAttempts(store.unitOfWork, key, state.response.writerEpoch);
         break;
       case 'write':
         if ((await writeChange(store.database, decision.change)) === 'in') {
@@ -77,7 +77,7 @@ function decide(secrets: Secrets, state: TurnState, iteration: number): Decision
   if (refused !== null) {
     return { kind: 'end', change, ending: refused };
   }
-  if (state.unsettled > 0 || state.attempts.some(({ outcome }) => outcome === 'running')) {
+  if (isUnsettled(state, iteration)) {
     return { kind: 'settle_lost' };
   }
   if (response.status === 'queued') {
@@ -120,6 +120,16 @@ function isStillGranted({ response, asker }: HeadState): boolean {
     }
     throw error;
   }
+}
+
+/** Whether earlier attempts left something; one whose run is read again is settled with the attempt that reads it. */
+function isUnsettled({ model, attempts, unsettled }: TurnState, iteration: number): boolean {
+  const run = runToReadAgain(model, attempts);
+  const read = attempts.filter(({ runId }) => run !== null && runId === run).map(({ attempt }) => attempt);
+  return (
+    attempts.some(({ outcome }) => outcome === 'running') ||
+    unsettled.some((left) => left.iteration !== iteration || !read.includes(left.attempt))
+  );
 }
 
 type OpenTurn = NonNullable<ResponseChange['turn']>;

@@ -28,7 +28,7 @@ export function planContinuation(
   model: Pick<Model, 'continuation'>,
   past: { folded: FoldedTurn; earlier: readonly TurnAttempt[]; events: readonly string[] },
 ): ContinuationPlan | 'give_up' {
-  const resume = model.continuation === 'reattach' ? lastRun(past.earlier) : null;
+  const resume = runToReadAgain(model, past.earlier);
   if (resume !== null) {
     return readAgain(resume, past);
   }
@@ -57,6 +57,14 @@ export function planContinuation(
     case 'none':
       return { name: 'restart', messages: [], restart: true };
   }
+}
+
+/** The vendor's own run that the next attempt reads again; null when it begins another. */
+export function runToReadAgain(
+  model: Pick<Model, 'continuation'>,
+  earlier: readonly TurnAttempt[],
+): string | null {
+  return model.continuation === 'reattach' ? lastRun(earlier) : null;
 }
 
 /** A run says again what it was asked for: a whole answer, what comes behind a prefix, or another message. */

@@ -10,6 +10,7 @@ import { ToolCall } from './tool-call.entity.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
 import type { TurnKey } from './turn-claim.ts';
 import { Turn } from './turn.entity.ts';
+import type { AttemptPlace } from './usage.ts';
 
 /** A head as it was read: whoever writes compares it with what it has become. */
 export interface HeadState {
@@ -35,7 +36,7 @@ export interface TurnState extends HeadState {
   /** Of the turns that were committed: what a crash threw away is paid for, but not held against the limit. */
   committedOutputTokens: number;
   /** Attempts whose usage nobody has settled. */
-  unsettled: number;
+  unsettled: AttemptPlace[];
 }
 
 interface HeadRow extends AskerRecord {
@@ -52,7 +53,7 @@ interface TurnRow {
   own: StoredItem[] | null;
   model: object;
   price: { id: string; input: string; cached_input: string; output: string };
-  ledger: { usage: UsageSum; committed_output_tokens: number; unsettled: number };
+  ledger: { usage: UsageSum; committed_output_tokens: number; unsettled: AttemptPlace[] };
 }
 
 /** Null: unknown, expired or deleted. */

@@ -1,9 +1,8 @@
 import { Model } from '#domain/models/model.entity.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { planContinuation } from './continue-turn.ts';
+import { runToReadAgain } from './continue-turn.ts';
 import { lockHead } from './head.ts';
 import { readTurnEvents } from './item-store.ts';
-import { foldTurn } from './open-item.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
 import type { TurnKey } from './turn-claim.ts';
 import { Turn } from './turn.entity.ts';
@@ -11,12 +10,13 @@ import { settleOrphans } from './usage.ts';
 
 /**
  * Fences the attempts at a turn whose worker went without a word, counts them as crashed and settles what they
- * used. Whoever of them still writes is out from here on.
+ * used; a run that is read again is left to the attempt that reads it. Whoever of them still writes is out from here
+ * on. Nothing is done when the lane is not at `epoch` any more: it may be a later turn's.
  */
-export async function settleLostAttempts(unitOfWork: UnitOfWork, key: TurnKey): Promise<void> {
+export async function settleLostAttempts(unitOfWork: UnitOfWork, key: TurnKey, epoch: number): Promise<void> {
   await unitOfWork.inTenant(key.tenantId, async (em) => {
     const head = await lockHead(em, key.responseId);
-    if (head === null || head.response.isTerminal) {
+    if (head === null || head.response.isTerminal || head.response.writerEpoch !== epoch) {
       return;
     }
     const { response, now } = head;
@@ -30,9 +30,6 @@ export async function settleLostAttempts(unitOfWork: UnitOfWork, key: TurnKey): 
     const turn = await em.findOne(Turn, place);
     const events = turn === null ? [] : await readTurnEvents(em, response.id, turn.firstN);
     const model = await em.findOneOrFail(Model, { id: response.modelId });
-    const plan = planContinuation(response.request, model, { folded: foldTurn(events), earlier, events });
-    // A run that is read again is paid for once, by the attempt that ends it.
-    const resume = plan === 'give_up' ? null : (plan.resume ?? null);
-    await settleOrphans(em, response, events, resume);
+    await settleOrphans(em, response, events, runToReadAgain(model, earlier));
   });
 }

@@ -20,8 +20,6 @@ export function estimatePrompt(messages: readonly PromptMessage[]): number {
   }, 0);
 }
 
-const noTokens: TokenUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-
 export interface AttemptPlace {
   iteration: number;
   attempt: number;
@@ -81,8 +79,9 @@ export function addUsage(sum: UsageSum, usage: SettledUsage): UsageSum {
 }
 
 /**
- * Settles every attempt that a crash or an abort left open, each by what it had published; one whose run
- * (`carriedOn`) is read again costs nothing of its own, and the last one of a run counts for all that the run said.
+ * Settles every attempt that a crash or an abort left open, each by what it had published; the last one of a run
+ * counts for all that the run said. One whose run (`carriedOn`) is to be read again stays open until that is begun,
+ * so that the run is paid for once, and also when nobody comes to read it.
  */
 export async function settleOrphans(
   em: EntityManager,
@@ -94,13 +93,14 @@ export async function settleOrphans(
   for (const { iteration, attempt } of orphans) {
     const place = { responseId: response.id, iteration };
     const { runId, firstN } = await em.findOneOrFail(TurnAttempt, { ...place, attempt });
-    const free = carriedOn !== null && runId === carriedOn;
+    if (carriedOn !== null && runId === carriedOn) {
+      continue;
+    }
     const [begun] =
       runId == null
         ? []
         : await em.find(TurnAttempt, { ...place, runId }, { orderBy: { attempt: 'asc' }, limit: 1 });
-    const text = free ? '' : textSince(turnEvents, begun?.firstN ?? firstN);
-    const usage = free ? noTokens : null;
-    await settleUsage(em, response, { iteration, attempt, usage, text, aborted: true });
+    const text = textSince(turnEvents, begun?.firstN ?? firstN);
+    await settleUsage(em, response, { iteration, attempt, usage: null, text, aborted: true });
   }
 }

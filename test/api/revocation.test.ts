@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { statementsDuring } from '../support/statements.ts';
-import { addMember, createWorld, type World } from '../support/world.ts';
+import { addMember, createWorld, scriptedModel, type World } from '../support/world.ts';
 
 let database: TestDatabase;
 let gateways: TestGateway[];
@@ -13,7 +13,7 @@ let admin: Client;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  world = await createWorld(database.unitOfWork);
+  world = await createWorld(database.unitOfWork, [scriptedModel({ url: 'http://127.0.0.1:9/v1' }, 'silent')]);
   gateways = [await openGateway(database), await openGateway(database)];
   admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
@@ -89,6 +89,22 @@ describe('a key that two gateways know', () => {
     await expect
       .poll(async () => (await ask(gateways[1]!, apiKey)).status, { timeout: 1_000, interval: 10 })
       .toBe(403);
+  });
+
+  it('reads a stream that is open already no longer than it may', async () => {
+    const { apiKey, keyId } = await knownKey();
+    const address = await gateways[1]!.app.listen({ port: 0, host: '127.0.0.1' });
+    const answer = await fetch(`${address}/api/v1/spaces/${world.spaceId}/responses`, {
+      method: 'POST',
+      headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ input: { text: 'Why?' }, tools: [], stream: true }),
+      signal: AbortSignal.timeout(3_000),
+    });
+    expect(answer.status).toBe(200);
+    await admin.query(`update api_keys set permissions = '{models.read}' where key_id = $1`, [keyId]);
+    const lessenedAt = performance.now();
+    expect(await answer.text()).toContain('missing_permission');
+    expect(performance.now() - lessenedAt).toBeLessThan(1_000);
   });
 
   it('runs out on time without anybody saying so', async () => {

@@ -53,7 +53,8 @@ begin
     order by p.valid_from desc, p.id desc limit 1;
   select json_build_object('usage', app.sum_usage(p_tenant, p_response),
         'committed_output_tokens', coalesce(sum(u.output_tokens) filter (where u.settled and not u.aborted), 0),
-        'unsettled', count(*) filter (where not u.settled))
+        'unsettled', coalesce(json_agg(json_build_object('iteration', u.iteration, 'attempt', u.attempt))
+          filter (where not u.settled), '[]'))
     into ledger from usage_ledger u where u.tenant_id = p_tenant and u.response_id = p_response;
   return next;
 end $$;
@@ -129,6 +130,10 @@ begin
   if not found or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then
     return 'moved';
   end if;
+  if p_change -> 'head' ? 'finished_at'
+      and exists (select from responses where tenant_id = p_tenant and waits_for = p_response) then
+    return 'awaited';
+  end if;
   if p_change ? 'call' then
     update tool_calls c set status = n.status, attempts = n.attempts, outcome = n.outcome,
         result_digest = n.result_digest, started_at = n.started_at, done_at = n.done_at
@@ -139,10 +144,6 @@ begin
     if not found then
       return 'moved';
     end if;
-  end if;
-  if p_change -> 'head' ? 'finished_at'
-      and exists (select from responses where tenant_id = p_tenant and waits_for = p_response) then
-    return 'awaited';
   end if;
   if p_change ? 'head' then
     new := jsonb_populate_record(old, p_change -> 'head');
@@ -198,6 +199,9 @@ begin
         n.run_id, n.started_at
       from jsonb_to_record(p_change -> 'attempt') as n(iteration integer, attempt integer, epoch integer,
         first_n integer, prefix_length integer, continuation text, run_id text, started_at timestamptz);
+    -- What is unsettled by now was of the run that this attempt reads again, and pays for.
+    update usage_ledger set input_tokens = 0, aborted = true, settled = true
+      where tenant_id = p_tenant and response_id = p_response and kind = 'attempt' and not settled;
     insert into usage_ledger (tenant_id, response_id, iteration, attempt, space_id, principal_id, model_id, price_id,
         input_tokens)
       select p_tenant, p_response, n.iteration, n.attempt, old.space_id, old.principal_id, old.model_id, n.price_id,

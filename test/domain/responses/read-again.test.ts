@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { keepRun } from '#domain/responses/keep-run.ts';
+import { settleLostAttempts } from '#domain/responses/settle-attempts.ts';
 import { openEngine, type Attempt, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
@@ -65,6 +66,24 @@ describe('a run that is read again', () => {
     const last = await engine.attempt(id);
     await last.commit();
     expect((await engine.record(id)).usage).toMatchObject({ input_tokens: 100, output_tokens: 20 });
+  });
+
+  it('is paid for also when its response ends before anybody has begun to read it again', async () => {
+    const usageOfCancelled = async (died: boolean) => {
+      const id = await engine.create();
+      const first = await engine.attempt(id);
+      await begin(first, `resp_between_${died}`);
+      await first.say('The moon pulls the sea towards it. ');
+      if (died) {
+        // A worker that settles what the first one left is killed before it takes the turn.
+        await settleLostAttempts(engine.database.unitOfWork, first.turn, first.turn.epoch);
+      }
+      await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
+      return (await engine.record(id)).usage;
+    };
+    const usage = await usageOfCancelled(true);
+    expect(usage.input_tokens).toBeGreaterThan(0);
+    expect(usage).toEqual(await usageOfCancelled(false));
   });
 
   it('and is never heard to its end costs one prompt and all that it said', async () => {

@@ -2,8 +2,10 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyEntity } from '#domain/persistence/rows.ts';
 import { claimCall } from '#domain/responses/claim-call.ts';
+import type { FunctionCall } from '#domain/responses/output-items.ts';
 import { readCall, readTurn, type TurnState } from '#domain/responses/read-turn.ts';
-import { ResponseChange, writeChange } from '#domain/responses/response-change.ts';
+import { ResponseChange, writeChange, writeWithin } from '#domain/responses/response-change.ts';
+import { settleLostAttempts } from '#domain/responses/settle-attempts.ts';
 import { openEngine, search, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
@@ -61,6 +63,38 @@ describe('a change of a response', () => {
     expect(runs.rowCount).toBe(1);
   });
 
+  it.each([
+    ['a call of its own', write],
+    [
+      'the transaction of more',
+      (change: ResponseChange) =>
+        engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) => writeWithin(em, change)),
+    ],
+  ])('keeps every character in %s', async (_what, writeIt) => {
+    const text = `? ?? $1 :x \\ \\u0000 ' "" \u2028 \n \u{1f30a} \u{10ffff}`;
+    const id = await engine.create();
+    const change = new ResponseChange((await stateOf(id)).response);
+    const place = { item_id: `msg_${id}`, output_index: 0 };
+    change.publish([
+      { type: 'response.output_text.delta', ...place, content_index: 0, delta: text, logprobs: [] },
+    ]);
+    const item: FunctionCall = {
+      id: `fc_${id}`,
+      type: 'function_call',
+      status: 'completed',
+      call_id: 'call_1',
+      name: 'f',
+      arguments: text,
+    };
+    const exchange = { call_id: 'call_1', name: 'f', arguments: text, result: text };
+    change.keep({ outputIndex: 0, item, exchange });
+    expect(await writeIt(change)).toBe('in');
+    const [own] = (await stateOf(id)).own;
+    expect(JSON.parse(own!.wire)).toEqual(item);
+    expect(own!.exchange).toEqual(exchange);
+    expect((await engine.events(id)).at(-1)).toMatchObject({ delta: text });
+  });
+
   it('does not end a response that another one waits for', async () => {
     const id = await engine.create();
     await engine.attempt(id);
@@ -69,6 +103,20 @@ describe('a change of a response', () => {
     change.response.finish('completed', new Date());
     expect(await write(change)).toBe('awaited');
     expect((await stateOf(id)).response.status).toBe('in_progress');
+  });
+
+  it('leaves a call where it was when the end that came with it may not be written', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).commit({ calls: [search('tides')], reason: 'tool_calls' });
+    const key = { ...keyOf(id), callIndex: 0 };
+    const { call } = await readCall(engine.database.database, key);
+    await engine.create({ previousResponseId: id, onBusy: 'enqueue' });
+    const change = new ResponseChange((await stateOf(id)).response);
+    const done = { status: 'done', outcome: 'failed' } as const;
+    change.step(call!, Object.assign(copyEntity(call!), done));
+    change.response.finish('completed', new Date());
+    expect(await write(change)).toBe('awaited');
+    expect((await readCall(engine.database.database, key)).call).toMatchObject({ status: 'planned' });
   });
 
   it('takes a call a step on only from where it was read', async () => {
@@ -86,6 +134,16 @@ describe('a change of a response', () => {
 });
 
 describe('several at once', () => {
+  it('a claim that comes too late leaves the turn after its own alone', async () => {
+    const id = await engine.create();
+    const first = await engine.attempt(id);
+    await first.commit({ calls: [search('tides')], reason: 'tool_calls' });
+    const second = await engine.attempt(id, 1);
+    await settleLostAttempts(engine.database.unitOfWork, first.turn, first.turn.epoch);
+    await second.commit();
+    expect((await engine.record(id)).status).toBe('completed');
+  });
+
   it('claims of one turn are an attempt each, and the last alone holds the lane', async () => {
     const id = await engine.create();
     const claims = await Promise.all([1, 2, 3, 4].map(() => engine.claim(id)));
