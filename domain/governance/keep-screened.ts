@@ -46,7 +46,11 @@ export function shownDemand({ mode, kinds }: PiiSettings): NonNullable<Governanc
 }
 
 /** Has a response keep itself what the tokens of another one stand for; a thread keeps it anyway. */
-export async function inheritEntries(ctx: Context, { holders }: Redaction, responseId: string): Promise<void> {
+export async function inheritEntries(
+  ctx: Context,
+  { holders }: Redaction,
+  responseId: string,
+): Promise<void> {
   const { tenantId } = ctx.caller;
   if (holders[0] === undefined || 'threadId' in holders[0]) {
     return;

@@ -99,7 +99,9 @@ describe('a response that is asked for again', () => {
     expect(again.platform.governance_applied.pii).toMatchObject({ mode: 'redact' });
     const { turn } = await engine.attempt(again.id);
     const prompt = await screenPrompt(parts(), turn);
-    expect(prompt.messages.at(-1)).toMatchObject({ text: expect.stringMatching(/^Write to \[EMAIL_\w+\]\.$/) });
+    expect(prompt.messages.at(-1)).toMatchObject({
+      text: expect.stringMatching(/^Write to \[EMAIL_\w+\]\.$/),
+    });
   });
 
   it('is so in an active thread only, where no other runs', async () => {
