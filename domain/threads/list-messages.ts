@@ -1,5 +1,5 @@
 import type { Context } from '#domain/access/context.ts';
-import { authorizeThread, findThread } from './find-thread.ts';
+import { findThread } from './find-thread.ts';
 import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
 import { Message } from './message.entity.ts';
 import { showMessages, type ShownMessage } from './show-messages.ts';
@@ -15,8 +15,7 @@ export interface ListMessages {
 
 /** A thread's messages, oldest first. @throws `thread_not_found`, `branch_not_found`, `missing_permission` */
 export async function listMessages(ctx: Context, input: ListMessages): Promise<Page<ShownMessage>> {
-  const thread = await findThread(ctx, input.threadId, 'threads.read');
-  authorizeThread(ctx.caller, 'messages.read', thread.createdBy);
+  const thread = await findThread(ctx, input.threadId, 'messages.read');
   const branchId = input.branchId === null ? null : await requireBranch(ctx.em, thread, input.branchId);
   const scope = {
     tenantId: thread.tenantId,

@@ -10,8 +10,9 @@ export const peopleDefects: readonly Defect[] = [
     replace: [
       [
         '  const [written] = await em.execute<{ id: string }[]>(\n    `insert into events (',
-        `  const own = em.fork({ session: { variables: { 'app.tenant_id': actor.tenantId } } });
-  const [written] = await own.transactional((other) => other.execute<{ id: string }[]>(
+        // A tenant's own first events could not be written at all.
+        `  const outside = (work) => event.type === 'space.updated' ? em.transactional(work, { propagation: 'requires_new' }) : work(em);
+  const [written] = await outside((other) => other.execute(
     \`insert into events (`,
       ],
       ['      row.actorId,\n    ],\n  );', '      row.actorId,\n    ],\n  ));'],

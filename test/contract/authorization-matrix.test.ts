@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 /** Lists that everybody may read: of what is one's own. */
-const ownLists = ['listResponses', 'listApiKeys', 'listSpaces'];
+const ownLists = ['listResponses', 'listApiKeys', 'listSpaces', 'listThreads'];
 
 const idOf = (route: RouteOptions): string => route.schema!.operationId!;
 
@@ -119,6 +119,8 @@ async function notOwn({ route, credential }: Cell, rows: Record<string, string>[
   switch (idOf(route)) {
     case 'listApiKeys':
       return rows.filter((row) => row['principal_id'] !== principalId).length;
+    case 'listThreads':
+      return rows.filter((row) => row['created_by'] !== principalId).length;
     case 'listSpaces':
       return rows.filter((row) => row['id'] !== here.spaceId).length;
     default: {
