@@ -41,7 +41,7 @@ function screenThoughts(message: PromptMessage, redactor: Redactor): PromptMessa
     return message;
   }
   const isClean = message.reasoning.every(({ text }) => redactor.text(text) === text);
-  const calls = message.calls.map(({ state: _, ...call }) => call);
+  const calls = message.calls.map(({ callId, name, arguments: text }) => ({ callId, name, arguments: text }));
   return isClean ? message : { role: 'assistant', text: message.text, calls };
 }
 
