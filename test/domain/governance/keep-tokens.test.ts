@@ -9,6 +9,7 @@ import { showRestored } from '#domain/governance/show-restored.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
 import { createResponse } from '#domain/responses/create-response.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { inspectResponse } from '#domain/responses/inspect-response.ts';
 import { listInputItems } from '#domain/responses/list-input-items.ts';
 import { Response } from '#domain/responses/response.entity.ts';
 import { restartResponse } from '#domain/responses/restart-response.ts';
@@ -78,6 +79,18 @@ describe('somebody else’s value', () => {
       /^\[EMAIL_\w{12}\] and guest@example.org are in the box\.$/,
     );
     expect(await show({})).toBe(`${value} and guest@example.org are in the box.`);
+  });
+});
+
+describe('an inspection', () => {
+  it('shows values to whoever may see them', async () => {
+    const id = await engine.create({ input });
+    const attempt = await engine.attempt(id);
+    const told = (await screenPrompt(parts(), attempt.turn)).messages.at(-1) as { text: string };
+    await attempt.say(told.text);
+    await attempt.commit();
+    const { record } = await engine.act((ctx) => inspectResponse(ctx, { responseId: id }));
+    expect(record.output).toMatchObject([{ content: [{ text: said }] }]);
   });
 });
 
