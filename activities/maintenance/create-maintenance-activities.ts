@@ -1,3 +1,4 @@
+import { keepAlive } from '../keep-alive.ts';
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { anchorChains } from '#domain/events/anchor-chains.ts';
 import type { AnchorLog } from '#domain/events/anchor.ts';
@@ -58,7 +59,14 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
       }
       return { failed };
     },
-    sealEvents: () => sealEvents(deps),
+    sealEvents: async () => {
+      const beat = keepAlive(new AbortController());
+      try {
+        return await sealEvents(deps);
+      } finally {
+        beat.stop();
+      }
+    },
     anchorChains: () => anchorChains(deps, deps.eventRetentionDays),
   };
 }

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { redeemHandle } from '#domain/sign-in/redeem-handle.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { GatewayDependencies } from '../compose.ts';
-import { keepPrivate, loginCookie } from '../rest/v1/sign-in/login-cookie.ts';
+import { deviceCookie, keepPrivate, loginCookie, setDeviceCookie } from '../rest/v1/sign-in/login-cookie.ts';
 import { publicUrl } from '../rest/v1/sign-in/routes.ts';
 
 const style =
@@ -27,14 +27,17 @@ export function signedInPage(deps: GatewayDependencies) {
             `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'`,
           );
         const { session_id: handle } = request.query as { session_id?: unknown };
+        const device = deviceCookie(request);
         try {
           const { sessionId, expiresAt, tokens } = await redeemHandle(deps, {
             provider: null,
             handle: typeof handle === 'string' ? handle : '',
             cookie: loginCookie(request),
             expiresIn: null,
+            device,
             requestId: request.id,
           });
+          setDeviceCookie(reply, device);
           const api = `${publicUrl(deps.config)}/api`;
           return page('Signed in', [
             `<p>Session <code id="session">${sessionId}</code> until ${expiresAt.toISOString()}.</p>`,

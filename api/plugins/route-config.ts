@@ -3,11 +3,12 @@ import type { Permission } from '#domain/access/permissions.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the operation needs; `own` names what needs no grant. The use case is the truth, this its declaration. */
+    /**
+     * What the operation needs; `own` names what needs no grant, and stands alone where the operation is about nothing
+     * else. The use case is the truth, this its declaration.
+     */
     permission?: Permission;
     own?: string;
-    /** Whom the operation is for, where to be that one is all that it needs. */
-    identity?: string;
     /** Whether it may answer with server-sent events. */
     streams?: true;
     /** Why the operation needs no credential. */

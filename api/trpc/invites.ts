@@ -8,7 +8,7 @@ import { listInvites, readInvite } from '#domain/invites/read-invites.ts';
 import { revokeInvite } from '#domain/invites/revoke-invite.ts';
 import { procedure, reads, router } from './trpc.ts';
 
-const identity = 'the invited principal';
+const own = 'one’s own invites';
 
 export const invites = router({
   list: procedure({ permission: 'invites.read', audit: reads })
@@ -35,14 +35,14 @@ export const invites = router({
       data: presentInvite(await request.inContext(spaceId, (ctx) => createInvite(ctx, { email, roleId }))),
     })),
 
-  accept: procedure({ identity, audit: ['space.invite_accepted', 'space.member_added'] })
+  accept: procedure({ own, audit: ['space.invite_accepted', 'space.member_added'] })
     .input(inputs.inviteInput)
     .output(inviteEnvelope)
     .mutation(async ({ ctx: { request }, input: { space_id: spaceId, invite_id: inviteId } }) => ({
       data: presentInvite(await request.inContext(spaceId, (ctx) => acceptInvite(ctx, { inviteId }))),
     })),
 
-  decline: procedure({ identity, audit: ['space.invite_declined'] })
+  decline: procedure({ own, audit: ['space.invite_declined'] })
     .input(inputs.inviteInput)
     .output(inviteEnvelope)
     .mutation(async ({ ctx: { request }, input: { space_id: spaceId, invite_id: inviteId } }) => ({

@@ -24,10 +24,9 @@ export type Declaration = {
       permission: Permission;
       /** What needs no grant. */
       own?: string;
-      identity?: undefined;
     }
-  /** Whom it is for, where to be that one is all that it needs. */
-  | { permission?: undefined; own?: undefined; identity: string }
+  /** It is about nothing else. */
+  | { permission?: undefined; own: string }
 );
 
 const t = initTRPC

@@ -7,10 +7,14 @@ import { DomainError } from '#domain/kernel/errors.ts';
  * @throws `invalid_state` when `principalId` is the last one
  */
 export async function requireAnotherOwner(em: EntityManager, principalId: string): Promise<void> {
+  await em.execute(
+    `select principal_id from role_assignments where role_key = 'owner' order by 1 for update`,
+  );
+  // By a statement of its own: one that waits for the locks still sees as active whom the other has just disabled.
   const owners = await em.execute<{ principal_id: string }[]>(
     `select a.principal_id from role_assignments a
      join principals p on p.tenant_id = a.tenant_id and p.id = a.principal_id
-     where a.role_key = 'owner' and p.status = 'active' order by 1 for update of a`,
+     where a.role_key = 'owner' and p.status = 'active' limit 2`,
   );
   if (owners.length === 1 && owners[0]?.principal_id === principalId) {
     throw new DomainError('invalid_state', 'The last owner of a tenant stays.');

@@ -1,5 +1,7 @@
+import { inProject } from '#domain/projects/in-project.ts';
+import { ProjectMember } from '#domain/projects/project-member.entity.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
-import type { Identity } from './caller.ts';
+import type { Caller, Identity } from './caller.ts';
 import type { Context } from './context.ts';
 import { loadCaller } from './load-caller.ts';
 import type { Permission } from './permissions.ts';
@@ -7,18 +9,28 @@ import { refusal } from './policy.ts';
 
 /**
  * Nobody hands out more than they have: everything that `recipient` could do, in the tenant and in each of its
- * spaces, the caller can do too. @throws `missing_permission` naming the first that the caller lacks
+ * spaces and projects, the caller can do too. @throws `missing_permission` naming the first that the caller lacks
  */
 export async function requireNoMore(ctx: Context, recipient: Identity): Promise<void> {
   const { em, caller } = ctx;
-  const memberships = await em.find(SpaceMember, { principalId: recipient.principalId });
+  const { principalId } = recipient;
+  const memberships = await em.find(SpaceMember, { principalId });
+  const projects = await em.find(ProjectMember, { principalId });
   for (const spaceId of [null, ...memberships.map((member) => member.spaceId)]) {
     const theirs = await loadCaller(em, recipient, caller.origin, spaceId);
     const own = await loadCaller(em, caller, caller.origin, spaceId);
-    const missing = firstMissing(theirs.granted, own.granted);
-    if (missing !== null) {
-      throw refusal(own, [missing], missing);
+    requireCovered(theirs, own);
+    for (const { projectId } of projects.filter((member) => member.spaceId === spaceId)) {
+      const there = await inProject({ ...ctx, caller: theirs }, projectId);
+      requireCovered(there.caller, (await inProject({ ...ctx, caller: own }, projectId)).caller);
     }
+  }
+}
+
+function requireCovered(theirs: Caller, own: Caller): void {
+  const missing = firstMissing(theirs.granted, own.granted);
+  if (missing !== null) {
+    throw refusal(own, [missing], missing);
   }
 }
 

@@ -22,12 +22,18 @@ export interface AnchorLog {
   append(anchors: readonly Anchor[]): Promise<void>;
 }
 
-/** One JSON document a line. A last line without its end was cut off by a crash and says nothing. @throws for any other line that is no anchor */
+/** Ends a line that a crash has cut off, so that the next one begins a line of its own. */
+export const cutOff = ' (cut off)';
+
+/** One JSON document a line. A line that a crash has cut off says nothing. @throws for any other line that is no anchor */
 export function parseAnchors(text: string): Anchor[] {
   const lines = text.split('\n');
-  return lines.slice(0, -1).map((line, at) => {
+  return lines.slice(0, -1).flatMap((line, at) => {
+    if (line.endsWith(cutOff)) {
+      return [];
+    }
     try {
-      return anchorSchema.parse(JSON.parse(line));
+      return [anchorSchema.parse(JSON.parse(line))];
     } catch {
       throw new Error(`Line ${at + 1} of the anchor file is no anchor.`);
     }

@@ -134,7 +134,7 @@ export async function verifyChain(
   ) {
     report({ kind: 'head_changed', seq: last.seq });
   }
-  const { added, unsealed } = await findStrangers(ask, tenantId);
+  const { added, unsealed } = await findStrangers(ask, tenantId, kept);
   added.forEach((eventId) => report({ kind: 'event_added', eventId }));
   checkAnchors({ anchors, chain, heads, retentionDays: outside.retentionDays }).forEach(report);
   return { tenantId, batches: last.seq, events: compared, unsealed, anchors: anchors.length, findings };
@@ -161,24 +161,32 @@ from event_seals s left join lateral (
   left join events e on e.tenant_id = s.tenant_id and e.id = u.id) f on true
 where s.tenant_id = $1 and s.seq > $2 order by s.seq limit $3`;
 
-/** Events that stand where sealing has been, and in no seal. */
-async function findStrangers(ask: Ask, tenantId: string): Promise<{ added: string[]; unsealed: number }> {
+/**
+ * Events of kept months that stand where sealing has been, and in no seal. Those of months that have ended their
+ * time may outlive their seals for a while: a month goes once every tenant's seals of it have gone.
+ */
+async function findStrangers(
+  ask: Ask,
+  tenantId: string,
+  kept: Date,
+): Promise<{ added: string[]; unsealed: number }> {
   const [counts] = await ask<{ below: number; unsealed: number; sealed: number }>(
-    `select count(*) filter (where (e.transaction_id, e.id) <= (c.last_transaction_id, c.last_event_id))::float8 as below,
+    `select count(*) filter (where (e.transaction_id, e.id) <= (c.last_transaction_id, c.last_event_id) and e.created_at >= $2)::float8 as below,
        count(*) filter (where (e.transaction_id, e.id) > (c.last_transaction_id, c.last_event_id))::float8 as unsealed,
-       (select coalesce(sum(event_count), 0)::float8 from event_seals s where s.tenant_id = $1 and s.event_ids is not null) as sealed
+       (select coalesce(sum(event_count), 0)::float8 from event_seals s
+         where s.tenant_id = $1 and s.event_ids is not null and s.month >= $2) as sealed
      from event_chains c left join events e on e.tenant_id = c.tenant_id where c.tenant_id = $1`,
-    [tenantId],
+    [tenantId, kept],
   );
   if (counts === undefined || counts.below === counts.sealed) {
     return { added: [], unsealed: counts?.unsealed ?? 0 };
   }
   const strangers = await ask<{ id: string }>(
     `select e.id from events e join event_chains c on c.tenant_id = e.tenant_id
-     where e.tenant_id = $1 and (e.transaction_id, e.id) <= (c.last_transaction_id, c.last_event_id)
+     where e.tenant_id = $1 and (e.transaction_id, e.id) <= (c.last_transaction_id, c.last_event_id) and e.created_at >= $2
        and e.id not in (select unnest(s.event_ids) from event_seals s where s.tenant_id = $1 and s.event_ids is not null)
      limit ${mostFindings}`,
-    [tenantId],
+    [tenantId, kept],
   );
   return { added: strangers.map(({ id }) => id), unsealed: counts.unsealed };
 }

@@ -23,11 +23,15 @@ export async function acceptInvite(ctx: Context, input: { inviteId: string }): P
   await em.flush();
   await record(ctx, invite, 'space.invite_accepted');
   const { tenantId, spaceId, roleKey } = invite;
-  const place = { spaceId, principalId: caller.principalId };
-  if ((await em.count(SpaceMember, place)) === 0) {
-    const member = em.create(SpaceMember, { tenantId, ...place, id: newId(), roleKey });
-    await em.flush();
-    await recordMembership(ctx, member);
+  const { principalId } = caller;
+  // Whoever adds the same member at the same moment may be first.
+  const made = await em.execute(
+    `insert into space_members (tenant_id, space_id, principal_id, id, role_key) values (?, ?, ?, ?, ?)
+     on conflict (tenant_id, space_id, principal_id) do nothing returning id`,
+    [tenantId, spaceId, principalId, newId(), roleKey],
+  );
+  if (made.length > 0) {
+    await recordMembership(ctx, await em.findOneOrFail(SpaceMember, { spaceId, principalId }));
   }
   return viewInvite(ctx, invite);
 }
@@ -50,10 +54,15 @@ export async function declineInvite(ctx: Context, input: { inviteId: string }): 
 async function lockOwnInvite(ctx: Context, inviteId: string): Promise<Invite> {
   const { email } = await findPrincipal(ctx, ctx.caller.principalId);
   const invite = await lockInvite(ctx, inviteId);
-  if (email?.toLowerCase() !== invite.email.toLowerCase()) {
+  if (email == null || foldCase(email) !== foldCase(invite.email)) {
     throw new DomainError('invite_identity_mismatch', 'This invite is for another address.');
   }
   return invite;
+}
+
+/** Of the letters A to Z alone: there are others whose lower case is one of those, and they are in other addresses. */
+function foldCase(address: string): string {
+  return address.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 async function record(

@@ -85,6 +85,14 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
           JSON.stringify(await rolesGranting(em, 'spaces.manage_models')),
         ],
       };
+    case 'skill_users': {
+      const skillId = event.metadata['skill_id'];
+      return {
+        sql: `select principal_id as user_id from skill_uses where tenant_id = ? and skill_id = ?::uuid
+                and last_used_at > uuid_extract_timestamp(?::uuid) - interval '30 days'`,
+        values: [tenantId, isUuid(skillId) ? skillId : null, event.id],
+      };
+    }
     case 'tenant_admins':
       return {
         sql: `select distinct principal_id as user_id from role_assignments where tenant_id = ?

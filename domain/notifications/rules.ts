@@ -25,6 +25,8 @@ export type Audience =
   | { kind: 'space_admins' }
   /** The same of every space that allowed the model that the event is about. */
   | { kind: 'admins_of_spaces_with_model' }
+  /** Whoever has asked with the event's skill in the 30 days before it. */
+  | { kind: 'skill_users' }
   /** Whoever may change the tenant. */
   | { kind: 'tenant_admins' };
 
@@ -204,7 +206,7 @@ export const notificationRules: Readonly<Partial<Record<EventType, NotificationR
   },
   'system.tenant_resumed': { audience: [tenantAdmins], title: () => 'Your organisation is active again' },
   'system.skill_version_deprecated': {
-    audience: [{ kind: 'principal', member: 'author_id' }],
+    audience: [{ kind: 'skill_users' }, { kind: 'principal', member: 'author_id' }],
     readable: 'skills.read',
     title: () => 'A version of a skill was deprecated',
   },

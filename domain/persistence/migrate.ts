@@ -3,17 +3,21 @@ import { Client } from 'pg';
 import type { MigratorConfig } from '#domain/kernel/config.ts';
 import { createOrm } from './orm.ts';
 
+/** For `uuidv7()`. */
+const oldestPostgres = 18;
+
 /** Cluster-wide: roles belong to the cluster, and two migrators may run at once. */
 const migrationLock = 7_205_759;
 
 /**
  * Creates roles, applies pending migrations and sets the passwords of the two login roles from their URLs.
- * Runs on an admin login; safe to run any number of times, also at once.
+ * Runs on an admin login; safe to run any number of times, also at once. @throws for a server that is too old
  */
 export async function migrate(config: MigratorConfig): Promise<void> {
   const admin = new Client({ connectionString: config.DATABASE_ADMIN_URL });
   await admin.connect();
   try {
+    await requireVersion(admin);
     await admin.query('select pg_advisory_lock($1)', [migrationLock]);
     await admin.query(readFileSync(new URL('migrations/roles.sql', import.meta.url), 'utf8'));
     for (const url of [config.DATABASE_URL, config.DATABASE_PURGE_URL]) {
@@ -28,6 +32,15 @@ export async function migrate(config: MigratorConfig): Promise<void> {
     await admin.query('select app.maintain_partitions()');
   } finally {
     await admin.end();
+  }
+}
+
+/** Before anything is changed: the migration would fail in its middle, and not say why. */
+export async function requireVersion(admin: Pick<Client, 'query'>): Promise<void> {
+  const { rows } = await admin.query<{ version: string }>('select version() as version');
+  const version = rows[0]?.version ?? '';
+  if (Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? 0) < oldestPostgres) {
+    throw new Error(`PostgreSQL ${oldestPostgres} or newer is needed, and this is ${version}.`);
   }
 }
 

@@ -1,22 +1,20 @@
+import { authorizeOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
-import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { endSessions } from './end-sessions.ts';
 import { Session } from './session.entity.ts';
 
 /**
- * Ends a session of the tenant; repeating it changes nothing. One's own needs no permission.
- * @throws `session_not_found`, `missing_permission` for somebody else's
+ * Ends a session of the tenant; repeating it changes nothing. One's own needs no grant.
+ * @throws `missing_permission` also for an unknown session, `session_not_found`
  */
 export async function revokeSession(ctx: Context, input: { sessionId: string }): Promise<Session> {
   const { caller, em } = ctx;
   const session = await em.findOne(Session, { id: input.sessionId });
+  authorizeOwn(caller, 'sessions.revoke', session?.principalId);
   if (session === null) {
     throw notFound('session_not_found');
-  }
-  if (session.principalId !== caller.principalId) {
-    authorize(caller, 'sessions.revoke');
   }
   const ended = await endSessions(em, { sessionId: session.id, reason: 'revoked' });
   if (ended.length > 0) {
@@ -36,11 +34,13 @@ export async function signOut({ caller, em }: Context): Promise<Session> {
   if (sessionId == null) {
     throw new DomainError('invalid_state', 'An API key has no session to end; revoke the key instead.');
   }
-  await endSessions(em, { sessionId, reason: 'logout' });
+  const ended = await endSessions(em, { sessionId, reason: 'logout' });
   const session = await em.findOneOrFail(Session, { id: sessionId });
-  await recordEvent(em, caller, {
-    type: 'security.logout',
-    resource: { type: 'session', id: sessionId },
-  });
+  if (ended.length > 0) {
+    await recordEvent(em, caller, {
+      type: 'security.logout',
+      resource: { type: 'session', id: sessionId },
+    });
+  }
   return session;
 }

@@ -11,6 +11,7 @@ const schema = defineEntity({
     principalId: p.uuid(),
     providerId: p.uuid(),
     generation: p.integer().default(1),
+    deviceHash: p.text().nullable(),
     expiresAt: p.datetime(),
     endedAt: p.datetime().nullable(),
     endReason: p.text().$type<EndReason>().nullable(),

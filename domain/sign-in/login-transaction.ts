@@ -43,7 +43,7 @@ export interface LoginProof {
 export type LoginKey = 'state' | 'nonce' | 'handle';
 
 /** One purpose, one value: a state is no nonce, and neither is a cookie. */
-export function hashFor(secrets: Secrets, purpose: LoginKey | 'cookie', value: string): string {
+export function hashFor(secrets: Secrets, purpose: LoginKey | 'cookie' | 'device', value: string): string {
   return secrets.mac('token', `login/${purpose}|${value}`).toString('base64url');
 }
 

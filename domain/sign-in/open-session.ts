@@ -6,6 +6,8 @@ import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { mintTokens, type SessionTokens } from '#domain/sessions/mint-tokens.ts';
 import { Session } from '#domain/sessions/session.entity.ts';
+import { transactionRequired } from './check-id-token.ts';
+import { hashFor } from './login-transaction.ts';
 
 const longestSeconds = 30 * 86_400;
 
@@ -22,22 +24,31 @@ export interface NewSession {
   provider: Pick<IdentityProvider, 'id'>;
   /** At most so long; null: thirty days. */
   longest: number | null;
+  /** What tells this browser from others; none where it keeps no cookie of ours. */
+  device?: string | null;
   requestId: string;
 }
 
-/** Mints a session: its id is new, whatever anybody brought along. */
+/** Mints a session: its id is new, whatever anybody brought along. @throws `login_transaction_required` where the provider was disabled meanwhile */
 export async function openSession(
   work: { em: EntityManager; secrets: Secrets },
-  { tenantId, principalId, provider, longest, requestId }: NewSession,
+  { tenantId, principalId, provider, longest, device, requestId }: NewSession,
 ): Promise<OpenedSession> {
   const { em } = work;
   const id = newId();
   const seconds = Math.min(longest ?? longestSeconds, longestSeconds);
-  await em.execute(
-    `insert into sessions (tenant_id, id, principal_id, provider_id, expires_at)
-     values (?, ?, ?, ?, now() + make_interval(secs => ?))`,
-    [tenantId, id, principalId, provider.id, seconds],
+  const deviceHash = device == null ? null : hashFor(work.secrets, 'device', device);
+  const isKnown = deviceHash !== null && (await em.count(Session, { principalId, deviceHash })) > 0;
+  // Locked against being disabled meanwhile: that ends the sessions that it sees, and this one is not there yet.
+  const open = await em.execute(
+    `with provider as (select id from identity_providers where tenant_id = ? and id = ? and status = 'active' for share)
+     insert into sessions (tenant_id, id, principal_id, provider_id, device_hash, expires_at)
+     select ?, ?, ?, provider.id, ?, now() + make_interval(secs => ?) from provider returning id`,
+    [tenantId, provider.id, tenantId, id, principalId, deviceHash, seconds],
   );
+  if (open.length === 0) {
+    throw transactionRequired();
+  }
   const tokens = await mintTokens(work, { tenantId, id, generation: 1 });
   const session = await em.findOneOrFail(Session, { id });
   const identity = { tenantId, principalId, apiKeyId: null, keyPermissions: null, sessionId: id };
@@ -45,7 +56,7 @@ export async function openSession(
   await recordEvent(em, actor, {
     type: 'security.login_succeeded',
     resource: { type: 'session', id },
-    metadata: { identity_provider_id: provider.id },
+    metadata: { identity_provider_id: provider.id, new_device: !isKnown },
   });
   return { sessionId: id, expiresAt: session.expiresAt, tokens };
 }

@@ -10,6 +10,8 @@ export interface RedeemHandle {
   handle: string;
   cookie: string | null;
   expiresIn: number | null;
+  /** As `openSession` takes it. */
+  device: string | null;
   requestId: string;
 }
 
@@ -41,7 +43,14 @@ export async function redeemHandle(parts: SignInParts, input: RedeemHandle): Pro
     }
     return openSession(
       { em, secrets },
-      { tenantId, principalId: row.principal_id, provider, longest: input.expiresIn, requestId },
+      {
+        tenantId,
+        principalId: row.principal_id,
+        provider,
+        longest: input.expiresIn,
+        device: input.device,
+        requestId,
+      },
     );
   });
 }

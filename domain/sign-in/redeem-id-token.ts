@@ -13,6 +13,8 @@ export interface RedeemIdToken {
   /** Seconds that the session may last at most; null: as long as sessions last. */
   expiresIn: number | null;
   idempotency: { key: string; fingerprint: string } | null;
+  /** As `openSession` takes it. */
+  device: string | null;
   requestId: string;
 }
 
@@ -65,7 +67,7 @@ async function take(
   const { tenantId, provider } = login;
   const opened = await openSession(
     { em, secrets },
-    { tenantId, principalId, provider, longest: input.expiresIn, requestId },
+    { tenantId, principalId, provider, longest: input.expiresIn, device: input.device, requestId },
   );
   await em.execute(
     `update used_id_tokens set session_id = ?, idempotency_key = ?, fingerprint = ?

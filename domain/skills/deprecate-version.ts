@@ -38,6 +38,7 @@ export async function deprecateVersion(ctx: Context, input: VersionAddress): Pro
     resource: { type: 'skill_version', id: version.id },
     metadata: {
       skill_id: skill.id,
+      author_id: version.createdBy,
       version: version.version ?? null,
       current_version_id: skill.currentVersionId ?? null,
     },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtInRoleId } from '#domain/access/role-ids.ts';
 import { openAdminWorld, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
+import { untilBlocked } from '../support/tables.ts';
 
 let place: AdminWorld;
 let count = 0;
@@ -80,6 +81,11 @@ describe('an invite', () => {
     }
     const shouting = await place.person({ spaceRole: null, email: email.toUpperCase() });
     expect((await answer(shouting, id, 'accept')).status).toBe(200);
+    // A Kelvin sign is a k in lower case, and another letter all the same.
+    const kelvin = await invited();
+    await place.admin.query(`update invites set email = 'kim' || email where id = $1`, [kelvin.id]);
+    const alike = await place.person({ spaceRole: null, email: `\u212aim${kelvin.email}` });
+    expect(verdict(await answer(alike, kelvin.id, 'accept'))).toBe('403 invite_identity_mismatch');
     // The same address again, but another principal.
     const twin = await place.person({ spaceRole: null, email });
     expect(verdict(await answer(twin, id, 'accept'))).toBe('409 invalid_state');
@@ -162,5 +168,24 @@ describe('an invite', () => {
     const { body } = await own('GET', place.inSpace('/members?limit=100'));
     const mine = body.data.filter((row: { principal_id: string }) => row.principal_id === member.principalId);
     expect(mine).toMatchObject([{ role: 'space_editor' }]);
+  });
+
+  it('leaves a membership that comes at the same moment as it is', async () => {
+    const { id, guest } = await invited();
+    const { tenantId, spaceId } = place.world;
+    await place.admin.query('begin');
+    await place.admin.query(
+      `insert into space_members (tenant_id, space_id, principal_id, role_key) values ($1, $2, $3, 'space_editor')`,
+      [tenantId, spaceId, guest.principalId],
+    );
+    const accepted = answer(guest, id, 'accept');
+    await untilBlocked(place.admin);
+    await place.admin.query('commit');
+    expect((await accepted).body.data).toMatchObject({ status: 'accepted' });
+    const { rows } = await place.admin.query(
+      `select event_type from events where actor_id = $1 and category = 'space'`,
+      [guest.principalId],
+    );
+    expect(rows).toEqual([{ event_type: 'space.invite_accepted' }]);
   });
 });

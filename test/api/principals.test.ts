@@ -158,6 +158,23 @@ describe('an API key', () => {
     expect(verdict(wider)).toMatch('403 missing_permission');
   });
 
+  it('of somebody else reaches into no project where its maker has no role', async () => {
+    const maker = await place.person();
+    await own('PUT', `/admin/principals/${maker.principalId}/roles/${await place.role(['api_keys.create'])}`);
+    const theirs = await place.person();
+    const wanted = { principal_id: theirs.principalId, name: 'theirs' };
+    expect((await place.ask(maker, 'POST', '/admin/api-keys', wanted)).status).toBe(201);
+    const project = await own('POST', place.inSpace('/projects'), { name: 'Pier' });
+    const members = place.inSpace(`/projects/${project.body.data.id}/members`);
+    const join = { principal_id: theirs.principalId, role_id: builtInRoleId('project_admin') };
+    expect((await own('POST', members, join)).status).toBe(201);
+    expect(verdict(await place.ask(maker, 'POST', '/admin/api-keys', wanted))).toMatch(
+      /^403 missing_permission (projects|project_members)\./,
+    );
+    await own('POST', members, { ...join, principal_id: maker.principalId });
+    expect((await place.ask(maker, 'POST', '/admin/api-keys', wanted)).status).toBe(201);
+  });
+
   it('that is asked for again with one idempotency key is the same one, without its secret', async () => {
     const call = () =>
       place.gateway.send({

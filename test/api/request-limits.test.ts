@@ -219,6 +219,20 @@ describe('the total of a tenant', () => {
     expect(await verdicts(second.tenantId, 3)).toEqual([null, null, null]);
   });
 
+  it('goes on filling when the clock of the database was put back', async () => {
+    const { tenantId } = await createWorld(database.unitOfWork);
+    await admin.query(`insert into rate_buckets values ($1, 0, now() + interval '1 hour')`, [tenantId]);
+    const take = async () =>
+      (
+        await admin.query<{ taken: number }>('select taken from app.take_tokens($1, 10, 100, 100)', [
+          tenantId,
+        ])
+      ).rows[0]!.taken;
+    expect(await take()).toBe(0);
+    await sleep(300);
+    expect(await take()).toBe(10);
+  });
+
   it('refuses nobody because the database is away', async () => {
     const [limits] = processes(1, [100, 100]);
     const away = new Database({ url: 'postgres://nobody@127.0.0.1:1/none', statementTimeoutMs: 100 });

@@ -3,6 +3,7 @@ import { builtInRoleId } from '#domain/access/role-ids.ts';
 import { builtInRoles } from '#domain/access/roles.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { openAdminWorld, verdict, type AdminWorld } from '../support/admin-world.ts';
+import { untilBlocked } from '../support/tables.ts';
 
 let place: AdminWorld;
 beforeAll(async () => {
@@ -160,7 +161,7 @@ describe('a role in the whole tenant', () => {
   it('is given, listed and taken away, each once, and holds from the next request on', async () => {
     const role = await place.role(['models.read']);
     const { principalId, apiKey } = await place.person({ spaceRole: null });
-    const models = () => place.gateway.send({ method: 'GET', path: '/v1/models', apiKey });
+    const models = () => place.gateway.send({ method: 'GET', path: '/v1/admin/models', apiKey });
     expect(verdict(await models())).toBe('403 missing_permission models.read');
     const path = `/admin/principals/${principalId}/roles`;
     expect((await own('PUT', `${path}/${role}`)).status).toBe(200);
@@ -201,6 +202,25 @@ describe('a role in the whole tenant', () => {
     expect(verdict(await own('DELETE', path))).toBe('409 invalid_state');
     const second = await place.person({ tenantRoles: ['owner'], spaceRole: null });
     expect((await own('DELETE', `/admin/principals/${second.principalId}/roles/${owner}`)).status).toBe(200);
+  });
+
+  it('of the last two owners is not taken from both at once', async () => {
+    const second = await place.person({ tenantRoles: ['owner'], spaceRole: null });
+    const { tenantId } = place.world;
+    await place.admin.query('begin');
+    await place.admin.query(
+      `select from role_assignments where tenant_id = $1 and role_key = 'owner' for update`,
+      [tenantId],
+    );
+    await place.admin.query(`update principals set status = 'disabled' where tenant_id = $1 and id = $2`, [
+      tenantId,
+      second.principalId,
+    ]);
+    const path = `/admin/principals/${place.owner.principalId}`;
+    const other = own('PATCH', path, { status: 'disabled' });
+    await untilBlocked(place.admin);
+    await place.admin.query('commit');
+    expect(verdict(await other)).toBe('409 invalid_state');
   });
 });
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -16,7 +17,7 @@ import {
   startLogin,
   type RegisteredProvider,
 } from '../support/sign-in.ts';
-import { connect } from '../support/tables.ts';
+import { connect, untilBlocked } from '../support/tables.ts';
 import { addMember, createWorld, type World } from '../support/world.ts';
 
 let database: TestDatabase;
@@ -95,6 +96,31 @@ describe('a sign-in', () => {
     expect(await eventsOf('security.login_succeeded')).toMatchObject([
       { resource_id: opened.body.session_id, actor_id: own.body.data[0].principal_id },
     ]);
+  });
+
+  it('says whether its person has come from this browser before', async () => {
+    const from = async (device: string | null, sub = 'ada') => {
+      const started = await startLogin(gateway, provider.slug);
+      const back = await callback(gateway, server.authorize(started.address, sub), started.cookie);
+      const cookie = [started.cookie, ...(device === null ? [] : [device])].join('; ');
+      const opened = await redeem(gateway, { handle: handleOf(back) }, { cookie });
+      const set = String(opened.headers['set-cookie']);
+      expect(set).toMatch(
+        /^__Host-device=[\w-]{43}; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      );
+      return set.split(';')[0]!;
+    };
+    const device = await from(null);
+    expect(await from(device)).toBe(device);
+    await from(null);
+    await from(device, 'grace');
+    expect(
+      (await eventsOf('security.login_succeeded')).map(({ metadata }) => metadata['new_device']),
+    ).toEqual([true, false, true, true]);
+    const { rows } = await admin.query('select device_hash from sessions where tenant_id = $1', [
+      world.tenantId,
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(device.split('=')[1]);
   });
 
   it('sets a cookie that only this host can set and no script can read', async () => {
@@ -388,6 +414,10 @@ describe('a session', () => {
     expect(verdict(await gateway.send({ method: 'DELETE', path, apiKey: other.apiKey }))).toBe(
       '404 session_not_found',
     );
+    // Whether there is such a session is told to those alone who may end it.
+    expect(verdict(await call(`/v1/sessions/${randomUUID()}`, bearer(mine.access_token), 'DELETE'))).toBe(
+      '403 missing_permission',
+    );
     const revoked = await gateway.send({ method: 'DELETE', path, apiKey: world.apiKey });
     expect(revoked.body.data).toMatchObject({ status: 'ended', end_reason: 'revoked' });
     expect((await gateway.send({ method: 'DELETE', path, apiKey: world.apiKey })).status).toBe(200);
@@ -398,6 +428,35 @@ describe('a session', () => {
       theirs.session_id,
       mine.session_id,
     ]);
+  });
+
+  it('is not ended by a key of its person that is for something else', async () => {
+    const member = await addMember(database.unitOfWork, world, { keyPermissions: ['responses.create'] });
+    await admin.query(
+      `insert into external_identities (tenant_id, provider_id, subject, principal_id) values ($1, $2, 'edith', $3)`,
+      [world.tenantId, provider.id, member.principalId],
+    );
+    const mine = await signIn(gateway, server, provider.slug, 'edith');
+    const path = `/v1/sessions/${mine.session_id}`;
+    expect(verdict(await gateway.send({ method: 'DELETE', path, apiKey: member.apiKey }))).toBe(
+      '403 missing_permission',
+    );
+    expect((await call('/v1/sessions', bearer(mine.access_token))).status).toBe(200);
+  });
+
+  it('does not begin while its provider is being disabled', async () => {
+    const started = await startLogin(gateway, provider.slug);
+    const back = await callback(gateway, server.authorize(started.address), started.cookie);
+    await admin.query('begin');
+    await admin.query(`update identity_providers set status = 'disabled' where tenant_id = $1 and id = $2`, [
+      world.tenantId,
+      provider.id,
+    ]);
+    const opened = redeem(gateway, { handle: handleOf(back) }, { cookie: started.cookie });
+    await untilBlocked(admin);
+    await admin.query('commit');
+    expect((await opened).status).toBe(401);
+    expect(await countSessions()).toBe(0);
   });
 
   it('ends when its provider is disabled, and nobody begins another', async () => {

@@ -71,7 +71,7 @@ interface Cell {
 
 /** `<status> <code>`, and whatever of the answer matters, as it should be. */
 function expected({ route, identity }: Cell): string {
-  const { permission, identity: whom } = route.config!;
+  const { permission, own } = route.config!;
   const outcome = identity.outcome(route);
   switch (outcome.kind) {
     case 'unauthenticated':
@@ -83,7 +83,7 @@ function expected({ route, identity }: Cell): string {
       return route.url.includes(':') || idOf(route) === 'createApiKey' ? '404' : '2xx, nothing of here';
     case 'known':
       if (permission === undefined) {
-        return whom === 'the invited principal' ? '403 invite_identity_mismatch' : '2xx';
+        return own === 'one’s own invites' ? '403 invite_identity_mismatch' : '2xx';
       }
       if (outcome.held.has(permission)) {
         return '2xx';

@@ -85,7 +85,7 @@ function missingFrom({ declared, input, output }: Procedure): string[] {
       : audit.length > 0 && audit.every((type) => eventTypes.includes(type)));
   return [
     ...((declared?.permission !== undefined && permissions.includes(declared.permission)) ||
-    (declared?.identity ?? '') !== ''
+    (declared?.own ?? '') !== ''
       ? []
       : ['permission']),
     ...(audited ? [] : ['audit']),

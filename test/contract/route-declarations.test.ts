@@ -26,7 +26,7 @@ function missingFrom(route: RouteOptions): string[] {
   const permitted = config.permission !== undefined && permissions.includes(config.permission);
   const statuses = Object.keys(schema?.response ?? {});
   return [
-    ...(permitted || [config.public, config.own, config.identity].some((reason) => (reason ?? '') !== '')
+    ...(permitted || [config.public, config.own].some((reason) => (reason ?? '') !== '')
       ? []
       : ['permission']),
     ...(audited ? [] : ['audit']),

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { builtInRoleId } from '#domain/access/role-ids.ts';
 import { demoUsers } from '../../bin/platform/demo-users.ts';
 import { findBrowser, openBrowser } from '../support/browser.ts';
 import { CookieClient, type Visitor } from '../support/cookie-client.ts';
 import { freshClone, type FreshClone, type StartedClone } from '../support/fresh-clone.ts';
-import { arrive, useSession } from '../support/sign-in-journey.ts';
+import { arrive, caller, refusal, useSession } from '../support/sign-in-journey.ts';
 
 const browser = findBrowser();
 const [first, second] = demoUsers;
@@ -27,6 +28,7 @@ describe('the printed link of a fresh clone', () => {
   });
 
   const linkOf = (screen: string): string => /^ {2}Sign in +(\S+)$/m.exec(screen)![1]!;
+  const spaceOf = (screen: string): string => /spaces\/([0-9a-f-]{36})\/responses/.exec(screen)![1]!;
   const visitor = (opened: Visitor): Visitor => {
     visitors.push(opened);
     return opened;
@@ -41,14 +43,47 @@ describe('the printed link of a fresh clone', () => {
   it('makes the second user somebody of their own, who sees nothing of the first', async () => {
     const client = visitor(new CookieClient());
     const arrived = await arrive(client, linkOf(started.screen), second);
-    const space = /spaces\/([0-9a-f-]{36})\/responses/.exec(started.screen)![1]!;
-    const api = new URL(linkOf(started.screen)).origin;
-    const answer = await fetch(`${api}/api/v1/spaces/${space}/collections`, {
-      headers: { authorization: `Bearer ${arrived.accessToken}` },
-    });
-    expect(answer.status).toBe(403);
-    expect(await answer.json()).toMatchObject({ error: { missing_permission: 'collections.read' } });
+    const api = `${new URL(linkOf(started.screen)).origin}/api/v1/spaces/${spaceOf(started.screen)}`;
+    expect(refusal(await caller(api, arrived.accessToken)('GET', '/collections'))).toBe(
+      '403 collections.read',
+    );
     await useSession(client, arrived);
+  }, 60_000);
+
+  it('lets the second user into the space by an invite of the first, for what the role allows and no more', async () => {
+    const link = linkOf(started.screen);
+    const inviting = await arrive(visitor(new CookieClient()), link, first);
+    const invited = await arrive(visitor(new CookieClient()), link, second);
+    const api = `${new URL(link).origin}/api/v1/spaces/${spaceOf(started.screen)}`;
+    const host = caller(api, inviting.accessToken);
+    const guest = caller(api, invited.accessToken);
+    const made = await host('POST', '/invites', {
+      email: second.email,
+      role_id: builtInRoleId('space_viewer'),
+    });
+    expect(made.status).toBe(201);
+    const invite = `/invites/${made.body.data.id}`;
+    expect(refusal(await guest('GET', ''))).toBe('403 spaces.read');
+    expect(refusal(await guest('GET', invite))).toBe('403 invites.read');
+    expect((await host('POST', `${invite}/accept`)).body.error.code).toBe('invite_identity_mismatch');
+
+    const accepted = await guest('POST', `${invite}/accept`);
+    expect(accepted.body.data).toMatchObject({ status: 'accepted', role: 'space_viewer' });
+    for (const readable of ['', '/collections', '/members', '/projects', '/threads', '/models']) {
+      expect((await guest('GET', readable)).status, readable).toBe(200);
+    }
+    const refused = [
+      await guest('POST', '/responses', { input: { text: 'May I?' } }),
+      await guest('POST', '/collections', { name: 'Mine' }),
+      await guest('POST', '/invites', { email: 'more@example.com' }),
+      await guest('PATCH', '', { name: 'Mine' }),
+    ];
+    expect(refused.map(refusal)).toEqual([
+      '403 responses.create',
+      '403 collections.create',
+      '403 invites.create',
+      '403 spaces.update',
+    ]);
   }, 60_000);
 
   it('shows nothing to whoever comes with somebody else’s address', async () => {

@@ -80,7 +80,6 @@ export function wholeCalls(maker: AdminMaker): Record<string, (place: Place) => 
     listApiKeys: listing('/admin/api-keys'),
     createTenant: asOperator(creating('/admin/tenants', bodies.tenant)),
     listTenants: asOperator(listing('/admin/tenants')),
-    listModels: listing('/models'),
     listEvents: listing('/events'),
     createSpace: creating('/spaces', bodies.space),
     listSpaces: listing('/spaces'),
@@ -424,7 +423,6 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
         ),
       ]),
     ),
-    'listModels query cursor': tenantCursor('/models', addModel),
     'createSpace header idempotency-key': tenantFresh('/spaces', bodies.space),
     'listSpaces query cursor': tenantCursor('/spaces', async (place) =>
       maker.send(at(place, 'POST', '/spaces', name)),

@@ -50,3 +50,25 @@ export async function useSession(visitor: Visitor, arrived: Arrived): Promise<vo
   expect(ended.data.status).toBe('ended');
   expect(await paste(again)).toMatchObject({ error: { code: 'invalid_credentials' } });
 }
+
+export interface Told {
+  status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+/** Requests with an access token, as any client makes them. */
+export function caller(base: string, token: string) {
+  return async (method: string, path: string, body?: object): Promise<Told> => {
+    const answer = await fetch(base + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: answer.status, body: await answer.json() };
+  };
+}
+
+/** `<status> <permission that is missing>`. */
+export const refusal = ({ status, body }: Told): string =>
+  `${status} ${String(body?.error?.missing_permission)}`;

@@ -16,3 +16,17 @@ export async function connect(url: string): Promise<Client> {
   await client.connect();
   return client;
 }
+
+/** Until somebody waits for what the open transaction of `holder` holds. */
+export async function untilBlocked(holder: Client): Promise<void> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const { rows } = await holder.query<{ n: number }>(
+      `select count(*)::int as n from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))`,
+    );
+    if (rows[0]!.n > 0) {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('Nobody waits for this transaction.');
+}

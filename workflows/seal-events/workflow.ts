@@ -1,8 +1,8 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { sweep } from '../shared/activity-options.ts';
+import { sealing } from '../shared/activity-options.ts';
 
-const { sealEvents: seal } = proxyActivities<Activities>(sweep);
+const { sealEvents: seal } = proxyActivities<Activities>(sealing);
 
 /** Brings the sealed part of every log up to its end, started every few seconds by its schedule. */
 export async function sealEvents(): Promise<void> {

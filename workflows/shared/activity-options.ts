@@ -32,6 +32,9 @@ export const sweep = {
   retry: { maximumAttempts: 2 },
 } satisfies ActivityOptions;
 
+/** The same for sealing, whose next round must not wait for a worker that is gone: the log grows meanwhile. */
+export const sealing = { ...sweep, heartbeatTimeout: '5s' } satisfies ActivityOptions;
+
 /**
  * Reading a document. A document's own fault ends in its row, so what fails here is the machinery: it is
  * tried again for a day. A document that keeps killing its worker is given up by the activity.

@@ -15,7 +15,6 @@ import { skillVersionRoutes } from './skills/version-routes.ts';
 import { serverRoutes } from './mcp-servers/routes.ts';
 import { governanceRoutes } from './governance/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
-import { modelRoutes } from './models/routes.ts';
 import { openAiModelRoutes } from './openai/model-routes.ts';
 import { openAiResponseRoutes } from './openai/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
@@ -50,7 +49,6 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(roleRoutes);
     await scope.register(principalRoutes);
     await scope.register(apiKeyRoutes);
-    await scope.register(modelRoutes);
     await scope.register(spaceRoutes);
     await scope.register(memberRoutes);
     await scope.register(projectRoutes);

@@ -31,9 +31,9 @@ create function app.is_fleeting(p_resource_type text) returns boolean language s
 $$;
 
 -- Whole hours from p_low to p_high (exclusive), as few rows of event_counts as say them: months, days at their
--- edges, hours at the edges of those.
+-- edges, hours at the edges of those. Days and months are UTC's, whatever the server's time zone.
 create function app.cover_hours(p_low timestamptz, p_high timestamptz)
-returns table (grain text, low timestamptz, high timestamptz) language plpgsql immutable as $$
+returns table (grain text, low timestamptz, high timestamptz) language plpgsql immutable set timezone = 'UTC' as $$
 declare
   month_low timestamptz := date_trunc('month', p_low - interval '1 microsecond', 'UTC') + interval '31 days';
   month_high timestamptz := date_trunc('month', p_high, 'UTC');
@@ -66,7 +66,7 @@ end $$;
 create function app.count_events(
   p_tenant uuid, p_resource_type text, p_resource_id text, p_low timestamptz, p_high timestamptz
 ) returns bigint[] language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+set timezone = 'UTC' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   categories constant text[] := array['space', 'collection', 'security', 'system'];
   totals bigint[] := array[0, 0, 0, 0];

@@ -17,7 +17,8 @@ begin
     on conflict (tenant_id) do update
       -- The clock is read behind the row's lock, so that whoever waited for it is given what has come in since.
       set tokens = least(p_burst, b.tokens + greatest(0, extract(epoch from clock_timestamp() - b.filled_at)) * p_rate),
-          filled_at = greatest(b.filled_at, clock_timestamp())
+          -- also when the clock was put back: waiting for it to catch up would refuse everybody till then
+          filled_at = clock_timestamp()
     returning b.tokens into v_tokens;
   taken := least(p_want, floor(v_tokens)::integer);
   rest := v_tokens - taken;

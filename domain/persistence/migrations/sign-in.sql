@@ -77,6 +77,8 @@ create table sessions (
   provider_id uuid not null,
   -- of the refresh token that is current
   generation integer not null default 1,
+  -- the browser that it began in, by the keyed hash of the cookie that tells it again
+  device_hash text,
   expires_at timestamptz not null,
   ended_at timestamptz,
   end_reason text check (end_reason in ('logout', 'revoked', 'reuse', 'provider_disabled', 'principal_deleted')),

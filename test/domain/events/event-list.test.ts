@@ -5,11 +5,12 @@ import { exportEvents } from '#domain/events/export-events.ts';
 import { listEvents, type EventFilters } from '#domain/events/list-events.ts';
 import { readEvent } from '#domain/events/read-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { newId } from '#domain/kernel/ids.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { countAll, fillLog, prepareLog, sealAll } from '../../support/event-log.ts';
-import { secrets } from '../../support/world.ts';
+import { createWorld, secrets } from '../../support/world.ts';
 
 const days = 100;
 let engine: Engine;
@@ -95,6 +96,36 @@ describe('the totals of a list', () => {
     expect((await list()).counts.system).toBe(before.counts.system + 1);
     await seal();
     expect((await list()).counts.system).toBe(before.counts.system + 1);
+  });
+});
+
+describe('months and days', () => {
+  it('are those of UTC where the server has another time zone', async () => {
+    const { tenantId } = await createWorld(engine.database.unitOfWork);
+    const resource = newId();
+    for (const at of ['2026-03-28T00:10:00Z', '2026-03-28T00:50:00Z']) {
+      await engine.admin.query(
+        `insert into events (tenant_id, id, category, event_type, resource_type, resource_id)
+         values ($1, (left(app.first_id($2::timestamptz)::text, 14) || '7000-8000-000000000000')::uuid, 'space', 'space.updated', 'space', $3)`,
+        [tenantId, at, resource],
+      );
+    }
+    await seal();
+    const look = async (zone: string) => {
+      await engine.admin.query(`set timezone = '${zone}'`);
+      const { rows: spans } = await engine.admin.query(
+        `select grain, low, high from app.cover_hours('2026-03-15T00:00Z', '2026-05-10T00:00Z') order by low`,
+      );
+      const { rows } = await engine.admin.query<{ counts: string[] }>(
+        `select app.count_events($1, null, $2, '2026-03-28T00:30Z', '2026-04-03T00:00Z') as counts`,
+        [tenantId, resource],
+      );
+      await engine.admin.query('reset timezone');
+      return { spans, counts: rows[0]!.counts.map(Number) };
+    };
+    const there = await look('Europe/Berlin');
+    expect(there.counts).toEqual([1, 0, 0, 0]);
+    expect(there).toEqual(await look('UTC'));
   });
 });
 

@@ -13,7 +13,7 @@ import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { countAll, fillLog, prepareLog, sealAll } from '../../support/event-log.ts';
 import { mulberry32 } from '../../support/model-script.ts';
-import { secrets } from '../../support/world.ts';
+import { createWorld, secrets } from '../../support/world.ts';
 import { tamperingOf } from './tampering.ts';
 
 const days = 70;
@@ -211,6 +211,36 @@ describe('retention', () => {
     await fillLog(engine.admin, { tenantId, count: 10, days: 1 });
     await seal();
     expect((await verify(20, [])).findings).toEqual([]);
+  });
+
+  it('that another tenant holds up leaves events without their seals, and that is no finding', async () => {
+    const own = await openEngine();
+    const orm = createOrm({ url: own.database.purgeUrl, statementTimeoutMs: 30_000 });
+    try {
+      const deps = { purge: new UnitOfWork(orm), secrets };
+      const { tenantId } = own.world;
+      const late = await createWorld(own.database.unitOfWork);
+      await prepareLog(own.admin, days);
+      for (const each of [tenantId, late.tenantId]) {
+        await fillLog(own.admin, { tenantId: each, count: 100, days });
+      }
+      await sealAll(own.admin, deps);
+      await fillLog(own.admin, { tenantId: late.tenantId, count: 100, days });
+      expect(await dropOldEvents(deps.purge, 20)).toEqual({ dropped: 0, failed: 1 });
+      const askOwn: Ask = async <Row extends object>(text: string, values: unknown[]) =>
+        (await own.admin.query<Row>(text, values)).rows;
+      const look = () => verifyChain(askOwn, tenantId, { anchors: [], retentionDays: 20 });
+      expect((await look()).findings).toEqual([]);
+      await own.admin.query(
+        `insert into events (tenant_id, category, event_type, resource_type, resource_id, transaction_id)
+         values ($1, 'space', 'space.updated', 'space', 'x', '3')`,
+        [tenantId],
+      );
+      expect((await look()).findings.map(({ kind }) => kind)).toEqual(['event_added']);
+    } finally {
+      await orm.close(true);
+      await own.stop();
+    }
   });
 
   it('cannot be feigned: what is cut before its time is found', async () => {

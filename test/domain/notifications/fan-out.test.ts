@@ -222,6 +222,44 @@ describe('the rules', () => {
 });
 
 describe('the audience', () => {
+  it('of a deprecated version is its author, and who asked with the skill in the 30 days before and may read it', async () => {
+    const { tenantId } = engine.world;
+    const [author, recent, old, other, outsider] = await addUsers(engine.admin, engine.world, { count: 5 });
+    for (const id of [author, recent, old, other]) {
+      await engine.admin.query(
+        `insert into role_assignments (tenant_id, principal_id, role_key) values ($1, $2, 'member')`,
+        [tenantId, id],
+      );
+    }
+    const [skillId, another] = [newId(), newId()];
+    for (const id of [skillId, another]) {
+      await engine.admin.query(
+        'insert into skills (tenant_id, id, name, created_by) values ($1, $2, $2::uuid::text, $3)',
+        [tenantId, id, author],
+      );
+    }
+    for (const [skill, user, ago] of [
+      [skillId, recent, '29 days 23 hours'],
+      [skillId, old, '30 days 1 hour'],
+      [skillId, outsider, '1 day'],
+      [another, other, '1 day'],
+    ]) {
+      await engine.admin.query(
+        `insert into skill_uses (tenant_id, skill_id, principal_id, last_used_at) values ($1, $2, $3, now() - $4::interval)`,
+        [tenantId, skill, user, ago],
+      );
+    }
+    await deliver(
+      {
+        type: 'system.skill_version_deprecated',
+        resource: { type: 'skill_version', id: newId() },
+        metadata: { skill_id: skillId, author_id: author },
+      },
+      1,
+    );
+    expect(await usersTold()).toEqual([author!, recent!].toSorted());
+  });
+
   it('is told once each, in pages, whatever is repeated', async () => {
     const users = await addUsers(engine.admin, engine.world, { count: 23 });
     const { tenantId } = engine.world;

@@ -99,6 +99,10 @@ describe('a version', () => {
     expect(await read(skillId)).toMatchObject({ status: 'active', currentVersionId: first });
     const again = await deprecate(skillId, third);
     expect(again.deprecatedAt).toEqual(gone.deprecatedAt);
+    expect((await eventsOf(third)).at(-1)![1]).toMatchObject({
+      skill_id: skillId,
+      author_id: engine.world.owner.principalId,
+    });
     expect((await eventsOf(third)).map(([type]) => type)).toEqual([
       'system.skill_version_published',
       'system.skill_version_deprecated',

@@ -11,7 +11,7 @@ import { finishCallback } from '#domain/sign-in/finish-callback.ts';
 import { redeemHandle } from '#domain/sign-in/redeem-handle.ts';
 import { redeemIdToken } from '#domain/sign-in/redeem-id-token.ts';
 import { startLogin } from '#domain/sign-in/start-login.ts';
-import { keepPrivate, loginCookie, setLoginCookie } from './login-cookie.ts';
+import { deviceCookie, keepPrivate, loginCookie, setDeviceCookie, setLoginCookie } from './login-cookie.ts';
 import { limitStarts } from './start-limit.ts';
 
 const tags = ['Sign-in'];
@@ -122,6 +122,7 @@ export function signInRoutes(deps: GatewayDependencies) {
         const { body, headers } = request;
         const expiresIn = body.expires_in ?? null;
         const { id_token: idToken, handle } = body;
+        const device = deviceCookie(request);
         if (handle !== undefined) {
           const opened = await request.asAttempt(handle.slice(0, 11), () =>
             redeemHandle(deps, {
@@ -129,9 +130,11 @@ export function signInRoutes(deps: GatewayDependencies) {
               handle,
               cookie: loginCookie(request),
               expiresIn,
+              device,
               requestId: request.id,
             }),
           );
+          setDeviceCookie(reply, device);
           return presentOpened(opened);
         }
         const key = headers['idempotency-key'];
@@ -141,8 +144,10 @@ export function signInRoutes(deps: GatewayDependencies) {
           accessToken: body.access_token ?? null,
           expiresIn,
           idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(body) },
+          device,
           requestId: request.id,
         });
+        setDeviceCookie(reply, device);
         if (replayed) {
           reply.header('Idempotent-Replayed', 'true');
         }

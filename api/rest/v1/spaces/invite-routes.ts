@@ -93,7 +93,7 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
   app.post(
     '/spaces/:space_id/invites/:invite_id/accept',
     {
-      config: { identity: 'the invited principal', audit: ['space.invite_accepted', 'space.member_added'] },
+      config: { own: 'one’s own invites', audit: ['space.invite_accepted', 'space.member_added'] },
       schema: {
         tags,
         operationId: 'acceptInvite',
@@ -114,7 +114,7 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
   app.post(
     '/spaces/:space_id/invites/:invite_id/decline',
     {
-      config: { identity: 'the invited principal', audit: ['space.invite_declined'] },
+      config: { own: 'one’s own invites', audit: ['space.invite_declined'] },
       schema: {
         tags,
         operationId: 'declineInvite',
