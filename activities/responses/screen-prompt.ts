@@ -15,9 +15,12 @@ export async function screenPrompt(deps: ScreeningDependencies, turn: ClaimedTur
   }
   // What readers have of the answer is continued letter by letter: it stays as the model said it.
   const said = turn.composer.open?.text ?? '';
+  const asked = turn.messages.findLastIndex(({ role }) => role === 'user');
   const messages = await screen(deps, { ...turn, redaction }, (redactor) =>
-    turn.messages.map((message, index) =>
-      index >= turn.messages.length - 2 && isSaid(message, said) ? message : screenMessage(message, redactor),
+    turn.messages.flatMap((message, index) =>
+      index >= turn.messages.length - 2 && isSaid(message, said)
+        ? [message]
+        : withoutEmpty(screenMessage(index < asked ? screenThoughts(message, redactor) : message, redactor)),
     ),
   );
   return { ...turn, messages, composer: { ...turn.composer, citedBehind } };
@@ -27,6 +30,28 @@ export async function screenPrompt(deps: ScreeningDependencies, turn: ClaimedTur
 function citedBehind(text: string): { tokens_before?: Record<string, number> } {
   const tokens = countTokens(text);
   return Object.keys(tokens).length === 0 ? {} : { tokens_before: tokens };
+}
+
+/**
+ * A provider takes its reasoning back only as it was: with personal data in it, from before the space's demand, it is
+ * left out, and the message stands as anybody's. What was thought since the last question was thought about tokens.
+ */
+function screenThoughts(message: PromptMessage, redactor: Redactor): PromptMessage {
+  if (message.role !== 'assistant' || message.reasoning === undefined) {
+    return message;
+  }
+  const isClean = message.reasoning.every(({ text }) => redactor.text(text) === text);
+  const calls = message.calls.map(({ callId, name, arguments: text }) => ({ callId, name, arguments: text }));
+  return isClean ? message : { role: 'assistant', text: message.text, calls };
+}
+
+function withoutEmpty(message: PromptMessage): PromptMessage[] {
+  const isEmpty =
+    message.role === 'assistant' &&
+    message.text === '' &&
+    message.calls.length === 0 &&
+    message.reasoning === undefined;
+  return isEmpty ? [] : [message];
 }
 
 function isSaid(message: PromptMessage, said: string): boolean {

@@ -18,13 +18,18 @@ export interface NameRecogniser {
 /** The recogniser service has to be asked about these texts before the work can be done. */
 export class NamesNeeded extends Error {
   readonly settings: PiiSettings;
-  readonly texts: readonly string[];
+  /** Private, so that whoever logs the error logs none of them. */
+  readonly #texts: readonly string[];
 
   constructor(settings: PiiSettings, texts: readonly string[]) {
     super('Texts have to be shown to the recogniser of names first.');
     this.name = 'NamesNeeded';
     this.settings = settings;
-    this.texts = texts;
+    this.#texts = texts;
+  }
+
+  get texts(): readonly string[] {
+    return this.#texts;
   }
 }
 

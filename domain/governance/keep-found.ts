@@ -9,7 +9,8 @@ import type { PiiEntry } from './redact.ts';
 
 /**
  * Keeps what a running response came upon, before anybody is told the tokens of it: a token that anybody has seen can
- * always be restored. What is known already is not kept again.
+ * always be restored. What is known already is not kept again, and stays with those who brought it: a tool that is told
+ * somebody's value may say it back to whoever asked for the call.
  */
 export async function keepFound(
   work: { em: EntityManager; secrets: Secrets },
@@ -23,7 +24,7 @@ export async function keepFound(
   }
   const known = await readMapping(work, tenantId, redaction.holders);
   const { response } = head;
-  const fresh = found.filter(({ token }) => known.get(token)?.by.includes(response.principalId) !== true);
+  const fresh = found.filter(({ token }) => !known.has(token));
   if (fresh.length === 0) {
     return;
   }

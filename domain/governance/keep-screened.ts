@@ -1,6 +1,8 @@
 import type { Context } from '#domain/access/context.ts';
+import type { Governance } from '#domain/responses/response-request.ts';
 import type { Settled } from '#domain/responses/settle-request.ts';
-import { broughtBy, keepEntries } from './pii-mapping.ts';
+import { broughtBy, keepEntries, readMapping, type KnownEntry } from './pii-mapping.ts';
+import type { PiiSettings, Redaction } from './pii-settings.ts';
 import { recordDetection } from './record-detection.ts';
 import type { ScreenedInput } from './screen-input.ts';
 
@@ -15,8 +17,7 @@ export async function keepScreened(
     return;
   }
   const { tenantId, principalId } = ctx.caller;
-  // What an earlier response found is kept on for those who brought it, and counted there.
-  const earlier = inherited.map((entry) => ({ ...entry, count: 0 }));
+  const earlier = inherited.map(uncounted);
   await keepEntries(ctx, tenantId, { holder, entries: [...broughtBy(principalId, found), ...earlier] });
   await recordDetection(ctx.em, ctx.caller, {
     resource: { type: 'response', id: response.id },
@@ -32,9 +33,33 @@ export function noteRedaction(settled: Settled, { redaction, found }: ScreenedIn
     return;
   }
   settled.request.redaction = redaction;
-  settled.governance.pii = { mode: redaction.mode === 'block' ? 'block' : 'redact', kinds: redaction.kinds };
+  settled.governance.pii = shownDemand(redaction);
   settled.governance.redactions = found.reduce(
     (sum, { type, count }) => sum + (type === 'text' ? 0 : count),
     0,
   );
+}
+
+/** What a response says of the demand that it was made under. */
+export function shownDemand({ mode, kinds }: PiiSettings): NonNullable<Governance['pii']> {
+  return { mode: mode === 'block' ? 'block' : 'redact', kinds };
+}
+
+/** Has a response keep itself what the tokens of another one stand for; a thread keeps it anyway. */
+export async function inheritEntries(
+  ctx: Context,
+  { holders }: Redaction,
+  responseId: string,
+): Promise<void> {
+  const { tenantId } = ctx.caller;
+  if (holders[0] === undefined || 'threadId' in holders[0]) {
+    return;
+  }
+  const entries = [...(await readMapping(ctx, tenantId, holders)).values()];
+  await keepEntries(ctx, tenantId, { holder: { responseId }, entries: entries.map(uncounted) });
+}
+
+/** What an earlier response found is kept on for those who brought it, and counted there. */
+function uncounted(entry: KnownEntry): KnownEntry {
+  return { ...entry, count: 0 };
 }

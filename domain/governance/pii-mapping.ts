@@ -77,7 +77,10 @@ function findRows(em: EntityManager, holders: readonly Holder[]): Promise<Row[]>
   );
 }
 
-/** Adds a sealed batch. Batches are never changed, so those who find things at once do not wait for each other. */
+/**
+ * Adds a sealed batch. Batches are never changed, so those who find things at once do not wait for each other. Of a
+ * thread that is gone nothing is kept.
+ */
 export async function keepEntries(
   work: FieldWork,
   tenantId: string,
@@ -89,14 +92,11 @@ export async function keepEntries(
   const id = newId();
   const sealed = await sealField(work, place(tenantId, id), JSON.stringify(entries));
   await work.em.execute(
-    'insert into redactions (tenant_id, id, thread_id, response_id, sealed) values (?, ?, ?, ?, ?)',
-    [
-      tenantId,
-      id,
-      'threadId' in holder ? holder.threadId : null,
-      'responseId' in holder ? holder.responseId : null,
-      sealed,
-    ],
+    'threadId' in holder
+      ? `insert into redactions (tenant_id, id, thread_id, sealed)
+         select tenant_id, ?, id, ? from threads where id = ? for key share`
+      : `insert into redactions (tenant_id, id, sealed, response_id) values (?, ?, ?, ?)`,
+    'threadId' in holder ? [id, sealed, holder.threadId] : [tenantId, id, sealed, holder.responseId],
   );
 }
 

@@ -24,7 +24,7 @@ export const piiSettings = z.strictObject({
   presidio_url: z
     .string()
     .max(2_000)
-    .refine((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ''), 'must be an http or https address')
+    .refine(isPlainAddress, 'must be an http or https address without credentials')
     .nullable()
     .default(null),
   /** Language of the texts, for that recogniser. */
@@ -33,6 +33,16 @@ export const piiSettings = z.strictObject({
     .regex(/^[a-z]{2}$/)
     .default('en'),
 });
+
+/** It is shown to whoever may read the governance, so it holds nothing secret. */
+function isPlainAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    [url.username, url.password, url.search, url.hash].every((part) => part === '')
+  );
+}
 
 export type PiiSettings = z.infer<typeof piiSettings>;
 

@@ -10,6 +10,8 @@ export interface PiiEntry {
   /** How often it was found. */
   count: number;
   value: string;
+  /** How the value stood in the JSON document that it was found in, where escapes made it another text. */
+  written?: string;
 }
 
 /** Findings of a recogniser service in one text. */
@@ -84,7 +86,8 @@ export class Redactor {
       const { decoded, offsets } = decode(match[0].slice(1, -1));
       for (const { kind, start, end } of this.#find(decoded)) {
         const at = match.index + 1;
-        found.push({ kind, start: at + (offsets[start] ?? 0), end: at + (offsets[end] ?? 0) });
+        const value = decoded.slice(start, end);
+        found.push({ kind, start: at + (offsets[start] ?? 0), end: at + (offsets[end] ?? 0), value });
       }
     }
     plain(text.length);
@@ -94,18 +97,23 @@ export class Redactor {
   #replace(text: string, found: readonly Place[]): string {
     let out = '';
     let from = 0;
-    for (const { kind, start, end } of found) {
-      const value = text.slice(start, end);
-      out += text.slice(from, start) + this.#tokenFor(kind, value);
+    for (const { kind, start, end, value } of found) {
+      out += text.slice(from, start) + this.#tokenFor(kind, text.slice(start, end), value);
       from = end;
     }
     return out + text.slice(from);
   }
 
-  #tokenFor(kind: TokenKind, value: string): string {
+  #tokenFor(kind: TokenKind, written: string, value = written): string {
     const { secrets, scope } = this.#options;
-    const token = tokenOf(secrets, scope, { kind, value });
-    const entry = this.#entries.get(token) ?? { token, type: kind, count: 0, value };
+    const token = tokenOf(secrets, scope, { kind, value: written });
+    const entry = this.#entries.get(token) ?? {
+      token,
+      type: kind,
+      count: 0,
+      value,
+      ...(written === value ? {} : { written }),
+    };
     entry.count += 1;
     this.#entries.set(token, entry);
     return token;
@@ -116,10 +124,12 @@ interface Place {
   kind: TokenKind;
   start: number;
   end: number;
+  /** Left out: the text there. */
+  value?: string;
 }
 
-function shift({ kind, start, end }: Place, by: number): Place {
-  return { kind, start: start + by, end: end + by };
+function shift({ start, end, ...place }: Place, by: number): Place {
+  return { ...place, start: start + by, end: end + by };
 }
 
 const stringLiteral = /"(?:[^"\\]|\\.)*"/g;

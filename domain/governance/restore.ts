@@ -2,7 +2,7 @@ import { countTokens, mayHoldTokens, tokenPattern } from './pii-tokens.ts';
 import { mapStrings } from './redact.ts';
 
 /** Values by their tokens. */
-type Values = ReadonlyMap<string, { value: string }>;
+type Values = ReadonlyMap<string, { value: string; written?: string }>;
 
 /** A text with the values in the place of their tokens. A token that stands for nothing stays. */
 export function restoreText(text: string, mapping: Values): string {
@@ -14,13 +14,21 @@ export function restoreText(text: string, mapping: Values): string {
 /** The same for the text of a JSON document: what was JSON remains so. */
 export function restoreJsonText(text: string, mapping: Values): string {
   return text.replace(tokenPattern(), (token) => {
-    const value = mapping.get(token)?.value;
-    return value === undefined ? token : JSON.stringify(value).slice(1, -1);
+    const known = mapping.get(token);
+    return known === undefined ? token : (known.written ?? JSON.stringify(known.value).slice(1, -1));
   });
 }
 
 /** Members of items and events that hold a JSON document as text. */
 const documents = new Set(['arguments']);
+
+/** What tools and callers said, as they wrote it. */
+function restoreWritten(text: string, mapping: Values): string {
+  return text.replace(tokenPattern(), (token) => {
+    const known = mapping.get(token);
+    return known?.written ?? known?.value ?? token;
+  });
+}
 
 /** Text files stand in messages as data. */
 const textFile = /^(data:text\/[a-z0-9.+-]+;base64,)(.*)$/s;
@@ -33,6 +41,9 @@ export function restoreValue<T>(value: T, mapping: Values): T {
     if (file !== null) {
       const content = Buffer.from(file[2] ?? '', 'base64').toString('utf8');
       return `${file[1]}${Buffer.from(restoreText(content, mapping)).toString('base64')}`;
+    }
+    if (key === 'output') {
+      return restoreWritten(text, mapping);
     }
     return documents.has(key) ? restoreJsonText(text, mapping) : restoreText(text, mapping);
   });

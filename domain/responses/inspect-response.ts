@@ -1,4 +1,5 @@
 import type { Context } from '#domain/access/context.ts';
+import { showRestored } from '#domain/governance/show-restored.ts';
 import { currentRecord } from './head.ts';
 import { findOwn } from './response-access.ts';
 import type { ResponseRecord } from './response-record.ts';
@@ -38,7 +39,7 @@ export async function inspectResponse(
   const calls = await em.find(ToolCall, { responseId }, { orderBy: { callIndex: 'asc' } });
   const usage = await em.find(UsageEntry, { responseId }, { orderBy: { attempt: 'asc', kind: 'asc' } });
   return {
-    record: await currentRecord(em, response),
+    record: await showRestored(ctx, response, await currentRecord(em, response)),
     workflowId: response.workflowId,
     principalId: response.principalId,
     deadlineAt: response.deadlineAt ?? null,

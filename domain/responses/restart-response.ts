@@ -2,9 +2,13 @@ import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
+import { inheritEntries, shownDemand } from '#domain/governance/keep-screened.ts';
+import { demandOf } from '#domain/governance/pii-settings.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { requireOffered } from '#domain/skills/pin-skill.ts';
+import { Space } from '#domain/spaces/space.entity.ts';
+import { returnToThread } from '#domain/threads/join-thread.ts';
 import { refuseWhenBusy, type CreateLimits } from './create-response.ts';
 import { currentRecord, publish } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
@@ -17,9 +21,9 @@ import { ToolCall } from './tool-call.entity.ts';
 /**
  * Asks for a failed response once more, as a new response of the caller's: the same request on the same context,
  * with the limits that were settled then. What the failed one had put out is not taken over, and what the
- * caller may no longer use is refused when it is used.
+ * caller may no longer use is refused when it is used. What its space has come to demand since holds for it.
  * @throws `missing_permission`, `response_not_found` and its like, `model_not_allowed`, `invalid_state` unless it failed
- *   and has no approved call that was begun or restarted before
+ *   and has no approved call that was begun or restarted before; as `returnToThread` does
  */
 export async function restartResponse(
   ctx: Context,
@@ -40,6 +44,9 @@ export async function restartResponse(
   if (failed.request.skill !== undefined) {
     await requireOffered(ctx, failed.request.skill);
   }
+  if (failed.threadId != null && failed.branchId != null) {
+    await returnToThread(ctx, { threadId: failed.threadId, branchId: failed.branchId, self: options.newId });
+  }
   await takeConsent(ctx, failed, options.newId);
   await refuseWhenBusy(ctx, failed.spaceId, options.limits);
   await copyHead(ctx, failed.id, options);
@@ -49,6 +56,7 @@ export async function restartResponse(
     [options.newId, failed.id],
   );
   const response = await em.findOneOrFail(Response, { id: options.newId });
+  await keepRedaction(ctx, failed, response);
   const record = await currentRecord(em, response);
   await publish(em, response, [{ type: 'response.created', response: record }]);
   ctx.dispatches.push(await oweGeneration(em, response));
@@ -85,6 +93,23 @@ async function copyHead(
      insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at) select * from head`,
     [newId, principalId, apiKeyId, newId, limits.retentionSeconds, failedId],
   );
+}
+
+/** What tokens stand for outlives the failed response; what was asked before the space demanded it is screened now. */
+async function keepRedaction(ctx: Context, failed: Response, response: Response): Promise<void> {
+  const { redaction } = failed.request;
+  if (redaction !== undefined) {
+    await inheritEntries(ctx, redaction, response.id);
+    return;
+  }
+  const space = await ctx.em.findOneOrFail(Space, { id: failed.spaceId });
+  const demand = demandOf(space.policy);
+  if (demand !== null) {
+    const holder = response.threadId == null ? { responseId: response.id } : { threadId: response.threadId };
+    const scope = response.threadId ?? response.id;
+    response.request = { ...response.request, redaction: { ...demand, scope, holders: [holder] } };
+    response.governance = { ...response.governance, pii: shownDemand(demand) };
+  }
 }
 
 /** Consent is for one call: it moves with the restart, unless the call that it allowed was begun. */

@@ -62,6 +62,18 @@ export async function enterThread(
   return waitsFor;
 }
 
+/**
+ * Has a response that failed be asked for again in its thread.
+ * @throws `missing_permission`, `thread_not_found`, `thread_archived`, `previous_response_in_progress`
+ */
+export async function returnToThread(ctx: Context, branch: BranchOf): Promise<void> {
+  authorize(ctx.caller, 'messages.create');
+  requireActive(await findThread(ctx, branch.threadId, 'threads.read', { lock: true }));
+  if ((await runningIn(ctx, branch)) !== null) {
+    throw busy();
+  }
+}
+
 interface BranchOf {
   threadId: string;
   branchId: string;

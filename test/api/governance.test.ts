@@ -70,6 +70,8 @@ describe('the governance of a space', () => {
       { mode: 'sometimes' },
       { kinds: ['shoe size'] },
       { presidio_url: 'file:///etc' },
+      { presidio_url: 'https://user:word@names.example.com' },
+      { presidio_url: 'https://names.example.com/?key=word' },
       { x: 1 },
     ]) {
       expect((await send('PUT', 'governance', { pii })).status).toBe(422);

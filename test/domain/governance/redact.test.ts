@@ -88,10 +88,22 @@ describe('JSON', () => {
         const redacted = used.maybeJson(text);
         expect(() => JSON.parse(redacted) as unknown).not.toThrow();
         expect(redacted).not.toMatch(/anna\.meier/);
-        expect(restoreText(redacted, mappingOf(used))).toBe(text);
+        const item = { output: redacted, arguments: redacted };
+        expect(restoreValue(item, mappingOf(used))).toEqual({ output: text, arguments: text });
       }),
       { numRuns: 500 },
     );
+  });
+
+  it('that writes a value with escapes is told of without them', () => {
+    const used = redactor();
+    const text = used.maybeJson('{"to":"anna\\u0040example.org"}');
+    const token = text.match(tokenPattern())![0];
+    const item = { output: text, text: `Written to ${token}.`, arguments: `{"to":"${token}"}` };
+    const shown = restoreValue(item, mappingOf(used));
+    expect(shown.output).toBe('{"to":"anna\\u0040example.org"}');
+    expect(shown.text).toBe('Written to anna@example.org.');
+    expect(JSON.parse(shown.arguments)).toEqual({ to: 'anna@example.org' });
   });
 
   it('of arguments stays JSON when a value holds quotes', () => {
