@@ -39,6 +39,14 @@ const server = 'space.mcp_server_updated';
  * that declares one event needs no line: its fixture's success must write it, alone and once.
  */
 const successes: Record<string, Success[]> = {
+  createResponse: [{ events: [] }],
+  openAiCreateResponse: [{ events: [] }],
+  startThread: [{ events: ['space.thread_created'] }],
+  addMessage: [{ events: [] }],
+  updateThread: [
+    { events: [] },
+    { when: 'it is put away', body: { status: 'archived' }, events: ['space.thread_archived'] },
+  ],
   deleteResponse: [{ events: ['space.response_cancelled', 'space.response_deleted'] }],
   openAiDeleteResponse: [{ events: ['space.response_cancelled', 'space.response_deleted'] }],
   updateServer: [
@@ -101,8 +109,17 @@ const successes: Record<string, Success[]> = {
 /** What a tenant opens with is told of as the parts that it is made of. */
 const opening = new Set(['tenants.create', 'createTenant']);
 
-/** Types that an operation declares for what its fixture does not lead to; its route of the same use case does. */
-const rarely: Record<string, string[]> = { 'invites.accept': ['space.member_added'] };
+/** What a space that protects personal data is told of: test/api/governance.test.ts looks at it. */
+const screened = ['security.pii_detected', 'security.content_blocked'];
+
+/** Types that an operation declares for what its fixture does not lead to; another test or route does. */
+const rarely: Record<string, string[]> = {
+  'invites.accept': ['space.member_added'],
+  createResponse: screened,
+  openAiCreateResponse: screened,
+  startThread: screened,
+  addMessage: screened,
+};
 
 let place: CallWorld;
 let maker: Maker;
