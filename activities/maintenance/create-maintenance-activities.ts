@@ -12,7 +12,8 @@ import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
 import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
 import { purgeNotifications } from '#domain/maintenance/purge-notifications.ts';
 import { reconcileFanOuts } from '#domain/maintenance/reconcile-fan-outs.ts';
-import { reconcileResponses, type ReconcileDependencies } from '#domain/maintenance/reconcile-responses.ts';
+import { reconcileResponses } from '#domain/maintenance/reconcile-responses.ts';
+import type { ReconcileDependencies } from '#domain/maintenance/reconcile.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 
 export interface MaintenanceDependencies extends ReconcileDependencies {

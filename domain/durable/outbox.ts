@@ -64,6 +64,12 @@ async function insert(em: EntityManager, row: Dispatch, leaseSeconds = firstLeas
   return row;
 }
 
+/** Whether a start of the workflow has not been acknowledged yet. */
+export async function isOwed(em: EntityManager, workflowId: string): Promise<boolean> {
+  const owed = await em.execute('select id from outbox where workflow_id = ?', [workflowId]);
+  return owed.length > 0;
+}
+
 /** Hands rows that this process will not send to the relays at once, instead of when their first lease ends. */
 export async function leaveToRelays(em: EntityManager, rows: readonly Dispatch[]): Promise<void> {
   for (const { tenantId, id } of rows) {

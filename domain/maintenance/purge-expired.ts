@@ -6,8 +6,7 @@ import { settleLostCalls } from '#domain/responses/lost-calls.ts';
 import { Response } from '#domain/responses/response.entity.ts';
 import { purgeSignIns } from './purge-sign-ins.ts';
 import { RowFailures } from './row-failures.ts';
-
-const batch = 200;
+import { sweep } from './sweep.ts';
 
 /**
  * Removes the content of expired and deleted responses, and rows whose retention is over. Runs as the purge
@@ -17,25 +16,16 @@ export async function purgeExpired(
   database: Database,
   purge: UnitOfWork,
 ): Promise<{ purged: number; failed: number }> {
+  const responses = await sweep<{ tenant_id: string; response_id: string }>(
+    database,
+    {
+      door: 'list_expired',
+      start: [nilUuid, ''],
+      placeOf: (row) => [row.tenant_id, row.response_id],
+    },
+    (row) => purge.inTenant(row.tenant_id, (em) => purgeResponse(em, row.response_id)),
+  );
   const failures = new RowFailures();
-  let seen = 0;
-  for (let after = { tenant_id: nilUuid, response_id: '' }; ;) {
-    const rows = await database.call<typeof after>(
-      'list_expired',
-      'select * from app.list_expired($1, $2, $3)',
-      [after.tenant_id, after.response_id, batch],
-    );
-    for (const row of rows) {
-      await failures.collect(() => purge.inTenant(row.tenant_id, (em) => purgeResponse(em, row.response_id)));
-    }
-    seen += rows.length;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < batch) {
-      break;
-    }
-    after = last;
-  }
-  const purged = seen - failures.count;
   const tenants = await database.call<{ tenant_id: string }>(
     'list_tenants_with_stale_rows',
     'select * from app.list_tenants_with_stale_rows()',
@@ -45,7 +35,7 @@ export async function purgeExpired(
     await failures.collect(() => purge.inTenant(tenantId, purgeStaleRows));
   }
   await purgeSignIns(database, purge, failures);
-  return { purged, failed: failures.count };
+  return { purged: responses.seen - responses.failed, failed: responses.failed + failures.count };
 }
 
 async function purgeResponse(em: EntityManager, responseId: string): Promise<void> {

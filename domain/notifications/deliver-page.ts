@@ -1,9 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { categoryOf, type EventType } from '#domain/events/catalogue.ts';
+import { categoryOf } from '#domain/events/catalogue.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import { Project } from '#domain/projects/project.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
+import { endFanOut } from './end-fan-out.ts';
 import { audienceOf, mayRead, type LoggedEvent } from './find-audience.ts';
+import { findEvent } from './find-event.ts';
 import { notificationRules, spaceOfEvent, type NotificationRule } from './rules.ts';
 
 /** One page of an event's recipients. */
@@ -22,14 +24,6 @@ export interface Delivered {
   delivered: number;
 }
 
-interface LoggedRow {
-  event_type: EventType;
-  actor_id: string | null;
-  resource_type: string;
-  resource_id: string;
-  metadata: Record<string, unknown>;
-}
-
 /**
  * Tells the next page of recipients, in the caller's transaction and in one statement: who is in the audience, who
  * may read what the event is about, and what is written are of one moment. Safe to repeat: the unique key drops
@@ -39,11 +33,16 @@ export async function deliverPage(em: EntityManager, page: DeliveryPage): Promis
   const event = await findEvent(em, page);
   const rule = event === null ? undefined : notificationRules[event.type];
   if (event === null || rule === undefined) {
-    return endFanOut(em, page, 0);
+    await endFanOut(em, page);
+    return { next: null, delivered: 0 };
   }
   const { seen, last, delivered } = await insertPage(em, { event, rule }, page);
   reach('notify.before_commit');
-  return seen < page.limit || last === null ? endFanOut(em, page, delivered) : { next: last, delivered };
+  if (seen < page.limit || last === null) {
+    await endFanOut(em, page);
+    return { next: null, delivered };
+  }
+  return { next: last, delivered };
 }
 
 async function insertPage(
@@ -96,34 +95,6 @@ async function insertPage(
 /** Whoever did something knows it. What a workflow or a schedule did, whoever asked for it wants to know. */
 function isActorExcluded(rule: NotificationRule, { metadata }: LoggedEvent): boolean {
   return rule.tellsActor !== true && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule';
-}
-
-async function endFanOut(em: EntityManager, page: DeliveryPage, delivered: number): Promise<Delivered> {
-  await em.execute('delete from fan_outs where tenant_id = ? and event_id = ?', [
-    page.tenantId,
-    page.eventId,
-  ]);
-  return { next: null, delivered };
-}
-
-async function findEvent(
-  em: EntityManager,
-  { tenantId, eventId }: DeliveryPage,
-): Promise<LoggedEvent | null> {
-  const [row] = await em.execute<LoggedRow[]>(
-    `select event_type, actor_id, resource_type, resource_id, metadata from events where tenant_id = ? and id = ?`,
-    [tenantId, eventId],
-  );
-  return row === undefined
-    ? null
-    : {
-        tenantId,
-        id: eventId,
-        type: row.event_type,
-        actorId: row.actor_id,
-        resource: { type: row.resource_type, id: row.resource_id },
-        metadata: row.metadata,
-      };
 }
 
 async function nameOfSpace(em: EntityManager, event: LoggedEvent): Promise<string> {

@@ -2,20 +2,14 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { enqueueStart, type DurableStart } from '#domain/durable/outbox.ts';
 import type { WorkflowType } from '#domain/kernel/dispatcher.ts';
 import { newId } from '#domain/kernel/ids.ts';
-import { notificationRules, spaceOfEvent, type NotificationRule, type NotifiedEvent } from './rules.ts';
+import type { LoggedEvent } from './find-audience.ts';
+import { notificationRules, spaceOfEvent, type NotificationRule } from './rules.ts';
 
 export const fanOutWorkflowId = (tenantId: string, eventId: string): string =>
   `notify/${tenantId}/${eventId}`;
 
 /** An event that is being written, with its actor; the database gives it its id. */
-export interface ToldEvent extends NotifiedEvent {
-  tenantId: string;
-  actorId: string | null;
-}
-
-interface WrittenEvent extends ToldEvent {
-  id: string;
-}
+export type ToldEvent = Omit<LoggedEvent, 'id'>;
 
 /** The telling of an event as SQL owes it that writes the event too, and knows its id. */
 export interface OwedFanOut {
@@ -52,7 +46,7 @@ export function fanOutOf(event: ToldEvent): OwedFanOut | null {
  * it: nobody waits for it, and whoever made the change is held up by two small rows at most.
  * @returns whether anybody may be told
  */
-export async function oweFanOut(em: EntityManager, event: WrittenEvent): Promise<boolean> {
+export async function oweFanOut(em: EntityManager, event: LoggedEvent): Promise<boolean> {
   const rule = notificationRules[event.type];
   if (rule === undefined || rule.when?.(event) === false || !(await isDue(em, rule, event))) {
     return false;
@@ -62,13 +56,13 @@ export async function oweFanOut(em: EntityManager, event: WrittenEvent): Promise
     event.id,
     event.type,
   ]);
-  await enqueueStart(em, toStart(event));
+  await enqueueStart(em, { ...fanOutStart(event), dueNow: true });
   return true;
 }
 
-function toStart(event: WrittenEvent): DurableStart {
+/** The telling of a logged event as it is owed to the engine. */
+export function fanOutStart(event: LoggedEvent): DurableStart {
   return {
-    dueNow: true,
     tenantId: event.tenantId,
     workflowType: 'fanOutEvent',
     workflowId: fanOutWorkflowId(event.tenantId, event.id),
@@ -85,7 +79,7 @@ function payloadOf(event: ToldEvent): Record<string, string> {
   };
 }
 
-async function isDue(em: EntityManager, rule: NotificationRule, event: WrittenEvent): Promise<boolean> {
+async function isDue(em: EntityManager, rule: NotificationRule, event: LoggedEvent): Promise<boolean> {
   if (rule.threshold !== undefined) {
     const { oncePerSeconds } = rule.threshold;
     const period = Math.floor(Date.now() / 1_000 / oncePerSeconds);
@@ -101,7 +95,7 @@ async function isDue(em: EntityManager, rule: NotificationRule, event: WrittenEv
 async function isReached(
   em: EntityManager,
   threshold: { count: number; withinSeconds: number },
-  event: WrittenEvent,
+  event: LoggedEvent,
 ): Promise<boolean> {
   await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
     `denied/${event.tenantId}/${event.actorId}`,
@@ -115,7 +109,7 @@ async function isReached(
   return (row?.count ?? 0) >= threshold.count;
 }
 
-async function claimPeriod(em: EntityManager, { tenantId }: WrittenEvent, key: string): Promise<boolean> {
+async function claimPeriod(em: EntityManager, { tenantId }: LoggedEvent, key: string): Promise<boolean> {
   const fresh = await em.execute(
     'insert into notified_periods (tenant_id, key) values (?, ?) on conflict do nothing returning key',
     [tenantId, key],

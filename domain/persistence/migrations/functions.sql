@@ -198,9 +198,10 @@ $$;
 
 -- Non-terminal responses old enough that their workflow must exist, by keyset.
 create function app.list_stale(p_after_created timestamptz, p_after_id text, p_limit integer)
-returns table (tenant_id uuid, response_id text, status text, created_at timestamptz, queued_since timestamptz, deadline_at timestamptz, waits boolean)
+returns table (tenant_id uuid, response_id text, status text, created_at text, queued_since timestamptz, deadline_at timestamptz, waits boolean)
 language sql stable security definer set search_path = pg_catalog, public as $$
-  select r.tenant_id, r.id, r.status, r.created_at, r.queued_since, r.deadline_at, r.waits_for is not null from public.responses r
+  select r.tenant_id, r.id, r.status, to_char(r.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), r.queued_since, r.deadline_at, r.waits_for is not null
+  from public.responses r
   where r.finished_at is null and r.created_at < now() - interval '15 seconds'
     and (r.created_at, r.id) > (p_after_created, p_after_id)
   order by r.created_at, r.id limit p_limit

@@ -51,7 +51,11 @@ describe('the sweep of fan-outs', () => {
     const eventId = await lose();
     const { starts } = await reconcile('unknown_id');
     expect(starts).toMatchObject([
-      { workflowType: 'fanOutEvent', workflowId: `notify/${tenantId}/${eventId}`, payload: { eventId } },
+      {
+        workflowType: 'fanOutEvent',
+        workflowId: `notify/${tenantId}/${eventId}`,
+        payload: { eventId, eventType: 'space.deleted', spaceId: engine.world.spaceId },
+      },
     ]);
     expect((await reconcile('unknown_id')).starts).toEqual([]);
     expect(await deliverAll(engine.database.unitOfWork, tenantId, eventId)).toBe(3);

@@ -1,0 +1,9 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+
+/** Nobody is left to be told. */
+export async function endFanOut(
+  em: EntityManager,
+  { tenantId, eventId }: { tenantId: string; eventId: string },
+): Promise<void> {
+  await em.execute('delete from fan_outs where tenant_id = ? and event_id = ?', [tenantId, eventId]);
+}

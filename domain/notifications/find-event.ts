@@ -1,0 +1,32 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { EventType } from '#domain/events/catalogue.ts';
+import type { LoggedEvent } from './find-audience.ts';
+
+interface LoggedRow {
+  event_type: EventType;
+  actor_id: string | null;
+  resource_type: string;
+  resource_id: string;
+  metadata: Record<string, unknown>;
+}
+
+/** The event that a fan-out tells of; null once its retention is over. */
+export async function findEvent(
+  em: EntityManager,
+  { tenantId, eventId }: { tenantId: string; eventId: string },
+): Promise<LoggedEvent | null> {
+  const [row] = await em.execute<LoggedRow[]>(
+    `select event_type, actor_id, resource_type, resource_id, metadata from events where tenant_id = ? and id = ?`,
+    [tenantId, eventId],
+  );
+  return row === undefined
+    ? null
+    : {
+        tenantId,
+        id: eventId,
+        type: row.event_type,
+        actorId: row.actor_id,
+        resource: { type: row.resource_type, id: row.resource_id },
+        metadata: row.metadata,
+      };
+}
