@@ -1,5 +1,6 @@
+import { reachesOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
-import { expand, refusal } from '#domain/access/policy.ts';
+import { refusal } from '#domain/access/policy.ts';
 import { rolesGranting } from '#domain/access/roles-granting.ts';
 
 const permission = 'notifications.read';
@@ -12,8 +13,7 @@ export async function ownNotifications({ caller, em }: Context): Promise<string>
   if (caller.granted.has(permission)) {
     return caller.principalId;
   }
-  const keyAllows = caller.keyPermissions === null || expand(caller.keyPermissions).has(permission);
-  if (keyAllows) {
+  if (reachesOwn(caller, permission)) {
     const [row] = await em.execute<{ holds: boolean }[]>(
       `select exists (select from space_members where tenant_id = ? and principal_id = ?
          and role_key in (select jsonb_array_elements_text(?::jsonb))) as holds`,

@@ -1,10 +1,10 @@
+import { reachesOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { showRestored } from '#domain/governance/show-restored.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { toHead } from './head.ts';
-import { reachesOwn } from './response-access.ts';
 import type { OutputItem } from './output-items.ts';
 import { noUsage, toResponseRecord, type ResponseRecord, type UsageSum } from './response-record.ts';
 import { Response } from './response.entity.ts';
@@ -19,7 +19,7 @@ export interface ListResponses {
 
 /** Newest first: the caller's own, and everybody's with `responses.read`. Output is what is finished. */
 export async function listResponses(ctx: Context, input: ListResponses): Promise<Page<ResponseRecord>> {
-  if (!reachesOwn(ctx.caller, 'responses.read')) {
+  if (!reachesOwn(ctx.caller, 'responses.read', 'responses.create')) {
     authorize(ctx.caller, 'responses.read');
   }
   const mine = ctx.caller.granted.has('responses.read') ? {} : { principalId: ctx.caller.principalId };

@@ -1,29 +1,14 @@
+import { authorizeOwn } from '#domain/access/authorize-own.ts';
+import type { Caller } from '#domain/access/caller.ts';
 import type { Context } from '#domain/access/context.ts';
 import type { Permission } from '#domain/access/permissions.ts';
-import { refusal } from '#domain/access/policy.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
-import type { Caller } from '#domain/access/caller.ts';
 import { lockHead } from './head.ts';
 import { Response } from './response.entity.ts';
 
-/**
- * A caller's own responses need no grant, other people's need the permission. A key that was cut down to
- * something else does not reach them either.
- */
+/** A caller's own responses need no grant, other people's need the permission. @throws `missing_permission` */
 export function authorizeResponse(caller: Caller, permission: Permission, owner: string): void {
-  if (!(owner === caller.principalId && reachesOwn(caller, permission)) && !caller.granted.has(permission)) {
-    throw refusal(caller, [permission], permission);
-  }
-}
-
-/** Whether the caller's key lets it at what is its own: it is not cut down, or to responses among others. */
-export function reachesOwn(caller: Caller, permission: Permission): boolean {
-  const { keyPermissions } = caller;
-  return (
-    keyPermissions === null ||
-    keyPermissions.includes('responses.create') ||
-    keyPermissions.includes(permission)
-  );
+  authorizeOwn(caller, permission, owner, 'responses.create');
 }
 
 /** What the content-free row of an id tells once the content is out of reach. */

@@ -1,3 +1,4 @@
+import { reachesOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
@@ -6,7 +7,7 @@ import type { PiiEntry } from '#domain/governance/redact.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { findProject } from '#domain/projects/find-project.ts';
-import { findThread, reachesOwnThreads } from './find-thread.ts';
+import { findThread } from './find-thread.ts';
 import { shownThreadStatuses } from './thread-status.ts';
 import { Thread } from './thread.entity.ts';
 
@@ -26,7 +27,7 @@ export interface ListThreads {
 /** The space's threads, newest first: the caller's own, and everybody's with `threads.read`. */
 export async function listThreads(ctx: Context, input: ListThreads): Promise<Page<ShownThread>> {
   const { caller } = ctx;
-  if (!reachesOwnThreads(caller, 'threads.read')) {
+  if (!reachesOwn(caller, 'threads.read', 'messages.create')) {
     authorize(caller, 'threads.read');
   }
   const { status, projectId, limit, cursor } = input;
