@@ -1,5 +1,5 @@
 import type { Anchor } from './anchor.ts';
-import type { ChainRow, Finding } from './verify-chain.ts';
+import type { ChainRow, Finding } from './chain.ts';
 
 const dayMs = 86_400_000;
 

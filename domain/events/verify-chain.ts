@@ -1,25 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Anchor } from './anchor.ts';
+import type { ChainRow, Finding } from './chain.ts';
 import { checkAnchors, monthKept } from './check-anchors.ts';
 import { eventDigest } from './event-digest.ts';
-
-/** What is not as it was sealed. */
-export interface Finding {
-  kind:
-    | 'event_changed'
-    | 'event_missing'
-    | 'event_added'
-    | 'batch_changed'
-    | 'batch_missing'
-    | 'content_missing'
-    | 'head_changed'
-    | 'anchor_differs'
-    | 'checkpoint_moved';
-  /** The event, where one can be named. */
-  eventId?: string;
-  /** The batch, where one can be named. */
-  seq?: number;
-}
 
 export interface Verification {
   tenantId: string;
@@ -36,18 +19,6 @@ export interface Verification {
 
 /** Asks the database, all in one snapshot. */
 export type Ask = <Row extends object>(text: string, values: unknown[]) => Promise<Row[]>;
-
-export interface ChainRow {
-  seq: number;
-  events: number;
-  head: string;
-  xid: string;
-  id: string;
-  checkpoint_seq: number;
-  checkpoint_count: number;
-  checkpoint_head: string;
-  now: Date;
-}
 
 interface BatchRow {
   seq: number;
