@@ -10,7 +10,8 @@ import type { ItemRow } from './item-store.ts';
 import { lockHead, toHead } from './head.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { OutputItem } from './output-items.ts';
-import { planCalls, type RequestedCall } from './plan-calls.ts';
+import { planCalls } from './plan-calls.ts';
+import type { RequestedCall } from './requested-call.ts';
 import type { ProviderState } from './provider-state.ts';
 import { placeReasoning, type Reasoned } from './reasoning-items.ts';
 import {

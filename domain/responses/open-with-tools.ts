@@ -1,6 +1,7 @@
 import { itemId } from './item-ids.ts';
-import { planCall, type Planning } from './plan-calls.ts';
+import { planCall } from './plan-calls.ts';
 import type { McpListTools } from './output-items.ts';
+import type { Planning } from './requested-call.ts';
 import type { StreamEvent } from './stream-events.ts';
 import type { TurnResult } from './turn-result.ts';
 

@@ -1,6 +1,6 @@
 import { callId, itemId } from './item-ids.ts';
 import type { FunctionCall, McpApprovalRequest } from './output-items.ts';
-import type { Planning, RequestedCall } from './plan-calls.ts';
+import type { Planning, RequestedCall } from './requested-call.ts';
 import type { OfferedMcpTool } from './response-request.ts';
 import type { ResponseChange } from './response-change.ts';
 import type { StreamEvent } from './stream-events.ts';

@@ -1,21 +1,11 @@
-import type { Secrets } from '#domain/kernel/secrets.ts';
 import { callItem, closing, opening, type CallPlace } from './call-items.ts';
 import { callId, itemId, toolCallKey } from './item-ids.ts';
 import { askApproval, returnCall } from './outstanding-calls.ts';
-import type { ProviderState } from './provider-state.ts';
+import type { Planning, RequestedCall } from './requested-call.ts';
 import type { OfferedMcpTool, OfferedSearch } from './response-request.ts';
-import type { ResponseChange } from './response-change.ts';
 import type { StreamEvent } from './stream-events.ts';
 import type { ClaimedTurn, TurnKey } from './turn-claim.ts';
 import type { PlannedCall } from './turn-result.ts';
-
-/** A call as the model asked for it. `arguments` is JSON text, not yet checked. */
-export interface RequestedCall {
-  name: string;
-  arguments: string;
-  /** What the provider wants back with it. */
-  providerState?: ProviderState | null;
-}
 
 export type CallPlan =
   | { kind: 'none' }
@@ -24,11 +14,6 @@ export type CallPlan =
   /** Nothing to run here: every call goes back to the caller. */
   | { kind: 'returned'; events: StreamEvent[] }
   | { kind: 'too_many'; events: StreamEvent[] };
-
-export interface Planning {
-  change: ResponseChange;
-  secrets: Secrets;
-}
 
 /** Writes a turn's calls into the ledger as planned and opens their items, in model order. */
 export function planCalls(planning: Planning, turn: ClaimedTurn, requested: RequestedCall[]): CallPlan {

@@ -5,7 +5,7 @@ import type {
   PromptReasoning,
   ReasoningSummary,
 } from '#domain/models/model-gateway.ts';
-import type { RequestedCall } from './plan-calls.ts';
+import type { RequestedCall } from './requested-call.ts';
 import type { ProviderState, StateOwner } from './provider-state.ts';
 import type { Reasoned } from './reasoning-items.ts';
 

@@ -12,7 +12,7 @@ import type { CreateResponseInput } from '#domain/responses/create-input.ts';
 import { createResponse } from '#domain/responses/create-response.ts';
 import { currentRecord, lockHead } from '#domain/responses/head.ts';
 import { MessageComposer } from '#domain/responses/message-composer.ts';
-import type { RequestedCall } from '#domain/responses/plan-calls.ts';
+import type { RequestedCall } from '#domain/responses/requested-call.ts';
 import type { ProviderState } from '#domain/responses/provider-state.ts';
 import type { Reasoned } from '#domain/responses/reasoning-items.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';

@@ -1,0 +1,17 @@
+import type { Secrets } from '#domain/kernel/secrets.ts';
+import type { ProviderState } from './provider-state.ts';
+import type { ResponseChange } from './response-change.ts';
+
+/** A call as the model asked for it. `arguments` is JSON text, not yet checked. */
+export interface RequestedCall {
+  name: string;
+  arguments: string;
+  /** What the provider wants back with it. */
+  providerState?: ProviderState | null;
+}
+
+/** What it takes to put a call where it belongs: into the ledger, or back to the caller. */
+export interface Planning {
+  change: ResponseChange;
+  secrets: Secrets;
+}
