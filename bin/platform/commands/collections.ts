@@ -1,16 +1,12 @@
 import type { Command } from 'commander';
+import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
-
-interface InSpace {
-  space: string;
-}
 
 interface InCollection extends InSpace {
   collection: string;
 }
 
-const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
 const inCollection = (command: Command): Command =>
   inSpace(command).requiredOption('--collection <id>', 'the collection');
 

@@ -1,15 +1,11 @@
 import type { Command } from 'commander';
 import type { InviteStatus } from '#domain/invites/invite-status.ts';
 import type { Outputs } from '../connect.ts';
+import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
 
-interface InSpace {
-  space: string;
-}
-
 const id = '<invite_id>';
-const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
 const ref = ({ space }: InSpace, invite: string) => ({ space_id: space, invite_id: invite });
 const show = ({ data }: Outputs['invites']['get']) => fields(data);
 

@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { inSpace, type InSpace } from '../in-space.ts';
 import { fields } from '../print.ts';
 import { remote } from '../remote.ts';
-
-interface InSpace {
-  space: string;
-}
 
 interface Settings extends InSpace {
   publicKey: string;
@@ -13,8 +10,6 @@ interface Settings extends InSpace {
   project?: string;
   baseUrl?: string;
 }
-
-const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
 
 export function addObservability(program: Command): void {
   const group = program.command('observability').description('where the responses of a space are traced to');

@@ -1,17 +1,13 @@
 import type { Command } from 'commander';
 import type { Outputs } from '../connect.ts';
+import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
-
-interface InSpace {
-  space: string;
-}
 
 interface InProject extends InSpace {
   project: string;
 }
 
-const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
 const inProject = (command: Command): Command =>
   inSpace(command).requiredOption('--project <id>', 'the project');
 const ref = ({ space, project }: InProject) => ({ space_id: space, project_id: project });

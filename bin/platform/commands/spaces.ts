@@ -1,13 +1,8 @@
 import type { Command } from 'commander';
 import type { MemberRole } from '#domain/spaces/member-roles.ts';
+import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
-
-interface InSpace {
-  space: string;
-}
-
-const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
 
 export function addSpaces(program: Command): void {
   const group = program.command('spaces').description('spaces of the tenant, and the models they allow');

@@ -1,12 +1,7 @@
 import type { Command } from 'commander';
+import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
-
-interface InSpace {
-  space: string;
-}
-
-const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
 
 export function addThreads(program: Command): void {
   const group = program.command('threads').description('conversations of a space');

@@ -1,11 +1,8 @@
 import type { Command } from 'commander';
 import type { Outputs } from '../connect.ts';
+import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
-
-interface InSpace {
-  space: string;
-}
 
 interface Registration extends InSpace {
   name: string;
@@ -29,7 +26,6 @@ interface ToolChanges extends InSpace {
 }
 
 const id = '<server_id>';
-const inSpace = (command: Command): Command => command.requiredOption('--space <id>', 'the space');
 const ref = ({ space }: InSpace, server: string) => ({ space_id: space, server_id: server });
 
 export function addToolServers(program: Command): void {
