@@ -11,8 +11,8 @@ import { issueApiKey } from '#domain/access/issue-api-key.ts';
 import { listApiKeys } from '#domain/access/list-api-keys.ts';
 import { readApiKey } from '#domain/access/read-api-key.ts';
 import { withdrawApiKey } from '#domain/access/withdraw-api-key.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
 import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['API keys'];
 const reads = { none: 'reads' };

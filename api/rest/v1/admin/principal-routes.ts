@@ -14,8 +14,8 @@ import { deletePrincipal } from '#domain/principals/delete-principal.ts';
 import { listPrincipals } from '#domain/principals/list-principals.ts';
 import { readPrincipal } from '#domain/principals/read-principal.ts';
 import { updatePrincipal } from '#domain/principals/update-principal.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
 import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Principals'];
 const reads = { none: 'reads' };

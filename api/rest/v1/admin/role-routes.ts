@@ -11,8 +11,8 @@ import { listRoles } from '#domain/access/list-roles.ts';
 import { readRole } from '#domain/access/read-role.ts';
 import { setRolePermissions } from '#domain/access/set-role-permissions.ts';
 import { updateRole } from '#domain/access/update-role.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
 import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Roles'];
 const reads = { none: 'reads' };

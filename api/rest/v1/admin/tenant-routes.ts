@@ -14,8 +14,8 @@ import { readTenant } from '#domain/tenants/read-tenant.ts';
 import { registerTenant } from '#domain/tenants/register-tenant.ts';
 import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
 import { updateTenant } from '#domain/tenants/update-tenant.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
 import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Tenants'];
 const reads = { none: 'reads' };

@@ -10,7 +10,7 @@ import { deleteDocument } from '#domain/collections/delete-document.ts';
 import { listDocuments } from '#domain/collections/list-documents.ts';
 import { readDocument } from '#domain/collections/read-document.ts';
 import { uploadDocument } from '#domain/collections/upload-document.ts';
-import { idempotencyOf } from './idempotency.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Documents'];
 const reads = { none: 'reads' };

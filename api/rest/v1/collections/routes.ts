@@ -8,7 +8,7 @@ import { toPage } from '#api/present/page.ts';
 import { createCollection } from '#domain/collections/create-collection.ts';
 import { deleteCollection } from '#domain/collections/delete-collection.ts';
 import { listCollections } from '#domain/collections/list-collections.ts';
-import { idempotencyOf } from './idempotency.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Collections'];
 

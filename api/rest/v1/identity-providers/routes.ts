@@ -10,7 +10,7 @@ import { registerProvider } from '#domain/identity-providers/add-provider.ts';
 import { linkIdentity } from '#domain/identity-providers/link-identity.ts';
 import { listProviders, readProvider } from '#domain/identity-providers/read-providers.ts';
 import { updateProvider } from '#domain/identity-providers/update-provider.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
+import { idempotencyOf } from '../idempotency.ts';
 import { toChanges, toNewProvider } from './settings.ts';
 
 const tags = ['Identity providers'];

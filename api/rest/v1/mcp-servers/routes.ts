@@ -11,7 +11,7 @@ import { refreshServer } from '#domain/tools/refresh-server.ts';
 import { registerServer } from '#domain/tools/register-server.ts';
 import { removeServer } from '#domain/tools/remove-server.ts';
 import { updateServer } from '#domain/tools/update-server.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Tool servers'];
 const reads = { none: 'reads' };

@@ -10,7 +10,7 @@ import { createSkill } from '#domain/skills/create-skill.ts';
 import { deleteSkill } from '#domain/skills/delete-skill.ts';
 import { listSkills, readSkill } from '#domain/skills/read-skills.ts';
 import { updateSkill } from '#domain/skills/update-skill.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Skills'];
 const reads = { none: 'reads' };

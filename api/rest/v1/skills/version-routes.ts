@@ -10,7 +10,7 @@ import { deprecateVersion } from '#domain/skills/deprecate-version.ts';
 import { draftVersion, editDraft } from '#domain/skills/draft-version.ts';
 import { publishVersion } from '#domain/skills/publish-version.ts';
 import { listVersions, readVersion } from '#domain/skills/read-skills.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Skills'];
 const reads = { none: 'reads' };

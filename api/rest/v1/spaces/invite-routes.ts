@@ -1,17 +1,20 @@
 import '#api/plugins/route-config.ts';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import type { z } from 'zod';
 import { createHeaders } from '#api/contract/access.ts';
 import { errorResponses, spaceParams } from '#api/contract/common.ts';
 import * as contract from '#api/contract/membership.ts';
 import { presentInvite } from '#api/present/membership.ts';
 import { toPage } from '#api/present/page.ts';
+import type { Context } from '#domain/access/context.ts';
 import { acceptInvite, declineInvite } from '#domain/invites/answer-invite.ts';
 import { createInvite } from '#domain/invites/create-invite.ts';
+import type { InviteView } from '#domain/invites/invite-view.ts';
 import { listInvites, readInvite } from '#domain/invites/read-invites.ts';
 import { revokeInvite } from '#domain/invites/revoke-invite.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
 import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Invites'];
 const reads = { none: 'reads' };
@@ -82,12 +85,7 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
         response: { 200: contract.inviteEnvelope, ...errorResponses },
       },
     },
-    async (request) => {
-      const { space_id: spaceId, invite_id: inviteId } = request.params;
-      return {
-        data: presentInvite(await request.inContext(spaceId, (ctx) => readInvite(ctx, { inviteId }))),
-      };
-    },
+    async (request) => showAfter(request, readInvite),
   );
 
   app.post(
@@ -103,12 +101,7 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
         response: { 200: contract.inviteEnvelope, ...errorResponses },
       },
     },
-    async (request) => {
-      const { space_id: spaceId, invite_id: inviteId } = request.params;
-      return {
-        data: presentInvite(await request.inContext(spaceId, (ctx) => acceptInvite(ctx, { inviteId }))),
-      };
-    },
+    async (request) => showAfter(request, acceptInvite),
   );
 
   app.post(
@@ -124,12 +117,7 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
         response: { 200: contract.inviteEnvelope, ...errorResponses },
       },
     },
-    async (request) => {
-      const { space_id: spaceId, invite_id: inviteId } = request.params;
-      return {
-        data: presentInvite(await request.inContext(spaceId, (ctx) => declineInvite(ctx, { inviteId }))),
-      };
-    },
+    async (request) => showAfter(request, declineInvite),
   );
 
   app.post(
@@ -144,11 +132,18 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
         response: { 200: contract.inviteEnvelope, ...errorResponses },
       },
     },
-    async (request) => {
-      const { space_id: spaceId, invite_id: inviteId } = request.params;
-      return {
-        data: presentInvite(await request.inContext(spaceId, (ctx) => revokeInvite(ctx, { inviteId }))),
-      };
-    },
+    async (request) => showAfter(request, revokeInvite),
   );
+}
+
+type InviteRequest = Pick<FastifyRequest, 'inContext'> & { params: z.infer<typeof contract.inviteParams> };
+
+/** The invite that the path names, after `operation`. */
+async function showAfter(
+  request: InviteRequest,
+  operation: (ctx: Context, input: { inviteId: string }) => Promise<InviteView>,
+) {
+  const { space_id: spaceId, invite_id: inviteId } = request.params;
+  const invite = await request.inContext(spaceId, (ctx) => operation(ctx, { inviteId }));
+  return { data: presentInvite(invite) };
 }

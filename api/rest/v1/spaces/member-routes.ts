@@ -11,8 +11,8 @@ import { addMember } from '#domain/spaces/add-member.ts';
 import { changeMemberRole } from '#domain/spaces/change-member-role.ts';
 import { listMembers } from '#domain/spaces/list-members.ts';
 import { removeMember } from '#domain/spaces/remove-member.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
 import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Members'];
 const reads = { none: 'reads' };

@@ -10,8 +10,8 @@ import { addProjectMember } from '#domain/projects/add-project-member.ts';
 import { changeProjectRole } from '#domain/projects/change-project-role.ts';
 import { listProjectMembers } from '#domain/projects/list-project-members.ts';
 import { removeProjectMember } from '#domain/projects/remove-project-member.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
 import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Project members'];
 const reads = { none: 'reads' };

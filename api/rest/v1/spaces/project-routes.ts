@@ -10,8 +10,8 @@ import { createProject } from '#domain/projects/create-project.ts';
 import { deleteProject } from '#domain/projects/delete-project.ts';
 import { listProjects, readProject } from '#domain/projects/read-projects.ts';
 import { updateProject } from '#domain/projects/update-project.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
 import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Projects'];
 const reads = { none: 'reads' };

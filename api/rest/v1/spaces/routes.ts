@@ -13,8 +13,8 @@ import { openSpace } from '#domain/spaces/open-space.ts';
 import { readSpace } from '#domain/spaces/read-space.ts';
 import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
 import { updateSpace } from '#domain/spaces/update-space.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
 import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Spaces'];
 const reads = { none: 'reads' };

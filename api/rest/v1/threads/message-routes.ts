@@ -11,7 +11,7 @@ import { toPage } from '#api/present/page.ts';
 import { addMessage } from '#domain/threads/add-message.ts';
 import { listMessages } from '#domain/threads/list-messages.ts';
 import { startThread } from '#domain/threads/start-thread.ts';
-import { idempotencyOf } from '../collections/idempotency.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Threads'];
 const screens = ['security.pii_detected', 'security.content_blocked'] as const;
