@@ -1,48 +1,32 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { cpuOf } from '../../bench/support/cpu.ts';
 import { judge, toTable, type Line, type Verdict } from '../../bench/support/report.ts';
 import { agesOf, now, stampedToken } from '../../bench/support/stamps.ts';
 import { percentile } from '../../bench/support/stats.ts';
+import { runQuickly } from './quick-run.ts';
 
-const checkout = fileURLToPath(new URL('../../', import.meta.url));
 const line: Line = { name: 'a', ratios: [2, 0.5, 0.9], goal: 0.85, better: 'higher', ours: '1', peer: '2' };
 
 test('the short run measures every part, both sides with as many activities, and says what met its goal', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'platform-bench-test-'));
-  try {
-    const json = join(folder, 'lines.json');
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ['--disable-warning=FSTDEP023', 'bench/responses.ts', '--quick', '--json', json],
-      { cwd: checkout },
-    );
-    const verdicts = JSON.parse(readFileSync(json, 'utf8')) as Verdict[];
-    expect(verdicts.map(({ name }) => name.replace(/ \(.*/, ''))).toEqual([
-      '0 tools, 4 callers: responses/s',
-      '0 tools, 4 callers: CPU per response',
-      '1 tools, 4 callers: responses/s',
-      '1 tools, 4 callers: CPU per response',
-      'first token added, to a bare one-activity workflow',
-      'delay added per token, 1 streams, p50',
-      'delay added per token, 1 streams, p99',
-      'delay added per token, 5 streams, p50',
-      'delay added per token, 5 streams, p99',
-      'GET of a response with one key, to Fastify with one prepared select',
-      'GET of a response with 2 keys, to Fastify with one prepared select',
-      'memory per idle stream, of 22 kB',
-    ]);
-    for (const { name, ratios, ratio } of verdicts)
-      expect([...ratios, ratio].every(Number.isFinite), name).toBe(true);
-    expect(stdout.split('\n').filter((row) => /(met|MISSED)$/.test(row))).toHaveLength(verdicts.length);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const { report: verdicts, judged } = await runQuickly<Verdict[]>('responses');
+  expect(verdicts.map(({ name }) => name.replace(/ \(.*/, ''))).toEqual([
+    '0 tools, 4 callers: responses/s',
+    '0 tools, 4 callers: CPU per response',
+    '1 tools, 4 callers: responses/s',
+    '1 tools, 4 callers: CPU per response',
+    'first token added, to a bare one-activity workflow',
+    'delay added per token, 1 streams, p50',
+    'delay added per token, 1 streams, p99',
+    'delay added per token, 5 streams, p50',
+    'delay added per token, 5 streams, p99',
+    'GET of a response with one key, to Fastify with one prepared select',
+    'GET of a response with 2 keys, to Fastify with one prepared select',
+    'memory per idle stream, of 22 kB',
+  ]);
+  for (const { name, ratios, ratio } of verdicts)
+    expect([...ratios, ratio].every(Number.isFinite), name).toBe(true);
+  expect(judged).toBe(verdicts.length);
 }, 600_000);
 
 test('the median of the rounds decides, in the direction of its goal', () => {
