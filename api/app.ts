@@ -10,6 +10,7 @@ import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugin
 import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
 import { describeApi } from './plugins/openapi.ts';
+import { closePromptly } from './plugins/prompt-close.ts';
 import { originOf, provideContext } from './plugins/unit-of-work.ts';
 import { limitRequests, rateLimiter } from './plugins/rate-limits.ts';
 import { logRequests } from './plugins/request-log.ts';
@@ -45,6 +46,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     reply.header('X-Request-Id', request.id);
     done();
   });
+  closePromptly(app);
   logRequests(app, deps);
   const errors: ErrorHandling = {
     onRefusal: async (request, error) => {
