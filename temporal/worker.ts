@@ -101,7 +101,7 @@ const activities = createActivities({
 
 const [connection, workflowBundle] = await Promise.all([
   NativeConnection.connect({ address: config.TEMPORAL_ADDRESS }),
-  buildBundle(),
+  config.WORKFLOW_BUNDLE === undefined ? buildBundle() : { codePath: config.WORKFLOW_BUNDLE },
 ]);
 const shared = {
   connection,

@@ -100,6 +100,8 @@ const worker = z.object({
   ...shared,
   DATABASE_PURGE_URL: z.url(),
   WORKER_PORT: port.default(8081),
+  /** The workflow code of exactly this release, from `temporal/write-bundle.ts`; a worker without it builds its own. */
+  WORKFLOW_BUNDLE: z.string().min(1).optional(),
   /**
    * Environment variables that a model may name as the place of its vendor's key; no others are ever read. Each
    * but the three vendors' own is followed by `@` and the address that its key may go to.

@@ -9,6 +9,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const servers = await startTestServers({ log: (server, line) => logs.write(server, line), progress });
     project.provide('postgres', servers.postgres);
     project.provide('temporal', servers.temporal);
+    project.provide('workflowBundle', servers.workflowBundle);
     project.provide('logFolder', logs.folder);
     return async () => {
       await servers.stop();

@@ -18,6 +18,8 @@ declare module 'vitest' {
   export interface ProvidedContext {
     postgres: ProvidedPostgres;
     temporal: ProvidedTemporal;
+    /** A file with the workflow code, which workers need not build again. */
+    workflowBundle: string;
     /** The folder of this run's server logs; kept when something failed. */
     logFolder: string;
   }

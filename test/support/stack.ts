@@ -70,6 +70,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     SWEEP_INTERVAL_SECONDS: '5',
     DRAIN_SECONDS: '2',
     EXIT_WITH_PARENT: '1',
+    WORKFLOW_BUNDLE: inject('workflowBundle'),
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
     ...raisedLimits,
     ...options.env,
   };
