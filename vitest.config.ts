@@ -14,7 +14,7 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     // Each file in a process of its own: tests kill and signal processes, and the Temporal SDK is native code.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,

@@ -23,9 +23,9 @@ export interface Unfinished {
   tenantId: string;
   workflowId: string;
   /** An operator has ended the workflow. */
-  giveUp(em: EntityManager): Promise<unknown>;
+  giveUp: (em: EntityManager) => Promise<unknown>;
   /** The engine has lost the workflow. @returns null when nothing is left to do */
-  startAnew(em: EntityManager): Promise<Dispatch | null>;
+  startAnew: (em: EntityManager) => Promise<Dispatch | null>;
 }
 
 /** Compares a row with the engine, so that nothing stays unfinished. @returns the start that is owed again, if any */

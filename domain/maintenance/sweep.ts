@@ -9,7 +9,7 @@ export interface Listing<Row extends object> {
   door: string;
   /** The place before the first row. */
   start: readonly [string, string];
-  placeOf(row: Row): readonly [string, string];
+  placeOf: (row: Row) => readonly [string, string];
 }
 
 /**

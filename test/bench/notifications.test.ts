@@ -3,8 +3,8 @@ import type { Verdict } from '../../bench/support/report.ts';
 import { runQuickly } from './quick-run.ts';
 
 test('the short run of notifications tells everybody once on each side, also over a kill', async () => {
-  const { report } = await runQuickly<{ verdicts: Verdict[]; killed: string }>('notifications');
-  const { verdicts, killed } = report;
+  const { report } = await runQuickly('notifications');
+  const { verdicts, killed } = report as { verdicts: Verdict[]; killed: string };
   expect(verdicts.map(({ name }) => name)).toEqual(
     [500, 3_000].flatMap((count) => [
       `${count} recipients, to one insert … select`,

@@ -9,7 +9,8 @@ import { runQuickly } from './quick-run.ts';
 const line: Line = { name: 'a', ratios: [2, 0.5, 0.9], goal: 0.85, better: 'higher', ours: '1', peer: '2' };
 
 test('the short run measures every part, both sides with as many activities, and says what met its goal', async () => {
-  const { report: verdicts, judged } = await runQuickly<Verdict[]>('responses');
+  const { report, judged } = await runQuickly('responses');
+  const verdicts = report as Verdict[];
   expect(verdicts.map(({ name }) => name.replace(/ \(.*/, ''))).toEqual([
     '0 tools, 4 callers: responses/s',
     '0 tools, 4 callers: CPU per response',

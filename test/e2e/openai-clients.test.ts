@@ -95,19 +95,21 @@ function whenReadBy(): { heard(piece: string): void; reached: Promise<void>; sto
 
 const ends = ['completed', 'stop'];
 
+it('every client reads exactly what the model says, all at once, each from one response', async () => {
+  const before = await responseIds();
+  const told = await Promise.all(readers.map((reader) => reader.read(target(), () => undefined)));
+  for (const [i, { name }] of readers.entries()) {
+    expect(told[i]!.text, name).toBe(text);
+    expect(ends, name).toContain(told[i]!.end);
+  }
+  expect(await responseIds()).toHaveLength(before.length + readers.length);
+});
+
 describe.each(readers)('$name', (reader) => {
   // A killed one leaves its successor a moment: recovery is promised with a second worker standing by.
   beforeEach(() => fleet.untilReady('worker', 2));
 
-  it('reads exactly what the model says, from one response', async () => {
-    const before = await responseIds();
-    const told = await reader.read(target(), () => undefined);
-    expect(told.text).toBe(text);
-    expect(ends).toContain(told.end);
-    expect(await responseIds()).toHaveLength(before.length + 1);
-  });
-
-  it('reads the same when the worker is killed at 30 % of it', async () => {
+  it('reads exactly that when the worker is killed at 30 % of it', async () => {
     const before = await responseIds();
     const mark = whenReadBy();
     const reading = reader.read(target(), (piece) => mark.heard(piece));

@@ -176,10 +176,9 @@ test(
     const place = await freshPlace();
     for (const [variable, owner] of Object.entries(owners)) {
       const server = createServer();
-      const port = await new Promise<number>((resolve) =>
-        server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
-      );
-      const refused = start({ ...place.env, [variable]: String(port) }, 'bin/start.mjs');
+      const port = place.ports[variable as keyof typeof owners];
+      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+      const refused = start(place.env, 'bin/start.mjs');
       expect(await refused.ended).toBe(1);
       expect(refused.stderr).toBe(
         `Port ${port}, which ${owner} needs, is taken: stop what uses it, or choose another with ${variable}.\n`,
