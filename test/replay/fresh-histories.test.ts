@@ -1,6 +1,7 @@
-import { realpathSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Client as Postgres } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -56,6 +57,7 @@ describe('histories of real runs', () => {
   let models: ModelServer;
   let box: ToolServer;
   let receiver: TraceReceiver;
+  let anchors: string;
   /** Everything that Temporal keeps of a run and shows in its UI, by scenario. */
   const shown = new Map<string, string[]>();
 
@@ -74,7 +76,13 @@ describe('histories of real runs', () => {
     await admin.query('update principals set name = $1, email = $2', [canaries.person, canaries.email]);
     await admin.end();
     const origins = [new URL(models.url).origin, box.origin, receiver.origin];
-    const env = { EGRESS_ALLOW: origins.join(','), SWEEP_INTERVAL_SECONDS: '2' };
+    anchors = mkdtempSync(join(tmpdir(), 'anchors-'));
+    const env = {
+      EGRESS_ALLOW: origins.join(','),
+      SWEEP_INTERVAL_SECONDS: '2',
+      ANCHOR_INTERVAL_SECONDS: '2',
+      ANCHOR_FILE: join(anchors, 'heads.jsonl'),
+    };
     stack = await startStack({ database, workers: 2, env });
   });
 
@@ -84,6 +92,7 @@ describe('histories of real runs', () => {
     await box?.stop();
     await receiver?.stop();
     await database?.drop();
+    rmSync(anchors, { recursive: true, force: true });
   });
 
   const space = () => `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}`;
@@ -302,14 +311,16 @@ describe('histories of real runs', () => {
     return stack.workers.find(({ child }) => child.pid === pid)!.kill();
   }
 
-  it('of a round of maintenance', async () => {
+  it.each([
+    { of: 'maintenance', type: 'runMaintenance', details: /^restarted \d+, purged \d+, failed rows 0$/ },
+    { of: 'sealing', type: 'sealEvents', details: /^sealed \d+ events, failed tenants 0$/ },
+    { of: 'anchoring', type: 'anchorChains', details: /^anchored \d+ chains$/ },
+  ])('of a round of $of', async ({ of, type, details }) => {
     for (;;) {
-      const list = stack.temporal.workflow.list({
-        query: 'WorkflowType = "runMaintenance" and ExecutionStatus = "Completed"',
-      });
-      for await (const { workflowId } of list) {
-        await keep('maintenance', workflowId);
-        expect(await detailsOf(workflowId)).toMatch(/^restarted \d+, purged \d+, failed rows 0$/);
+      const query = `WorkflowType = "${type}" and ExecutionStatus = "Completed"`;
+      for await (const { workflowId } of stack.temporal.workflow.list({ query })) {
+        await keep(of, workflowId);
+        expect(await detailsOf(workflowId)).toMatch(details);
         return;
       }
       await sleep(200);
@@ -317,7 +328,7 @@ describe('histories of real runs', () => {
   });
 
   it('hold none of the canaries, though each of them went through', async () => {
-    expect([...shown.keys()]).toHaveLength(12);
+    expect([...shown.keys()]).toHaveLength(14);
     expect(Object.fromEntries([...shown].map(([name, texts]) => [name, foundCanaries(texts)]))).toEqual(
       Object.fromEntries([...shown.keys()].map((name) => [name, []])),
     );

@@ -51,8 +51,9 @@ beforeAll(() => {
 });
 
 describe('recorded histories', () => {
-  it('cover a kill, a vendor retry, a cancel, a deadline, tool rounds, a tool server, a trace, ingestion, a fan-out and maintenance', () => {
+  it('cover each workflow, and of responses a kill, a vendor retry, a cancel, a deadline and tool rounds', () => {
     expect([...histories.keys()].toSorted()).toEqual([
+      'anchoring',
       'cancel',
       'deadline',
       'discovery',
@@ -60,6 +61,7 @@ describe('recorded histories', () => {
       'fan-out',
       'maintenance',
       'no-tools',
+      'sealing',
       'server-tool',
       'tool-rounds',
       'trace',
@@ -79,6 +81,8 @@ describe('recorded histories', () => {
     expect(eventTypes(history('deadline'))).toContain('TIMER_FIRED');
     expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
     expect(startOf(history('maintenance')).type).toBe('runMaintenance');
+    expect(startOf(history('sealing')).type).toBe('sealEvents');
+    expect(startOf(history('anchoring')).type).toBe('anchorChains');
     expect(startOf(history('discovery')).type).toBe('discoverTools');
     expect(startOf(history('trace')).type).toBe('traceResponse');
   });
