@@ -1,16 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { builtInRoleId } from '#domain/access/role-ids.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { AdminMaker, Guest } from './admin-maker.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Place } from './places.ts';
+import { newKey, someCursor } from './space-fixtures.ts';
 
 type Fixtures = Record<string, IdFixture>;
 type Path = (place: Place) => Promise<string>;
 type Body = (place: Place) => Promise<object>;
 
-const key = (): string => `key-${randomBytes(8).toString('hex')}`;
 const name = { name: 'Quay' };
 const viewer = builtInRoleId('project_viewer');
 
@@ -188,11 +187,11 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     };
     return {
       make: async (place) => {
-        const id = key();
+        const id = newKey();
         await maker.send(await call(place, id));
         return id;
       },
-      unknown: key,
+      unknown: newKey,
       call,
       refusal: 'fresh',
     };
@@ -216,7 +215,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     };
     return {
       make: async (place) => maker.cursor(place, await listOf(place)),
-      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      unknown: someCursor,
       call: async (place, id) => at(place, 'GET', `${await listOf(place)}?cursor=${id}`),
       refusal: '422 invalid_cursor',
     };

@@ -5,6 +5,7 @@ import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
 import { threadFixtures } from './thread-fixtures.ts';
 import { observabilityBody, question, type Maker, type Place } from './places.ts';
+import { callAt, newKey, someCursor, spaceFixtures } from './space-fixtures.ts';
 import { signInCalls, signInFixtures } from './sign-in-fixtures.ts';
 import { plainCalls, tenantFixtures } from './tenant-fixtures.ts';
 
@@ -31,12 +32,11 @@ type Fixtures = Record<string, IdFixture>;
 const collectionBody = { name: 'Harbours' };
 const documentBody = { filename: 'a.txt', media_type: 'text/plain', content: 'The beacon is blue.' };
 /** The same for the same seed. */
-const serverBody = (seed = key()) => ({
+const serverBody = (seed = newKey()) => ({
   slug: `s-${createHash('sha256').update(seed).digest('hex').slice(0, 12)}`,
   display_name: 'Tools',
   url: 'https://tools.example.com/mcp',
 });
-const key = (): string => `key-${randomBytes(8).toString('hex')}`;
 
 /** A request that is right in everything, of each operation outside of any space; as whoever the place's key belongs to. */
 export function callsOutsideSpaces(maker: Maker): Record<string, (place: Place) => Promise<Call>> {
@@ -63,12 +63,8 @@ export function callsOutsideSpaces(maker: Maker): Record<string, (place: Place) 
 
 /** One for every position of the API that holds an id. */
 export function idFixtures(maker: Maker): Fixtures {
-  const at = (place: Place, method: string, path: string, more: Partial<Call> = {}): Call => ({
-    method,
-    path: `/v1/spaces/${place.spaceId}/${path}`,
-    apiKey: place.apiKey,
-    ...more,
-  });
+  const at = callAt;
+  const { spaceOf, freshKey, cursorOf } = spaceFixtures(maker);
 
   const collectionIn = (
     method: string,
@@ -153,65 +149,15 @@ export function idFixtures(maker: Maker): Fixtures {
 
   const keyed = (send: (place: Place, id: string) => Partial<Call>): IdFixture => ({
     make: async (place) => {
-      const id = key();
+      const id = newKey();
       await maker.response(place, { 'idempotency-key': id });
       return id;
     },
-    unknown: key,
+    unknown: newKey,
     call: async (place, id) => at(place, 'POST', 'responses', send(place, id)),
     refusal: '422 cursor_without_response',
   });
 
-  const freshKey = (
-    path: (place: Place) => Promise<string>,
-    given: object | ((seed: string) => object),
-  ): IdFixture => {
-    const paths = new Map<string, Promise<string>>();
-    const pathOf = (place: Place) =>
-      paths.get(place.spaceId) ?? paths.set(place.spaceId, path(place)).get(place.spaceId)!;
-    const call = async (place: Place, id: string) => {
-      const body = typeof given === 'function' ? (given as (seed: string) => object)(id) : given;
-      return at(place, 'POST', await pathOf(place), { body, headers: { 'idempotency-key': id } });
-    };
-    return {
-      make: async (place) => {
-        const id = key();
-        await maker.send(await call(place, id));
-        return id;
-      },
-      unknown: key,
-      call,
-      refusal: 'fresh',
-    };
-  };
-
-  const cursorOf = (list: (place: Place) => Promise<string>): IdFixture => {
-    const lists = new Map<string, Promise<string>>();
-    const listOf = (place: Place) =>
-      lists.get(place.spaceId) ?? lists.set(place.spaceId, list(place)).get(place.spaceId)!;
-    return {
-      make: async (place) => maker.cursor(place, await listOf(place)),
-      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
-      call: async (place, id) => at(place, 'GET', `${await listOf(place)}?cursor=${id}`),
-      refusal: '422 invalid_cursor',
-    };
-  };
-
-  const spaceOf = (
-    method: string,
-    rest: (place: Place) => Promise<string>,
-    given?: object | (() => object),
-  ): IdFixture => ({
-    make: async (place) => place.spaceId,
-    unknown: newId,
-    call: async (place, id) => {
-      const path = `/v1/spaces/${id}/${await rest(place)}`;
-      const body = typeof given === 'function' ? (given as () => object)() : given;
-      return { method, path, apiKey: place.apiKey, ...(body === undefined ? {} : { body }) };
-    },
-    refusal: '404 space_not_found',
-    nextDoorRefusal: null,
-  });
   const aResponse =
     (suffix: string, ended = false) =>
     async (place: Place) =>
@@ -275,7 +221,7 @@ export function idFixtures(maker: Maker): Fixtures {
   const native: Fixtures = {
     'listEvents query cursor': {
       make: (place) => maker.eventCursor(place),
-      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      unknown: someCursor,
       call: async (place, id) => ({
         method: 'GET',
         path: `/v1/events?cursor=${id}`,
@@ -295,7 +241,7 @@ export function idFixtures(maker: Maker): Fixtures {
     'readNotification path notification_id': ofNotification('POST', '/read'),
     'listNotifications query cursor': {
       make: (place) => maker.notificationCursor(place),
-      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      unknown: someCursor,
       call: async ({ apiKey }, id) => ({ method: 'GET', path: `/v1/notifications?cursor=${id}`, apiKey }),
       refusal: '422 invalid_cursor',
       nextDoorRefusal: null,

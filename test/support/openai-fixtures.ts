@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/kernel/ids.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';
+import { newKey } from './space-fixtures.ts';
 
 /** In the background: nothing here would end a response that is waited for. */
 const question = {
@@ -12,7 +12,6 @@ const question = {
   ],
   background: true,
 };
-const key = (): string => `key-${randomBytes(8).toString('hex')}`;
 
 /** Every position of the OpenAI-compatible surface that holds an id. */
 export function openAiFixtures(maker: Maker): Record<string, IdFixture> {
@@ -62,11 +61,11 @@ export function openAiFixtures(maker: Maker): Record<string, IdFixture> {
     'openAiCreateResponse path space_id': spaceOf('POST', async () => 'responses', question),
     'openAiCreateResponse header idempotency-key': {
       make: async (place) => {
-        const id = key();
+        const id = newKey();
         await created(place, { 'idempotency-key': id });
         return id;
       },
-      unknown: key,
+      unknown: newKey,
       call: async (place, id) =>
         at(place, 'POST', 'responses', {
           body: question,

@@ -8,12 +8,12 @@ import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';
 import type { ProcedureFixture } from './procedure-fixtures.ts';
+import { newKey } from './space-fixtures.ts';
 import { secrets } from './world.ts';
 
 /** Operations for whoever is nobody yet: ids in them choose a sign-in, and everybody may begin one. */
 export const beforeSignIn = ['startLogin', 'finishLogin', 'createSession', 'refreshSession'] as const;
 
-const key = (): string => `key-${randomBytes(8).toString('hex')}`;
 const slug = (): string => `idp-${randomBytes(6).toString('hex')}`;
 const providerBody = (seed = slug()) => ({
   slug: seed,
@@ -144,7 +144,7 @@ export function signInCalls(maker: Maker): Record<string, (place: Place) => Prom
     linkIdentity: async (place) =>
       as(place, 'POST', `${all}/${await made.provider(place)}/identities`, {
         principal_id: await made.user(place),
-        subject: key(),
+        subject: newKey(),
       }),
   };
 }
@@ -177,7 +177,7 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
     refusal: '422 invalid_cursor',
     nextDoorRefusal: null,
   });
-  const identity = async (place: Place) => ({ principal_id: await made.user(place), subject: key() });
+  const identity = async (place: Place) => ({ principal_id: await made.user(place), subject: newKey() });
   return {
     'revokeSession path session_id': {
       make: async (place) => (await made.session(place)).id,
@@ -197,12 +197,12 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
     },
     'createIdentityProvider header idempotency-key': {
       make: async (place) => {
-        const id = key();
+        const id = newKey();
         const body = providerBody(`idp-${id}`);
         await maker.send({ ...at(place, 'POST', all, body), headers: { 'idempotency-key': id } });
         return id;
       },
-      unknown: key,
+      unknown: newKey,
       call: async (place, id) => ({
         ...at(place, 'POST', all, providerBody(`idp-${id}`)),
         headers: { 'idempotency-key': id },
@@ -222,7 +222,7 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
       call: async (place, id) =>
         at(place, 'POST', `${all}/${await made.provider(place)}/identities`, {
           principal_id: id,
-          subject: key(),
+          subject: newKey(),
         }),
       refusal: '404 principal_not_found',
       nextDoorRefusal: null,
@@ -273,7 +273,7 @@ export function signInProcedures(
       input: async (place) => ({
         ...(await ofProvider(place)),
         principal_id: await made.user(place),
-        subject: key(),
+        subject: newKey(),
       }),
       ids: { ...ids, principal_id: { unknown: newId, code: '404 principal_not_found' } },
     },

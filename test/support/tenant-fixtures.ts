@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import { modelBody, type Maker, type Place } from './places.ts';
+import { newKey, someCursor } from './space-fixtures.ts';
 
 const skillBody = () => ({ name: `skill-${newId()}` });
 const draftBody = { instructions: 'Answer in rhymes.' };
@@ -18,11 +18,11 @@ const admin = (place: Place, method: string, path: string, more: Partial<Call> =
 export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
   const keyed = (send: (place: Place, id: string) => Promise<Call>): IdFixture => ({
     make: async (place) => {
-      const id = `key-${randomBytes(8).toString('hex')}`;
+      const id = newKey();
       await maker.send(await send(place, id));
       return id;
     },
-    unknown: () => `key-${randomBytes(8).toString('hex')}`,
+    unknown: newKey,
     call: send,
     refusal: 'fresh',
     // the same principal at the same operation
@@ -37,7 +37,7 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
         const page = await maker.send(admin(place, 'GET', `${await listOf(place)}?limit=1`));
         return page.body.meta.next_cursor as string;
       },
-      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
+      unknown: someCursor,
       call: async (place, id) => admin(place, 'GET', `${await listOf(place)}?cursor=${id}`),
       refusal: '422 invalid_cursor',
       nextDoorRefusal: null,

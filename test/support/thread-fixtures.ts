@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Answer, Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import { question, type Maker, type Place } from './places.ts';
+import { callAt, spaceFixtures } from './space-fixtures.ts';
 
 interface Begun {
   id: string;
@@ -21,24 +21,10 @@ export async function beginThread(maker: Maker, { spaceId, apiKey }: Place): Pro
 
 /** Every position of threads, their messages and a space's governance that holds an id. */
 export function threadFixtures(maker: Maker): Record<string, IdFixture> {
-  const at = (place: Place, method: string, path: string, more: Partial<Call> = {}): Call => ({
-    method,
-    path: `/v1/spaces/${place.spaceId}/${path}`,
-    apiKey: place.apiKey,
-    ...more,
-  });
+  const at = callAt;
+  const { spaceOf, freshKey, cursorOf } = spaceFixtures(maker);
   const begin = (place: Place) => beginThread(maker, place);
   const thread = async (place: Place) => (await begin(place)).thread_id;
-  const spaceOf = (method: string, rest: (place: Place) => Promise<string>, body?: object): IdFixture => ({
-    make: async (place) => place.spaceId,
-    unknown: newId,
-    call: async (place, id) => ({
-      ...at({ ...place, spaceId: id }, method, await rest(place)),
-      ...(body === undefined ? {} : { body }),
-    }),
-    refusal: '404 space_not_found',
-    nextDoorRefusal: null,
-  });
   const threadIn = (method: string, suffix = '', body?: object): IdFixture => ({
     make: thread,
     gone: async (place) => {
@@ -70,39 +56,6 @@ export function threadFixtures(maker: Maker): Record<string, IdFixture> {
     call: async (place, id) => call(place, await homeOf(place, id), id),
     refusal: member === 'id' ? '404 message_not_found' : '404 branch_not_found',
   });
-  const key = () => `key-${randomBytes(8).toString('hex')}`;
-  const keyed = (path: (place: Place) => Promise<string>): IdFixture => {
-    const paths = new Map<string, Promise<string>>();
-    const call = async (place: Place, id: string) => {
-      const known = paths.get(place.spaceId) ?? path(place);
-      paths.set(place.spaceId, known);
-      return at(place, 'POST', await known, { body: hello, headers: { 'idempotency-key': id } });
-    };
-    return {
-      make: async (place) => {
-        const id = key();
-        await maker.send(await call(place, id));
-        return id;
-      },
-      unknown: key,
-      call,
-      refusal: 'fresh',
-    };
-  };
-  const cursorOf = (list: (place: Place) => Promise<string>): IdFixture => {
-    const lists = new Map<string, Promise<string>>();
-    const listOf = async (place: Place) => {
-      const known = lists.get(place.spaceId) ?? list(place);
-      lists.set(place.spaceId, known);
-      return known;
-    };
-    return {
-      make: async (place) => maker.cursor(place, await listOf(place)),
-      unknown: () => `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`,
-      call: async (place, id) => at(place, 'GET', `${await listOf(place)}?cursor=${id}`),
-      refusal: '422 invalid_cursor',
-    };
-  };
   const aThread =
     (suffix = '') =>
     async (place: Place) =>
@@ -135,7 +88,7 @@ export function threadFixtures(maker: Maker): Record<string, IdFixture> {
     'deleteThread path space_id': spaceOf('DELETE', aThread()),
     'deleteThread path thread_id': threadIn('DELETE'),
     'startThread path space_id': spaceOf('POST', async () => 'threads/messages', hello),
-    'startThread header idempotency-key': keyed(async () => 'threads/messages'),
+    'startThread header idempotency-key': freshKey(async () => 'threads/messages', hello),
     // It names a branch of the thread that is begun, and means nothing outside.
     'startThread body branch_id': {
       make: async (place) => (await begin(place)).branch_id,
@@ -145,7 +98,7 @@ export function threadFixtures(maker: Maker): Record<string, IdFixture> {
     },
     'addMessage path space_id': spaceOf('POST', aThread('/messages'), hello),
     'addMessage path thread_id': threadIn('POST', '/messages', hello),
-    'addMessage header idempotency-key': keyed(aThread('/messages')),
+    'addMessage header idempotency-key': freshKey(aThread('/messages'), hello),
     'addMessage body parent_message_id': inside('id', (place, threadId, id) =>
       at(place, 'POST', `threads/${threadId}/messages`, { body: { ...hello, parent_message_id: id } }),
     ),
