@@ -48,7 +48,7 @@ test('a stamp tells its age, alone and among other text', () => {
 });
 
 test('processor time of a process counts what runs below it', async () => {
-  const busy = `const end = Date.now() + 300; while (Date.now() < end);`;
+  const busy = `while (process.cpuUsage().user < 300_000);`;
   const parent = `require('node:child_process').spawnSync(process.execPath, ['-e', ${JSON.stringify(busy)}]); process.stdout.write('done'); process.stdin.resume();`;
   const child = execFile(process.execPath, ['-e', parent]);
   try {
