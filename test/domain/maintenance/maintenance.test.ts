@@ -35,6 +35,9 @@ const age = (id: string, interval = '1 min') =>
     [id, interval],
   );
 
+/** Every start that is owed has reached the engine. */
+const acknowledge = () => engine.admin.query('delete from outbox');
+
 async function rowsOf(id: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of ['stream_runs', 'turns', 'turn_attempts', 'tool_calls', 'response_context', 'items']) {
@@ -57,6 +60,7 @@ describe('the reconcile sweep', () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('Half');
     await age(id);
+    await acknowledge();
     expect(await reconcile('closed')).toEqual({ starts: [], failed: 0 });
     expect(await engine.record(id)).toMatchObject({
       status: 'failed',
@@ -69,11 +73,12 @@ describe('the reconcile sweep', () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('Half');
     await age(id);
-    await engine.admin.query('delete from outbox');
+    await acknowledge();
     const { starts } = await reconcile('unknown_id');
     expect(starts).toMatchObject([{ kind: 'start', workflowId: `response/${engine.world.tenantId}/${id}` }]);
     expect(await reconcile('unknown_id')).toEqual({ starts: [], failed: 0 });
     expect((await engine.attempt(id)).turn.composer.open?.text).toBe('Half');
+    await acknowledge();
     await reconcile('closed');
   });
 
@@ -81,12 +86,16 @@ describe('the reconcile sweep', () => {
     const id = await engine.create();
     await age(id);
     expect(await reconcile('unknown_id')).toEqual({ starts: [], failed: 0 });
+    expect(await reconcile('closed')).toEqual({ starts: [], failed: 0 });
+    expect((await engine.record(id)).status).toBe('queued');
+    await acknowledge();
     await reconcile('closed');
   });
 
   it('leaves running and fresh responses alone', async () => {
     const [running, fresh] = [await engine.create(), await engine.create()];
     await age(running);
+    await acknowledge();
     await reconcile('running');
     expect((await engine.record(running)).status).toBe('queued');
     await reconcile('closed');

@@ -86,6 +86,7 @@ describe.each([
        where id in ($1, $2)`,
       [overdue, running],
     );
+    await engine.admin.query('delete from outbox');
     const asked: string[] = [];
     const { database, unitOfWork } = engine.database;
     await reconcileResponses({
