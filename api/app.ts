@@ -1,6 +1,7 @@
 import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { recordRefusal } from '#domain/access/record-refusal.ts';
+import { recordLimitReached } from '#domain/responses/record-limit-reached.ts';
 import { bodyLimit } from './body-limits.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { RequestLimits } from './limits/request-limits.ts';
@@ -52,10 +53,9 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     onRefusal: async (request, error) => {
       // Nobody is known yet where somebody signs in: the use case writes its own event.
       if (request.hasIdentity()) {
-        await recordRefusal(deps.unitOfWork, request.identity, {
-          error,
-          origin: originOf(request, deps.secrets),
-        });
+        const record = error.code === 'too_many_active_responses' ? recordLimitReached : recordRefusal;
+        const origin = originOf(request, deps.secrets);
+        await record(deps.unitOfWork, request.identity, { error, origin });
       }
     },
   };

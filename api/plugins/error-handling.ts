@@ -6,7 +6,7 @@ import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import { fromValidation } from './validation-errors.ts';
 
 export interface ErrorHandling {
-  /** Told of every refusal, to be written into the event log. */
+  /** Told of each refusal that the event log should hold. */
   onRefusal(request: FastifyRequest, refusal: DomainError): Promise<void>;
 }
 
@@ -43,12 +43,19 @@ export async function noteFailure(
   if (known.code === 'internal_error') {
     request.log.error({ error: error.name, code: error.code, frames: frames(error) }, 'unexpected error');
   }
-  if (statusOf[known.code].status === 403 && known.code !== 'tenant_deleting') {
+  if (isNoted(known)) {
     await options.onRefusal(request, known).catch((cause: unknown) => {
       request.log.error({ error: cause instanceof Error ? cause.name : 'unknown' }, 'refusal not recorded');
     });
   }
   return known;
+}
+
+/** What the event log should hold: who was refused by permission, and which limit on running work was reached. */
+function isNoted({ code }: DomainError): boolean {
+  return (
+    (statusOf[code].status === 403 && code !== 'tenant_deleting') || code === 'too_many_active_responses'
+  );
 }
 
 /** For what the framework refuses before any route is found. */

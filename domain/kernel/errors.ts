@@ -102,6 +102,8 @@ export interface ErrorDetail {
   missingPermission?: string;
   requiredPermissions?: string[];
   scope?: { type: 'tenant' | 'space' | 'collection' | 'project'; id: string };
+  /** Whose limit it is that was reached, for the event log. */
+  reached?: { type: 'tenant' | 'space'; id: string; limit: number };
   /** Seconds. */
   retryAfter?: number;
   callIds?: string[];

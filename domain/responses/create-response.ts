@@ -149,14 +149,13 @@ export async function refuseWhenBusy(
     ]);
     active = await countActive(ctx, spaceId);
   }
-  for (const [place, count, limit] of [
-    ['space', active.space, maxActivePerSpace],
-    ['tenant', active.tenant, maxActivePerTenant],
-  ] as const) {
-    if (count >= limit) {
-      throw new DomainError('too_many_active_responses', `Too many responses of this ${place} are running.`, {
-        retryAfter: 1,
-      });
+  for (const { count, ...reached } of [
+    { type: 'space' as const, id: spaceId, count: active.space, limit: maxActivePerSpace },
+    { type: 'tenant' as const, id: ctx.caller.tenantId, count: active.tenant, limit: maxActivePerTenant },
+  ]) {
+    if (count >= reached.limit) {
+      const message = `Too many responses of this ${reached.type} are running.`;
+      throw new DomainError('too_many_active_responses', message, { retryAfter: 1, reached });
     }
   }
 }

@@ -10,6 +10,8 @@ import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, type World } from '../support/world.ts';
 
+const question = { input: { text: 'Why?' } };
+
 let database: TestDatabase;
 let admin: Client;
 let world: World;
@@ -276,7 +278,7 @@ describe('unfinished responses', () => {
         method: 'POST',
         path: `/v1/spaces/${of.spaceId}/responses`,
         apiKey: of.apiKey,
-        body: { input: { text: 'Why?' } },
+        body: question,
       });
     const answers = [await ask(own), ...(await Promise.all([ask(own), ask(own), ask(own)]))];
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 202, 429, 429]);
@@ -287,6 +289,34 @@ describe('unfinished responses', () => {
     });
     expect(refused.headers['retry-after']).toBe('1');
     expect((await ask(await createWorld(database.unitOfWork))).status).toBe(202);
+  });
+
+  it('that reach a limit are written down once in an hour, and owed to those who look after the place', async () => {
+    const own = await createWorld(database.unitOfWork);
+    const ask = async (limits: Record<string, string>) => {
+      const gateway = await open(limits);
+      const path = `/v1/spaces/${own.spaceId}/responses`;
+      const { status } = await gateway.send({ method: 'POST', path, apiKey: own.apiKey, body: question });
+      return status;
+    };
+    expect(await ask({})).toBe(202);
+    for (const limits of [
+      { MAX_ACTIVE_RESPONSES_PER_SPACE: '1' },
+      { MAX_ACTIVE_RESPONSES_PER_SPACE: '1' },
+      { MAX_ACTIVE_RESPONSES_PER_TENANT: '1' },
+    ]) {
+      expect(await ask(limits)).toBe(429);
+    }
+    const { rows } = await admin.query(
+      `select event_type, resource_id, metadata, exists (select from fan_outs f where f.event_id = e.id) as owed
+         from events e where tenant_id = $1 and event_type like '%.limit_reached' order by id`,
+      [own.tenantId],
+    );
+    const metadata = expect.objectContaining({ limit: 'active_responses', value: 1, outcome: 'denied' });
+    expect(rows).toEqual([
+      { event_type: 'space.limit_reached', resource_id: own.spaceId, metadata, owed: true },
+      { event_type: 'system.limit_reached', resource_id: own.tenantId, metadata, owed: true },
+    ]);
   });
 });
 

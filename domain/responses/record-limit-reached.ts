@@ -1,0 +1,41 @@
+import type { Identity, Origin } from '#domain/access/caller.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import type { DomainError } from '#domain/kernel/errors.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { Principal } from '#domain/principals/principal.entity.ts';
+
+/**
+ * Writes that a space or the tenant has as many running responses as it may, once an hour. Its administrators are
+ * told; who asked was told by the refusal.
+ */
+export async function recordLimitReached(
+  unitOfWork: UnitOfWork,
+  identity: Identity,
+  { error, origin }: { error: DomainError; origin: Origin },
+): Promise<void> {
+  const { reached } = error.detail;
+  if (reached === undefined) {
+    return;
+  }
+  const { type, id, limit } = reached;
+  const period = new Date().toISOString().slice(0, 13);
+  await unitOfWork.inTenant(identity.tenantId, async (em) => {
+    const principal = await em.findOneOrFail(Principal, { id: identity.principalId });
+    await recordEvent(
+      em,
+      {
+        tenantId: identity.tenantId,
+        principalId: principal.id,
+        principalType: principal.type,
+        origin,
+      },
+      {
+        type: type === 'space' ? 'space.limit_reached' : 'system.limit_reached',
+        resource: { type, id },
+        outcome: 'denied',
+        metadata: { limit: 'active_responses', value: limit, period },
+        dedupeKey: `limit/active_responses/${id}/${period}`,
+      },
+    );
+  });
+}
