@@ -18,9 +18,13 @@ export function closePromptly(app: FastifyInstance): void {
   app.server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
   app.addHook('preClose', (done) => {
     if (app.server.listening) {
-      const timer = setInterval(() => app.server.closeIdleConnections(), everyMs);
+      const closeIdle = () => {
+        app.server.closeIdleConnections();
+        // Where a request has begun to arrive, it is waited for.
+        for (const socket of unused) if (socket.bytesRead === 0) socket.destroy();
+      };
+      const timer = setInterval(closeIdle, everyMs);
       app.server.once('close', () => clearInterval(timer));
-      unused.forEach((socket) => socket.destroy());
     }
     done();
   });

@@ -24,11 +24,16 @@ it('closing waits for what is asked, but for no connection that a client merely 
   const agent = new Agent({ keepAlive: true });
   const answer = once(get({ port, host: '127.0.0.1', agent }), 'response') as Promise<[IncomingMessage]>;
   await asked.promise;
+  const begun = connect(port, '127.0.0.1');
+  begun.write('GET / HTTP/1.1\r\nHost: tides\r\n');
+  await once(begun, 'ready');
   let closed = false;
   const closing = app.close().then(() => (closed = true));
   await left;
   expect(closed, 'a request is being answered').toBe(false);
+  begun.end('\r\n');
   answered.resolve('whole');
+  expect(await text(begun)).toMatch(/^HTTP\/1\.1 503 /);
   const [response] = await answer;
   expect(await text(response)).toBe('whole');
   await closing;
