@@ -2,27 +2,38 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { fastify } from 'fastify';
-import { expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fastify, type FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { closePromptly } from '#api/plugins/prompt-close.ts';
 
-it('closing waits for what is asked, but for no connection that a client merely keeps', async () => {
-  const app = fastify({ keepAliveTimeout: 72_000, forceCloseConnections: 'idle' });
+let app: FastifyInstance;
+let port: number;
+let answered: PromiseWithResolvers<string>;
+let asked: PromiseWithResolvers<void>;
+
+beforeEach(async () => {
+  app = fastify({ keepAliveTimeout: 72_000, forceCloseConnections: 'idle' });
   closePromptly(app);
-  const asked = Promise.withResolvers<void>();
-  const answered = Promise.withResolvers<string>();
+  asked = Promise.withResolvers();
+  answered = Promise.withResolvers();
   app.get('/', () => {
     asked.resolve();
     return answered.promise;
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
-  const { port } = app.server.address() as AddressInfo;
+  ({ port } = app.server.address() as AddressInfo);
+});
 
+const agent = new Agent({ keepAlive: true });
+afterEach(() => agent.destroy());
+const ask = () => once(get({ port, host: '127.0.0.1', agent }), 'response') as Promise<[IncomingMessage]>;
+
+it('closing waits for what is asked or arriving, but for no connection that a client merely keeps', async () => {
   const unused = connect(port, '127.0.0.1');
   await once(unused, 'connect');
   const left = once(unused, 'close');
-  const agent = new Agent({ keepAlive: true });
-  const answer = once(get({ port, host: '127.0.0.1', agent }), 'response') as Promise<[IncomingMessage]>;
+  const answer = ask();
   await asked.promise;
   const begun = connect(port, '127.0.0.1');
   begun.write('GET / HTTP/1.1\r\nHost: tides\r\n');
@@ -37,5 +48,17 @@ it('closing waits for what is asked, but for no connection that a client merely 
   const [response] = await answer;
   expect(await text(response)).toBe('whole');
   await closing;
-  agent.destroy();
 }, 5_000);
+
+it('a slow reader has all of a long answer before its connection is closed', async () => {
+  const long = 'tide '.repeat(4_000_000);
+  const answer = ask();
+  await asked.promise;
+  const closing = app.close();
+  answered.resolve(long);
+  const [response] = await answer;
+  // Longer than everything that is done at intervals.
+  await sleep(500);
+  expect((await text(response)).length).toBe(long.length);
+  await closing;
+}, 10_000);
