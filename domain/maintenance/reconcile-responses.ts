@@ -1,3 +1,4 @@
+import { isOwed } from '#domain/durable/outbox.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
 import { lockHead } from '#domain/responses/head.ts';
@@ -64,7 +65,10 @@ function generation({ tenantId, responseId }: { tenantId: string; responseId: st
     giveUp: (em) => closeResponse(em, responseId, { kind: 'failed', code: 'internal_error' }),
     async startAnew(em) {
       const head = await lockHead(em, responseId);
-      return head === null || head.response.isTerminal ? null : oweGeneration(em, head.response);
+      // Owed by another round meanwhile: a cancel takes one start back, not two.
+      return head === null || head.response.isTerminal || (await isOwed(em, head.response.workflowId))
+        ? null
+        : oweGeneration(em, head.response);
     },
   };
 }
