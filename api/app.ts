@@ -53,7 +53,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     onRefusal: async (request, error) => {
       // Nobody is known yet where somebody signs in: the use case writes its own event.
       if (request.hasIdentity()) {
-        const record = error.code === 'too_many_active_responses' ? recordLimitReached : recordRefusal;
+        const record = error.detail.reached === undefined ? recordRefusal : recordLimitReached;
         const origin = originOf(request, deps.secrets);
         await record(deps.unitOfWork, request.identity, { error, origin });
       }

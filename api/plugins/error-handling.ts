@@ -52,10 +52,8 @@ export async function noteFailure(
 }
 
 /** What the event log should hold: who was refused by permission, and which limit on running work was reached. */
-function isNoted({ code }: DomainError): boolean {
-  return (
-    (statusOf[code].status === 403 && code !== 'tenant_deleting') || code === 'too_many_active_responses'
-  );
+function isNoted({ code, detail }: DomainError): boolean {
+  return (statusOf[code].status === 403 && code !== 'tenant_deleting') || detail.reached !== undefined;
 }
 
 /** For what the framework refuses before any route is found. */

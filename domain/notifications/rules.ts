@@ -73,9 +73,14 @@ const aboutConnector = (title: (space: string) => string): NotificationRule => (
 
 const limitReached = (audience: Audience, title: string): NotificationRule => ({
   audience: [audience],
+  // Whoever met the limit may be the one who looks after the place.
+  tellsActor: true,
   once: (event) => `${event.resource.id}/${text(event, 'limit')}/${text(event, 'period') || today()}`,
   title: () => title,
-  body: (event) => (text(event, 'limit') === '' ? '' : `The limit is ${text(event, 'limit')}.`),
+  body: (event) =>
+    text(event, 'limit') === 'active_responses'
+      ? `It may have ${text(event, 'value')} responses running at once; more were refused.`
+      : '',
 });
 
 const today = (): string => new Date().toISOString().slice(0, 10);

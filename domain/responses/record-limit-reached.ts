@@ -1,8 +1,12 @@
+import { LRUCache } from 'lru-cache';
 import type { Identity, Origin } from '#domain/access/caller.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import type { DomainError } from '#domain/kernel/errors.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
+
+/** What this process has written of the hour: whoever goes on asking costs the database nothing more. */
+const written = new LRUCache<string, true>({ max: 10_000, ttl: 3_600_000 });
 
 /**
  * Writes that a space or the tenant has as many running responses as it may, once an hour. Its administrators are
@@ -19,6 +23,10 @@ export async function recordLimitReached(
   }
   const { type, id, limit } = reached;
   const period = new Date().toISOString().slice(0, 13);
+  const dedupeKey = `limit/active_responses/${id}/${period}`;
+  if (written.has(dedupeKey)) {
+    return;
+  }
   await unitOfWork.inTenant(identity.tenantId, async (em) => {
     const principal = await em.findOneOrFail(Principal, { id: identity.principalId });
     await recordEvent(
@@ -34,8 +42,9 @@ export async function recordLimitReached(
         resource: { type, id },
         outcome: 'denied',
         metadata: { limit: 'active_responses', value: limit, period },
-        dedupeKey: `limit/active_responses/${id}/${period}`,
+        dedupeKey,
       },
     );
   });
+  written.set(dedupeKey, true);
 }
