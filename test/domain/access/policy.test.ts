@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { authorizeOwn } from '#domain/access/authorize-own.ts';
 import { implied, permissions, platformOnly, spaceScoped } from '#domain/access/permissions.ts';
 import { admit, authorize, type AccessRecord } from '#domain/access/policy.ts';
 import { builtInRoles } from '#domain/access/roles.ts';
@@ -126,5 +127,37 @@ describe('a refusal', () => {
         detail: { missingPermission: 'members.add', requiredPermissions: ['members.add'], scope },
       }),
     );
+  });
+});
+
+describe('what is a caller’s own', () => {
+  const mine = (keyPermissions: string[] | null) => {
+    const access = { ...record, tenant_roles: [] };
+    return admit({ ...identity, keyPermissions }, origin, access, spaceId);
+  };
+  const opens = (keyPermissions: string[] | null, owner = identity.principalId) => {
+    try {
+      authorizeOwn(mine(keyPermissions), 'responses.read', owner, 'responses.create');
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  it('needs no grant, but no key that was cut down to something else', () => {
+    expect(opens(null)).toBe(true);
+    expect(opens(['collections.read'])).toBe(false);
+    expect(opens([])).toBe(false);
+  });
+
+  it('is within reach of a key for it, for what implies it, or for making such things', () => {
+    expect(opens(['responses.read'])).toBe(true);
+    expect(opens(['responses.cancel']), 'whoever may change it may read it').toBe(true);
+    expect(opens(['responses.create'])).toBe(true);
+  });
+
+  it('is nobody else’s', () => {
+    expect(opens(null, newId())).toBe(false);
+    expect(opens(['responses.create'], newId())).toBe(false);
   });
 });
