@@ -1,6 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { newPassword } from '../../bin/launcher/data-directory.ts';
 import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
 import type { Progress } from '../../bin/launcher/output.ts';
@@ -23,6 +26,7 @@ export interface TestServersInput {
   progress: Progress;
 }
 
+const writeBundleScript = fileURLToPath(new URL('../../temporal/write-bundle.ts', import.meta.url));
 const TEMPLATE = 'platform_template';
 /** A free port may be taken by another run before the server opens it. */
 const START_ATTEMPTS = 3;
@@ -78,8 +82,7 @@ async function startWorkflowServer({ log, progress }: TestServersInput): Promise
 
 /** Once for the workers of all files: each start of one is a second shorter. */
 async function writeBundle(file: string): Promise<void> {
-  const { buildBundle } = await import('#temporal/build-bundle.ts');
-  writeFileSync(file, (await buildBundle()).code);
+  await promisify(execFile)(process.execPath, [writeBundleScript, file]);
 }
 
 async function repeat<T>(start: () => Promise<T>): Promise<T> {
