@@ -73,13 +73,12 @@ function effective(
   keyPermissions: readonly string[] | null,
   isPlatform: boolean,
 ): ReadonlySet<Permission> {
-  const all = lists.length === 1 ? (lists[0] ?? []) : lists.flat();
-  const given = `${isPlatform} ${textOf(all)} ${keyPermissions === null ? '' : textOf(keyPermissions)}`;
+  const given = `${isPlatform} ${lists.map(textOf).join(' ')} / ${keyPermissions === null ? '' : textOf(keyPermissions)}`;
   const known = remembered.get(given);
   if (known !== undefined) {
     return known;
   }
-  const held = expand(all);
+  const held = expand(lists.flat());
   const allowed = keyPermissions === null ? held : intersect(held, expand(keyPermissions));
   if (!isPlatform) {
     for (const permission of platformOnly) {
