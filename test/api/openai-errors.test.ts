@@ -6,6 +6,7 @@ import OpenAI, {
   AuthenticationError,
   BadRequestError,
   ConflictError,
+  InternalServerError,
   NotFoundError,
   PermissionDeniedError,
   RateLimitError,
@@ -136,6 +137,20 @@ describe('every error class of the openai package', () => {
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ status: 429, code: 'too_many_active_responses' });
     await Promise.all(ids.map(end));
+  });
+
+  it('InternalServerError: when the database is too busy to answer in time', async () => {
+    const patient = new OpenAI({ baseURL: baseURL(), apiKey: engine.world.apiKey, maxRetries: 0 });
+    await engine.admin.query('begin');
+    await engine.admin.query('lock table space_models in access exclusive mode');
+    try {
+      const error = await refusal(patient.models.list());
+      expect(error).toBeInstanceOf(InternalServerError);
+      expect(error).toMatchObject({ status: 503, code: 'overloaded' });
+      expect(error.headers?.get('retry-after')).toBe('1');
+    } finally {
+      await engine.admin.query('rollback');
+    }
   });
 
   it('APIConnectionTimeoutError: when the client waits less than the response takes', async () => {

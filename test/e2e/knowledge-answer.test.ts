@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { readOnSurface } from '../support/open-responses-space.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -97,5 +98,13 @@ describe('an answer from the documents of a space', () => {
     const gone = await ask('How many litres did painting the lighthouse tower take?');
     expect(gone).toMatchObject({ text: nothing, citations: [] });
     expect(gone.text).not.toContain(String(height));
+  });
+
+  it('is an object and events of Open Responses, citations included', async () => {
+    const url = `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}`;
+    expect(await readOnSurface({ url, apiKey: world.apiKey })).toEqual({
+      items: ['file_search_call', 'message'],
+      problems: [],
+    });
   });
 });

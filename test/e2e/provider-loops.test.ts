@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { readOnSurface } from '../support/open-responses-space.ts';
 import { ResponsesClient, textOf } from '../support/responses-client.ts';
 import { followResponse } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
@@ -204,4 +205,11 @@ describe('a chain over several models', () => {
     ]);
     expect(blocks.slice(7, 12)).toEqual(['tool_use', 'tool_result', 'tool_use', 'tool_result', 'text']);
   });
+});
+
+it('all of them are objects and events of Open Responses', async () => {
+  const url = `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}`;
+  const { items, problems } = await readOnSurface({ url, apiKey: world.apiKey });
+  expect(items).toEqual(['file_search_call', 'message', 'reasoning']);
+  expect(problems).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import { readOnSurface } from '../support/open-responses-space.ts';
 import { recordSegment } from '../support/sse-recorder.ts';
 import { checkStream } from '../support/stream-checker.ts';
 import type { Json } from '../support/stream-events.ts';
@@ -255,5 +256,21 @@ describe('a loop of calls', () => {
       status: 'incomplete',
       platform: { incomplete_reason: 'max_tool_calls', tool_call_count: 2 },
     });
+  });
+});
+
+it('all of them are objects and events of Open Responses', async () => {
+  const { stack, world } = tools;
+  const url = `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}`;
+  expect(await readOnSurface({ url, apiKey: world.apiKey })).toEqual({
+    items: [
+      'file_search_call',
+      'function_call',
+      'mcp_approval_request',
+      'mcp_call',
+      'mcp_list_tools',
+      'message',
+    ],
+    problems: [],
   });
 });

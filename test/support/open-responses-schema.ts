@@ -92,6 +92,27 @@ export const openResponsesItem = z.discriminatedUnion('type', [
     error: z.looseObject({ type: z.string() }).nullish(),
     approval_request_id: z.string().nullish(),
   }),
+  z.looseObject({
+    type: z.literal('mcp_list_tools'),
+    id: z.string(),
+    server_label: z.string(),
+    tools: z.array(z.looseObject({ name: z.string(), input_schema: z.record(z.string(), z.unknown()) })),
+    error: z.string().nullish(),
+  }),
+  z.looseObject({
+    type: z.literal('mcp_approval_request'),
+    id: z.string(),
+    arguments: z.string(),
+    name: z.string(),
+    server_label: z.string(),
+  }),
+  z.looseObject({
+    type: z.literal('mcp_approval_response'),
+    id: z.string(),
+    approval_request_id: z.string(),
+    approve: z.boolean(),
+    reason: z.string().nullish(),
+  }),
 ]);
 
 const tool = z.discriminatedUnion('type', [
@@ -236,6 +257,7 @@ export const openResponsesEvent = z.discriminatedUnion('type', [
   ofCall('response.mcp_call_arguments.delta', { delta: z.string() }),
   ofCall('response.mcp_call_arguments.done', { arguments: z.string() }),
   ...['in_progress', 'completed', 'failed'].map((end) => ofCall(`response.mcp_call.${end}`)),
+  ...['in_progress', 'completed', 'failed'].map((end) => ofCall(`response.mcp_list_tools.${end}`)),
   ...['in_progress', 'searching', 'completed'].map((end) => ofCall(`response.file_search_call.${end}`)),
 ] as unknown as [ReturnType<typeof ofCall>, ...ReturnType<typeof ofCall>[]]);
 
