@@ -3,6 +3,7 @@ import { connect as dial } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bodyPlaces, requiredFields } from '../support/body-places.ts';
 import { bodyFields } from '../support/id-positions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
@@ -39,9 +40,12 @@ beforeAll(async () => {
   foreignCursors['listTenants'] = foreignCursors['listPrincipals']!;
   for (const operation of gateway.description.operations) {
     const call = await goodCall({ fixtures, maker }, operation.id, here);
-    const fields = bodyFields(gateway.description.document, operation);
+    const { document } = gateway.description;
+    const fields = bodyFields(document, operation);
+    const required = requiredFields(document, operation);
+    const places = bodyPlaces(document, operation);
     const methods = methodsAt(operation.path).split(', ');
-    targets.push({ operation, methods, fields, call, here, abroad, foreignCursors });
+    targets.push({ operation, methods, fields, required, places, call, here, abroad, foreignCursors });
   }
   address = await gateway.app.listen({ host: '127.0.0.1', port: 0 });
 });
@@ -67,11 +71,20 @@ function methodsAt(path: string): string {
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
 }
 
+/** Rows of the event log by type. */
+async function countEvents(): Promise<Record<string, number>> {
+  const { rows } = await admin.query<{ type: string; n: number }>(
+    'select event_type as type, count(*)::int as n from events group by 1',
+  );
+  return Object.fromEntries(rows.map(({ type, n }) => [type, n]));
+}
+
 describe.each(Object.entries(hostileKinds))('%s', (name, kind) => {
   it('is refused by every operation exactly as it is documented, and leaves nothing behind', async () => {
     const cells = targets.flatMap((target) => kind(target).map((hostile) => ({ target, hostile })));
     expect(cells.length, `${name} meets no operation`).toBeGreaterThan(0);
     const before = await countRows(admin);
+    const eventsBefore = await countEvents();
     const found: string[] = [];
     const expected: string[] = [];
     for (const { target, hostile } of cells) {
@@ -97,6 +110,9 @@ describe.each(Object.entries(hostileKinds))('%s', (name, kind) => {
     // It comes with the key that its personal fields are sealed with.
     const { events, event_dedupe: dedupe, data_keys: _keys, ...rest } = after;
     expect(rest).toEqual(Object.fromEntries(Object.entries(before).filter(([table]) => table in rest)));
+    const { 'security.permission_denied': _denied, ...otherEvents } = await countEvents();
+    const { 'security.permission_denied': _deniedBefore, ...otherEventsBefore } = eventsBefore;
+    expect(otherEvents).toEqual(otherEventsBefore);
     expect([events! > before.events!, dedupe! > before.event_dedupe!]).toEqual([refused, refused]);
   }, 300_000);
 });

@@ -1,4 +1,5 @@
 import { neutralValues } from '#api/contract/openai/request.ts';
+import type { BodyPlace } from './body-places.ts';
 import type { Call } from './gateway.ts';
 import type { Operation } from './openapi.ts';
 import type { Place } from './places.ts';
@@ -11,6 +12,9 @@ export interface Target {
   methods: string[];
   /** The members of its body. */
   fields: string[];
+  /** Those that it must have. */
+  required: string[];
+  places: BodyPlace[];
   call: Call;
   here: Place;
   abroad: Place;
@@ -51,69 +55,20 @@ const withBody =
   (target) =>
     mayCarryBody(target) ? [{ call: { ...target.call, body }, status, code, param }] : [];
 
-const required: Record<string, { name: string; longest: number }> = {
-  createResponse: { name: 'input', longest: 1_000_000 },
-  openAiCreateResponse: { name: 'input', longest: 1_000_000 },
-  createCollection: { name: 'name', longest: 200 },
-  uploadDocument: { name: 'filename', longest: 255 },
-  registerServer: { name: 'display_name', longest: 200 },
-  startThread: { name: 'content', longest: 1_000_000 },
-  addMessage: { name: 'content', longest: 1_000_000 },
-  createIdentityProvider: { name: 'display_name', longest: 200 },
-  linkIdentity: { name: 'subject', longest: 255 },
-  createRole: { name: 'name', longest: 200 },
-  createApiKey: { name: 'name', longest: 200 },
-  createTenant: { name: 'name', longest: 200 },
-  updateTenant: { name: 'name', longest: 200 },
-  createSpace: { name: 'name', longest: 200 },
-  updateSpace: { name: 'name', longest: 200 },
-  createProject: { name: 'name', longest: 200 },
-  createInvite: { name: 'email', longest: 320 },
-  createSkill: { name: 'name', longest: 100 },
-  draftSkillVersion: { name: 'instructions', longest: 100_000 },
-  setObservability: { name: 'tracing_public_key', longest: 200 },
-  addModel: { name: 'alias', longest: 128 },
-};
-/** A field that holds text, and how a value gets there. */
-const text: Record<string, { param: string; put: (value: unknown) => object }> = {
-  createResponse: { param: 'input.text', put: (value) => ({ input: { text: value } }) },
-  openAiCreateResponse: { param: 'input', put: (value) => ({ input: value }) },
-  createCollection: { param: 'name', put: (value) => ({ name: value }) },
-  uploadDocument: { param: 'filename', put: (value) => ({ filename: value }) },
-  registerServer: { param: 'display_name', put: (value) => ({ display_name: value }) },
-  startThread: { param: 'content', put: (value) => ({ content: value }) },
-  addMessage: { param: 'content', put: (value) => ({ content: value }) },
-  createIdentityProvider: { param: 'display_name', put: (value) => ({ display_name: value }) },
-  linkIdentity: { param: 'subject', put: (value) => ({ subject: value }) },
-  ...Object.fromEntries(
-    [
-      'createRole',
-      'createApiKey',
-      'createTenant',
-      'updateTenant',
-      'createSpace',
-      'updateSpace',
-      'createProject',
-    ].map((operation) => [operation, { param: 'name', put: (value: unknown) => ({ name: value }) }]),
-  ),
-  createInvite: { param: 'email', put: (value) => ({ email: value }) },
-  createSkill: { param: 'name', put: (value) => ({ name: value }) },
-  draftSkillVersion: { param: 'instructions', put: (value) => ({ instructions: value }) },
-  setObservability: { param: 'tracing_public_key', put: (value) => ({ tracing_public_key: value }) },
-  addModel: { param: 'alias', put: (value) => ({ alias: value }) },
-};
-
+/** The body with a value in each of its places that holds a text, one place at a time. */
 const inText =
-  (value: (longest: number) => unknown): Kind =>
-  (target) => {
-    const { id } = target.operation;
-    const field = text[id];
-    if (field === undefined) {
-      return [];
-    }
-    const body = { ...(target.call.body as object), ...field.put(value(required[id]!.longest)) };
-    return [invalid({ ...target.call, body }, field.param)];
-  };
+  (value: string): Kind =>
+  ({ places, call }) =>
+    places
+      .filter(({ holds }) => holds !== 'number')
+      .map((place) => invalid({ ...call, body: place.put(call.body, value) }, place.param));
+
+const tooLong: Kind = ({ places, call }) =>
+  places
+    .filter((place) => place.longest !== undefined && place.isAlone(call.body))
+    .map((place) =>
+      invalid({ ...call, body: place.put(call.body, 'x'.repeat(place.longest! + 1)) }, place.param),
+    );
 
 const query = (call: Call, search: string): Call => ({ ...call, path: `${call.path}?${search}` });
 const queryOf = ({ operation }: Target): string[] =>
@@ -167,29 +122,16 @@ const withHeaders =
       ? []
       : [{ call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected }];
 
-const numberFields: Record<string, { param: string; body: (value: string) => string }[]> = {
-  createResponse: [
-    {
-      param: 'max_output_tokens',
-      body: (value) => `{"input":{"text":"A?"},"max_output_tokens":${value}}`,
-    },
-    {
-      param: 'platform.temperature',
-      body: (value) => `{"input":{"text":"A?"},"platform":{"temperature":${value}}}`,
-    },
-  ],
-  openAiCreateResponse: [
-    { param: 'max_output_tokens', body: (value) => `{"input":"A?","max_output_tokens":${value}}` },
-    { param: 'temperature', body: (value) => `{"input":"A?","temperature":${value}}` },
-  ],
-};
-
+/** Spelled as JSON, which knows numbers that a number of ours does not. */
 const numbers =
-  (value: string): Kind =>
-  ({ operation, call }) =>
-    (numberFields[operation.id] ?? []).map(({ param, body }) =>
-      invalid({ ...call, body: body(value) }, param),
-    );
+  (spelled: string): Kind =>
+  ({ places, call }) =>
+    places
+      .filter((place) => place.holds === 'number' && place.isAlone(call.body))
+      .map((place) => {
+        const body = JSON.stringify(place.put(call.body, '#')).replace('"#"', spelled);
+        return invalid({ ...call, body }, place.param);
+      });
 
 /** What a body does not decide: whose a thing is, what it may do, when it was made. */
 export const forgedMembers = [
@@ -243,11 +185,8 @@ export const hostileKinds: Record<string, Kind> = {
     422,
     'invalid_request',
   ),
-  NUL: both(
-    inText(() => 'a\0b'),
-    inPathId('%00', { status: 422, code: 'invalid_request' }, true),
-  ),
-  'a lone surrogate': inText(() => 'a\uD800b'),
+  NUL: both(inText('a\0b'), inPathId('%00', { status: 422, code: 'invalid_request' }, true)),
+  'a lone surrogate': inText('a\uD800b'),
   'a wrong type in each field': (target) => {
     if (!takesBody(target)) {
       return [];
@@ -368,7 +307,7 @@ export const hostileKinds: Record<string, Kind> = {
       : [invalid(query(target.call, `${first}=1&${first}=1`), first)];
   },
   'very long text': both(
-    inText((longest) => 'x'.repeat(longest + 1)),
+    tooLong,
     (target) =>
       queryOf(target).includes('cursor')
         ? [invalid(query(target.call, `cursor=${'x'.repeat(501)}`), 'cursor')]
@@ -385,17 +324,8 @@ export const hostileKinds: Record<string, Kind> = {
   ),
   'an array instead of an object': withBody('[]', 422, 'invalid_request'),
   'a text instead of an object': withBody('"x"', 422, 'invalid_request'),
-  'null for what is required': (target) => {
-    const field = required[target.operation.id];
-    return field === undefined
-      ? []
-      : [
-          invalid(
-            { ...target.call, body: { ...(target.call.body as object), [field.name]: null } },
-            field.name,
-          ),
-        ];
-  },
+  'null for what is required': ({ required, call }) =>
+    required.map((name) => invalid({ ...call, body: { ...(call.body as object), [name]: null } }, name)),
   'a wrong method': ({ call, operation, methods }) =>
     ['PUT', 'OPTIONS', 'PATCH', 'DELETE']
       .filter((method) => !methods.includes(method))
