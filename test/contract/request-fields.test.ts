@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -11,7 +10,7 @@ import { ApiDescription, type JsonSchema, type OpenApi } from '../support/openap
 import { splitFrames } from '../support/sse-frames.ts';
 import { arrivalOf, recordSegment } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
-import { connect } from '../support/tables.ts';
+import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 
 const text = 'The tide turns twice a day, and the harbour master writes both hours on the board by the gate. '
@@ -26,13 +25,18 @@ const scripts: Script[] = [
   { name: 'broken', text, fail: [{ onAttempt: 1, dropAfterChars: 60 }] },
   { name: 'thinker', text },
   { name: 'small', text },
+  {
+    name: 'writer',
+    text: 'Done.',
+    calls: [[{ name: 'mcp__ledger__unkeyed_add', arguments: { item: 'tide' } }]],
+  },
 ];
 
 let models: ModelServer;
 let database: TestDatabase;
 let stack: Stack;
 let world: World;
-let admin: Client;
+let ledger: ToolServer;
 let collections: { full: string; empty: string };
 const described = new ApiDescription(
   JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8')) as OpenApi,
@@ -41,7 +45,7 @@ const described = new ApiDescription(
 beforeAll(async () => {
   models = await startModelServer(scripts);
   database = await createTestDatabase();
-  admin = await connect(database.adminUrl);
+  ledger = await startToolServer();
   const changes: Record<string, object> = {
     thinker: { supportsReasoning: true, inputModalities: ['text', 'image', 'file'] },
     small: { contextWindow: 40 },
@@ -50,7 +54,10 @@ beforeAll(async () => {
     .toReversed()
     .map(({ name }) => ({ ...scriptedModel(models, name), ...changes[name] }));
   world = await createWorld(database.unitOfWork, added);
-  stack = await startStack({ database, env: { EGRESS_ALLOW: new URL(models.url).origin } });
+  stack = await startStack({
+    database,
+    env: { EGRESS_ALLOW: [new URL(models.url).origin, ledger.origin].join(',') },
+  });
   const full = await made('collections', { name: 'Full' });
   const document = {
     filename: 'beacon.txt',
@@ -59,12 +66,12 @@ beforeAll(async () => {
   };
   const id = await made(`collections/${full}/documents`, document);
   collections = { full, empty: await made('collections', { name: 'Empty' }) };
-  await untilReady(`collections/${full}/documents/${id}`);
+  await untilStatus(`collections/${full}/documents/${id}`, 'ready');
 });
 afterAll(async () => {
   await stack?.stop();
   await models?.stop();
-  await admin?.end();
+  await ledger?.stop();
   await database?.drop();
 });
 
@@ -107,14 +114,14 @@ async function send(
   };
 }
 
-async function untilReady(path: string): Promise<void> {
+async function untilStatus(path: string, wanted: string): Promise<void> {
   for (let i = 0; i < 200; i += 1) {
-    if ((await send('GET', path)).body.data.status === 'ready') {
+    if ((await send('GET', path)).body.data.status === wanted) {
       return;
     }
     await sleep(100);
   }
-  throw new Error('The document was not read in time.');
+  throw new Error(`${path} was not ${wanted} in time.`);
 }
 
 async function made(path: string, body: object): Promise<string> {
@@ -536,14 +543,23 @@ const rows: Record<string, Row> = {
     bad: ['shrug', 'invalid_request', 'platform.on_generation_loss'],
   },
   'platform.on_unknown_tool_outcome': {
-    effect: 'is kept with the request: a search reads only, so its outcome is never unknown',
+    effect: 'tells the model of an unknown outcome, or ends the response',
     prove: async () => {
-      const { record } = await answer({ platform: { on_unknown_tool_outcome: 'fail' } });
-      const stored = await admin.query(
-        `select request ->> 'on_unknown_tool_outcome' as kept from responses where id = $1`,
-        [record.id],
-      );
-      expect(stored.rows).toEqual([{ kept: 'fail' }]);
+      const server = { slug: 'ledger', url: ledger.url, display_name: 'Ledger' };
+      const { body } = await send('POST', 'mcp-servers', server);
+      const path = `mcp-servers/${body.data.mcp_server_config_id}`;
+      await untilStatus(path, 'connected');
+      await send('PATCH', path, { enabled_tools: ['*'] });
+      // The effect is written, and its answer never arrives.
+      await ledger.control({ drop: true });
+      const told = async (on_unknown_tool_outcome: string) =>
+        (await answer({ model: 'writer', tools: undefined, platform: { on_unknown_tool_outcome } })).record;
+      expect(await told('report')).toMatchObject({ status: 'completed', platform: { failure_reason: null } });
+      expect(await told('fail')).toMatchObject({
+        status: 'failed',
+        platform: { failure_reason: { code: 'tool_outcome_unknown' } },
+      });
+      await send('DELETE', path);
     },
     bad: ['retry', 'invalid_request', 'platform.on_unknown_tool_outcome'],
   },

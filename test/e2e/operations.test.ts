@@ -76,6 +76,22 @@ describe('operating the processes', () => {
     expect(gateway + worker).not.toContain(world.tenantId);
   });
 
+  it('counts a stream while it is open and no longer', async () => {
+    const gateway = await stack.start('gateway');
+    const open = async () =>
+      /^sse_streams_open\S* (\d+)/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1];
+    const stream = await openStream(gateway.url, world.apiKey);
+    expect(await open()).toBe('1');
+    const id = /^id: ([^:\n]+):/m.exec(stream.text())![1]!;
+    await fetch(`${gateway.url}${path()}/${id}/cancel`, {
+      method: 'POST',
+      headers: { 'X-API-Key': world.apiKey },
+    });
+    await stream.ended;
+    await expect.poll(open).toBe('0');
+    expect(await gateway.stop()).toBe(0);
+  });
+
   it('ends an attached stream within a second of its key being revoked', async () => {
     const member = await addMember(database.unitOfWork, world);
     const stream = await openStream(stack.gateways[0]!.url, member.apiKey);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { percentile } from './distribution.ts';
+import { countContinuations, percentile } from './distribution.ts';
 import { runKills } from './kill-run.ts';
 import { longForm, seedFrom } from './plan.ts';
 import { report } from './report.ts';
@@ -22,7 +22,14 @@ it('no response is lost or stuck over 140 seeded kills of every kind', async () 
   expect(run.struck.map(({ signal }) => signal)).toEqual(run.struck.map(() => 'SIGKILL'));
   expect(run.lost).toEqual([]);
   expect(run.stuck).toEqual([]);
+  expect(run.workerKills.total).toBe(longForm.workers);
   expect(run.workerKills.betweenDeltas).toBeGreaterThanOrEqual(0.7 * run.workerKills.total);
+  const continuations = countContinuations(run.attempts);
+  for (const name of ['prefill', 'instruct', 'reattach']) {
+    expect(continuations.get(name) ?? 0, name).toBeGreaterThan(0);
+  }
+  expect(run.recovery.begun.length).toBeGreaterThan(0);
+  expect(run.recovery.nextEvent.length).toBeGreaterThan(0);
   // Recovery begins when another worker is at the work; when a reader hears of it depends on the model's speed as well.
   expect(Math.max(...run.recovery.begun)).toBeLessThanOrEqual(5_000);
   expect(percentile(run.recovery.nextEvent, 0.5)).toBeLessThanOrEqual(5_000);

@@ -100,6 +100,25 @@ test(
 );
 
 test(
+  'of two starts at the same moment on one folder one becomes ready and the other is refused',
+  { timeout: 60_000 },
+  async () => {
+    const place = await freshPlace();
+    const both = [start(place.env), start(place.env)];
+    const refused = await Promise.race(both.map((one) => one.ended.then(() => one)));
+    const [winner] = both.filter((one) => one !== refused);
+    expect(await refused.ended).toBe(1);
+    // The winner writes its number down a moment after it has the lock.
+    const sentence = (holder: string) =>
+      `The platform already runs on ${place.dataDirectory}${holder}: stop it, or give this start another folder with PLATFORM_DATA_DIR.\n`;
+    expect([sentence(''), sentence(` (process ${winner!.process.pid})`)]).toContain(refused.stderr);
+    expect(refused.stdout).toBe('');
+    expect((await winner!.ready()).stdout).toContain('starts: 1');
+    expect((await winner!.stop()).code).toBe(0);
+  },
+);
+
+test(
   'a killed launcher leaves no process, and a start at the same moment works',
   { timeout: 60_000 },
   async () => {
