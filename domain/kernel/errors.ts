@@ -80,6 +80,7 @@ export type DomainErrorCode =
   | 'rate_limited'
   | 'too_many_active_responses'
   | 'too_many_failed_attempts'
+  // Reserved: no place has a budget yet. A response that has spent its own `max_cost_usd` ends `incomplete`.
   | 'budget_exceeded'
   | 'internal_error'
   | 'identity_provider_unavailable'

@@ -11,7 +11,7 @@ import type { ResponseChange } from './response-change.ts';
 import type { Response } from './response.entity.ts';
 import { checkCallOutputs } from './tool-input.ts';
 
-const maxChainDepth = 200;
+const maxChainLength = 200;
 /** Where the input of a response stands whose parent is still running: behind all that the parent may bring. */
 const waitingPosition = 1_000_000;
 
@@ -31,8 +31,8 @@ export async function joinChain(
   const parent =
     input.previousResponseId === null ? running : await readParent(ctx, input, input.previousResponseId);
   response.chainDepth = parent === null ? 0 : parent.chainDepth + 1;
-  if (response.chainDepth > maxChainDepth) {
-    throw tooLong('previous_response_id', `A chain holds at most ${maxChainDepth} responses.`);
+  if (response.chainDepth >= maxChainLength) {
+    throw tooLong('previous_response_id', `A chain holds at most ${maxChainLength} responses.`);
   }
   if (parent !== null && !parent.isTerminal) {
     response.waitsFor = parent.id;

@@ -7,6 +7,7 @@ import { commitCall } from '#domain/responses/commit-call.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
 import { openEngine, search, type Engine } from '../support/engine.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { splitFrames } from '../support/sse-frames.ts';
 import { statementsDuring } from '../support/statements.ts';
 import { addMember, createWorld } from '../support/world.ts';
 
@@ -193,5 +194,38 @@ describe('GET of a response that has ended', () => {
         }
       }
     }
+  });
+});
+
+describe('GET of the stream of a response that has ended', () => {
+  const stream = (id: string, cursor: string) =>
+    gateway.send({
+      method: 'GET',
+      path: `/v1/spaces/${engine.world.spaceId}/responses/${id}?stream=true`,
+      apiKey: engine.world.apiKey,
+      headers: { 'last-event-id': cursor },
+    });
+
+  it('answers 204 to a reader that has its last event, and that event to a reader one short of it', async () => {
+    const id = await completed();
+    const last = (await engine.events(id)).at(-1)!;
+    const n = last['sequence_number'] as number;
+    expect(last['type']).toBe('response.completed');
+    for (const cursor of [`${id}:${n}`, String(n)]) {
+      const { status, headers, text } = await stream(id, cursor);
+      expect({ status, text, type: headers['content-type'] }).toEqual({
+        status: 204,
+        text: '',
+        type: undefined,
+      });
+    }
+    const short = await stream(id, `${id}:${n - 1}`);
+    expect(short.status).toBe(200);
+    const sent = splitFrames(Buffer.from(short.text)).frames.filter(({ id: place }) => place !== null);
+    expect(sent.map(({ event }) => event)).toEqual(['response.completed']);
+    expect(await stream(id, `${id}:${n + 1}`)).toMatchObject({
+      status: 422,
+      body: { error: { code: 'cursor_out_of_range' } },
+    });
   });
 });

@@ -150,6 +150,27 @@ describe('request bodies', () => {
   });
 });
 
+describe('the input of a response', () => {
+  it.each([
+    ['messages', '', 'input.messages', (messages: object[]) => ({ messages })],
+    ['items', '', 'input.items', (items: object[]) => ({ items })],
+    ['items of OpenAI’s form', '/openai', 'input', (items: object[]) => items],
+  ])('has at most 512 %s', async (_what, surface, param, toInput) => {
+    const gateway = await open();
+    const send = (length: number) => {
+      const said = Array.from({ length }, () => ({ type: 'message', role: 'user', content: 'a' }));
+      const path = `/v1/spaces/${world.spaceId}${surface}/responses`;
+      const body = { input: toInput(said), model: 'nobody' };
+      return gateway.send({ method: 'POST', path, apiKey: world.apiKey, body });
+    };
+    // The model is looked up for a body that has passed.
+    expect((await send(512)).body.error).toMatchObject({ code: 'model_not_found' });
+    const refused = await send(513);
+    expect(refused.status).toBe(surface === '' ? 422 : 400);
+    expect(refused.body.error).toMatchObject({ code: 'invalid_request', param });
+  });
+});
+
 describe('open streams', () => {
   it.each([
     ['a principal', { MAX_STREAMS_PER_PRINCIPAL: '2' }],
@@ -183,6 +204,40 @@ describe('open streams', () => {
     expect((await ask(colleague)).status).toBe(whose === 'a principal' ? 200 : 429);
     first.leave();
     await expect.poll(async () => (await ask(apiKey)).status).toBe(200);
+  });
+
+  it('of one response are limited, whoever reads; a place becomes free when its reader leaves', async () => {
+    const gateway = await open({ MAX_STREAMS_PER_RESPONSE: '2' });
+    const { apiKey: colleague } = await addMember(database.unitOfWork, world, { spaceRole: 'space_editor' });
+    const base = await gateway.app.listen({ host: '127.0.0.1', port: 0 });
+    onTestFinished(() => gateway.app.server.closeAllConnections());
+    const create = async () => {
+      const body = { input: { text: 'A?' } };
+      const made = await gateway.send({ method: 'POST', path: responses(), apiKey: world.apiKey, body });
+      return made.body.data.id as string;
+    };
+    const [id, other] = [await create(), await create()];
+    const read = async (of: string, key = world.apiKey) => {
+      const stop = new AbortController();
+      const answer = await fetch(`${base}/api${responses()}/${of}?stream=true`, {
+        headers: { 'x-api-key': key },
+        signal: stop.signal,
+      });
+      const refusal = answer.status === 200 ? null : ((await answer.json()) as { error: object }).error;
+      const retryAfter = answer.headers.get('retry-after');
+      return { status: answer.status, refusal, retryAfter, leave: () => stop.abort() };
+    };
+    const [first, second] = [await read(id), await read(id, colleague)];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(await read(id)).toMatchObject({
+      status: 429,
+      refusal: { type: 'rate_limit_error', code: 'rate_limited' },
+      retryAfter: '5',
+    });
+    expect((await read(id, colleague)).status).toBe(429);
+    expect((await read(other)).status).toBe(200);
+    first.leave();
+    await expect.poll(async () => (await read(id)).status).toBe(200);
   });
 });
 

@@ -49,10 +49,12 @@ describe('retention', () => {
   });
 
   it('ends at its second on every path, an attached stream included', async () => {
-    const create = (model: string) => client.create({ input: { text: 'Go.' }, model, tools: [] });
+    const create = (model: string, key: string) =>
+      client.create({ input: { text: 'Go.' }, model, tools: [] }, { 'Idempotency-Key': key });
     const [done, running, toCancel, toDelete] = await Promise.all(
-      ['plain', 'endless', 'endless', 'plain'].map(async (model) => (await create(model)).data),
+      ['plain', 'endless', 'endless', 'plain'].map(async (model, i) => (await create(model, `go-${i}`)).data),
     );
+    const repeat = () => create('plain', 'go-0');
     await client.ended(done!.id);
     await client.writing(running!.id);
     const attached = recordSegment({ url: client.url(`/${running!.id}`), headers: client.headers });
@@ -63,6 +65,7 @@ describe('retention', () => {
       `/${done!.id}/input_items`,
       `/${done!.id}/events`,
       `/${running!.id}`,
+      `/../openai/responses/${done!.id}`,
     ];
     /** Each path's status, or code where it is refused. */
     const paths = async () => {
@@ -82,21 +85,29 @@ describe('retention', () => {
     const last = Date.parse(toDelete!.expires_at);
     expect(first - Date.parse(done!.created_at)).toBe(retentionSeconds * 1_000);
 
+    // A repeat is a write and then a read, both of which are to be over in time.
+    await sleep(first - 2_500 - Date.now());
+    const repeating = repeat();
     await sleep(first - 1_000 - Date.now());
-    const [before, cancelled, chained] = await Promise.all([
+    const [before, cancelled, chained, repeated] = await Promise.all([
       paths(),
       codeOf(`/${toCancel!.id}/cancel`, 'POST'),
       chain(),
+      repeating,
     ]);
     expect(before).toEqual([...reads.map(() => 200), true]);
     expect(cancelled).toBe(200);
     expect(chained.status).toBe(202);
+    expect(repeated).toMatchObject({ status: 200, data: { id: done!.id } });
+    expect(repeated.headers.get('idempotent-replayed')).toBe('true');
 
     await sleep(Math.max(first, last) + 1_000 - Date.now());
     expect(await paths()).toEqual([...reads.map(() => '404 response_expired'), false]);
     expect(await codeOf(`/${toCancel!.id}/cancel`, 'POST')).toBe('404 response_expired');
     expect(await codeOf(`/${toDelete!.id}`, 'DELETE')).toBe('404 response_expired');
     expect((await chain()).error).toMatchObject({ code: 'previous_response_not_found' });
+    // The key outlives its response, so that a late repeat makes no second one.
+    expect(await repeat()).toMatchObject({ status: 404, error: { code: 'response_expired' } });
 
     const segment = await attached;
     const { frames } = splitFrames(segment.bytes);

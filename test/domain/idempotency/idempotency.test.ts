@@ -62,6 +62,28 @@ describe('an idempotency key', () => {
     expect(await Promise.all([winner, loser])).toEqual(['winner', 'winner']);
   });
 
+  it('is refused as in progress while the winner takes longer than anyone is made to wait', async () => {
+    const key = request();
+    const { tenantId, owner } = engine.world;
+    await engine.admin.query('begin');
+    try {
+      await engine.admin.query(
+        `insert into idempotency_keys (tenant_id, principal_id, scope, key, fingerprint, resource_id, expires_at)
+         values ($1, $2, $3, $4, $5, 'winner', now() + interval '1 day')`,
+        [tenantId, owner.principalId, key.scope, key.key, key.fingerprint],
+      );
+      const began = performance.now();
+      await expect(engine.act((ctx) => claimKey(ctx, key, 'loser'))).rejects.toMatchObject({
+        code: 'idempotency_in_progress',
+        detail: { retryAfter: 1 },
+      });
+      expect(performance.now() - began).toBeGreaterThan(4_000);
+    } finally {
+      await engine.admin.query('rollback');
+    }
+    expect(await engine.act((ctx) => claimKey(ctx, key, 'loser'))).toBe('loser');
+  }, 20_000);
+
   it('goes to the loser of a race when the winner fails', async () => {
     const key = request();
     const claimed = Promise.withResolvers<void>();

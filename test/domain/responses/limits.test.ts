@@ -84,6 +84,25 @@ describe('limits', () => {
     expect(rows).toEqual([]);
   });
 
+  it('let a chain grow to 200 responses, and refuse the next', async () => {
+    const answered = async (previousResponseId: string | null) => {
+      const id = await engine.create({ previousResponseId });
+      await (await engine.attempt(id)).commit();
+      return id;
+    };
+    const parent = await answered(null);
+    // As if 198 stood before it.
+    await engine.admin.query('update responses set chain_depth = 198 where id = $1', [parent]);
+    const last = await answered(parent);
+    const count = async () => (await engine.admin.query('select from responses')).rowCount;
+    const before = await count();
+    await expect(engine.create({ previousResponseId: last })).rejects.toMatchObject({
+      code: 'context_length_exceeded',
+      detail: { param: 'previous_response_id' },
+    });
+    expect(await count()).toBe(before);
+  });
+
   it('end a response at its deadline when a turn is claimed', async () => {
     const id = await engine.create();
     await engine.attempt(id);
