@@ -32,7 +32,7 @@ export async function readOnSurface(space: { url: string; apiKey: string }): Pro
     check(openResponsesResource, object);
     (object['output'] as Json[]).forEach(({ type }) => items.add(String(type)));
     const { frames } = splitFrames(await get(`openai/responses/${id}?stream=true`));
-    frames.forEach((frame) => frame.json !== undefined && check(openResponsesEvent, frame.json as Json));
+    frames.forEach(({ json: event }) => event !== undefined && check(openResponsesEvent, event));
     const input = (await json(`openai/responses/${id}/input_items`)) as { data: Json[] };
     input.data.forEach((item) => check(openResponsesItem, item));
   }
