@@ -1,7 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { LongFilesFirst } from './test/support/long-files-first.ts';
 import { RunningFileReporter } from './test/support/running-file-reporter.ts';
 
 // Every file loads much the same packages: compiled once, also for the processes that tests start.
@@ -16,7 +15,6 @@ export default defineConfig({
     // Each file in a process of its own: tests kill and signal processes, and the Temporal SDK is native code.
     pool: 'forks',
     maxWorkers: 3,
-    sequence: { sequencer: LongFilesFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
