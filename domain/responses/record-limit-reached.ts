@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Identity, Origin } from '#domain/access/caller.ts';
-import { recordEvent } from '#domain/events/record-event.ts';
+import { recordAs } from '#domain/access/record-as.ts';
 import type { DomainError } from '#domain/kernel/errors.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { Principal } from '#domain/principals/principal.entity.ts';
 
 /** What this process has written of the hour: whoever goes on asking costs the database nothing more. */
 const written = new LRUCache<string, true>({ max: 10_000, ttl: 3_600_000 });
@@ -27,24 +26,16 @@ export async function recordLimitReached(
   if (written.has(dedupeKey)) {
     return;
   }
-  await unitOfWork.inTenant(identity.tenantId, async (em) => {
-    const principal = await em.findOneOrFail(Principal, { id: identity.principalId });
-    await recordEvent(
-      em,
-      {
-        tenantId: identity.tenantId,
-        principalId: principal.id,
-        principalType: principal.type,
-        origin,
-      },
-      {
-        type: type === 'space' ? 'space.limit_reached' : 'system.limit_reached',
-        resource: { type, id },
-        outcome: 'denied',
-        metadata: { limit: 'active_responses', value: limit, period },
-        dedupeKey,
-      },
-    );
-  });
+  await recordAs(
+    unitOfWork,
+    { identity, origin },
+    {
+      type: type === 'space' ? 'space.limit_reached' : 'system.limit_reached',
+      resource: { type, id },
+      outcome: 'denied',
+      metadata: { limit: 'active_responses', value: limit, period },
+      dedupeKey,
+    },
+  );
   written.set(dedupeKey, true);
 }
