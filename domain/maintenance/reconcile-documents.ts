@@ -1,10 +1,14 @@
 import { Document, documentWorkflowId } from '#domain/collections/document.entity.ts';
 import { enqueueStart } from '#domain/durable/outbox.ts';
-import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { nilUuid } from '#domain/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
-import { reconcile, type ReconcileDependencies, type Reconciled, type Unfinished } from './reconcile.ts';
-import { sweep } from './sweep.ts';
+import {
+  reconcile,
+  reconcileListed,
+  type ReconcileDependencies,
+  type Reconciled,
+  type Unfinished,
+} from './reconcile.ts';
 
 interface WaitingRow {
   tenant_id: string;
@@ -16,25 +20,15 @@ interface WaitingRow {
  * whose workflow the engine has lost is extracted anew.
  */
 export async function reconcileDocuments(deps: ReconcileDependencies): Promise<Reconciled> {
-  const starts: Dispatch[] = [];
-  const { failed } = await sweep<WaitingRow>(
-    deps.database,
+  return reconcileListed<WaitingRow>(
+    deps,
     {
       door: 'list_unprocessed',
       start: [nilUuid, nilUuid],
       placeOf: (row) => [row.tenant_id, row.document_id],
     },
-    async (row) => {
-      const start = await reconcile(
-        deps,
-        ingestion({ tenantId: row.tenant_id, documentId: row.document_id }),
-      );
-      if (start !== null) {
-        starts.push(start);
-      }
-    },
+    (row) => reconcile(deps, ingestion({ tenantId: row.tenant_id, documentId: row.document_id })),
   );
-  return { starts, failed };
 }
 
 function ingestion(payload: { tenantId: string; documentId: string }): Unfinished {

@@ -1,11 +1,15 @@
 import { enqueueStart } from '#domain/durable/outbox.ts';
-import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { nilUuid } from '#domain/kernel/ids.ts';
 import { endFanOut } from '#domain/notifications/end-fan-out.ts';
 import { findEvent } from '#domain/notifications/find-event.ts';
 import { fanOutStart, fanOutWorkflowId } from '#domain/notifications/owe-fan-out.ts';
-import { reconcile, type ReconcileDependencies, type Reconciled, type Unfinished } from './reconcile.ts';
-import { sweep } from './sweep.ts';
+import {
+  reconcile,
+  reconcileListed,
+  type ReconcileDependencies,
+  type Reconciled,
+  type Unfinished,
+} from './reconcile.ts';
 
 interface UnfinishedRow {
   tenant_id: string;
@@ -18,22 +22,15 @@ interface UnfinishedRow {
  * started anew, one that an operator ended is given up.
  */
 export async function reconcileFanOuts(deps: ReconcileDependencies): Promise<Reconciled> {
-  const starts: Dispatch[] = [];
-  const { failed } = await sweep<UnfinishedRow>(
-    deps.database,
+  return reconcileListed<UnfinishedRow>(
+    deps,
     {
       door: 'list_unfinished_fan_outs',
       start: ['-infinity', nilUuid],
       placeOf: (row) => [row.created_at, row.event_id],
     },
-    async (row) => {
-      const start = await reconcile(deps, fanOut({ tenantId: row.tenant_id, eventId: row.event_id }));
-      if (start !== null) {
-        starts.push(start);
-      }
-    },
+    (row) => reconcile(deps, fanOut({ tenantId: row.tenant_id, eventId: row.event_id })),
   );
-  return { starts, failed };
 }
 
 function fanOut(ids: { tenantId: string; eventId: string }): Unfinished {

@@ -1,11 +1,15 @@
 import { isOwed } from '#domain/durable/outbox.ts';
-import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
 import { lockHead } from '#domain/responses/head.ts';
 import { oweGeneration } from '#domain/responses/owe-generation.ts';
 import { queueLimitMs } from '#domain/responses/response-status.ts';
-import { reconcile, type ReconcileDependencies, type Reconciled, type Unfinished } from './reconcile.ts';
-import { sweep } from './sweep.ts';
+import {
+  reconcile,
+  reconcileListed,
+  type ReconcileDependencies,
+  type Reconciled,
+  type Unfinished,
+} from './reconcile.ts';
 
 /** A deadline that its workflow has not enforced by then is enforced from here. */
 const deadlineGraceMs = 60_000;
@@ -26,11 +30,10 @@ interface StaleRow {
  * terminated fails its response, an id that the engine has lost is started again and goes on from its prefix.
  */
 export async function reconcileResponses(deps: ReconcileDependencies): Promise<Reconciled> {
-  const starts: Dispatch[] = [];
   const [clock] = await deps.database.call<{ now: Date }>('now', 'select now()', []);
   const now = clock?.now.getTime() ?? Number.NaN;
-  const { failed } = await sweep<StaleRow>(
-    deps.database,
+  return reconcileListed<StaleRow>(
+    deps,
     {
       door: 'list_stale',
       start: ['-infinity', ''],
@@ -40,15 +43,11 @@ export async function reconcileResponses(deps: ReconcileDependencies): Promise<R
       const { tenant_id: tenantId, response_id: responseId } = row;
       if (isOverdue(row, now)) {
         await deps.unitOfWork.inTenant(tenantId, (em) => closeResponse(em, responseId, { kind: 'deadline' }));
-        return;
+        return null;
       }
-      const start = row.waits ? null : await reconcile(deps, generation({ tenantId, responseId }));
-      if (start !== null) {
-        starts.push(start);
-      }
+      return row.waits ? null : reconcile(deps, generation({ tenantId, responseId }));
     },
   );
-  return { starts, failed };
 }
 
 /** @param now by the database's clock, in milliseconds */

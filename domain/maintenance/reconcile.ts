@@ -4,6 +4,7 @@ import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import type { WorkflowInspector } from '#domain/kernel/workflow-inspector.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { sweep, type Listing } from './sweep.ts';
 
 export interface ReconcileDependencies {
   database: Database;
@@ -47,4 +48,20 @@ export async function reconcile(
     case 'unknown_id':
       return unitOfWork.inTenant(tenantId, startAnew);
   }
+}
+
+/** Sees to every listed row, and keeps the starts that this gave. */
+export async function reconcileListed<Row extends object>(
+  { database }: ReconcileDependencies,
+  listing: Listing<Row>,
+  see: (row: Row) => Promise<Dispatch | null>,
+): Promise<Reconciled> {
+  const starts: Dispatch[] = [];
+  const { failed } = await sweep(database, listing, async (row) => {
+    const start = await see(row);
+    if (start !== null) {
+      starts.push(start);
+    }
+  });
+  return { starts, failed };
 }
