@@ -19,15 +19,13 @@ interface Load {
   cpuUs: number;
 }
 
-const connections = 50;
-
 /**
  * Reading finished responses, one per connection, with every check, beside a server that makes one prepared select and
  * sends the row: with one key for all connections, and with the keys of several members.
  */
 export async function measureGet(lab: Lab, scale: Scale, say: (line: string) => void): Promise<Line[]> {
   const stored: { id: string; path: string; body: string }[] = [];
-  for (let i = 0; i < connections; i += 1) {
+  for (let i = 0; i < scale.connections; i += 1) {
     const { responseId: id } = await respond(lab, { model: models.tools(0) });
     const path = `/api/v1/spaces/${lab.world.spaceId}/responses/${id}`;
     stored.push({ id, path, body: await read(lab.gatewayUrl + path, { 'x-api-key': lab.world.apiKey }) });
@@ -46,7 +44,7 @@ export async function measureGet(lab: Lab, scale: Scale, say: (line: string) => 
   for (const [i, { path }] of plain.asked.entries())
     if ((await read(plain.url + path)) !== stored[i]!.body)
       throw new Error('The two servers do not answer the same.');
-  await load(plain, 1);
+  await load(plain, Math.min(1, scale.getSeconds));
   const lines: Line[] = [];
   for (const keys of [[lab.world.apiKey], lab.readers]) {
     const ours: Target = {
@@ -65,13 +63,13 @@ async function compare(
   say: (line: string) => void,
 ): Promise<Line> {
   const pairs: { ours: Load; plain: Load }[] = [];
-  await load(ours, 1);
+  await load(ours, Math.min(1, scale.getSeconds));
   for (let round = 0; round < scale.rounds; round += 1)
     pairs.push({ ours: await load(ours, scale.getSeconds), plain: await load(plain, scale.getSeconds) });
   const of = (side: 'ours' | 'plain', what: keyof Load) =>
     format(median(pairs.map((pair) => pair[side][what])));
   say(
-    `${name}, ${connections} connections: ${of('ours', 'perSecond')}/s and ${of('ours', 'cpuUs')} µs of the server, to ${of('plain', 'perSecond')}/s and ${of('plain', 'cpuUs')} µs`,
+    `${name}, ${scale.connections} connections: ${of('ours', 'perSecond')}/s and ${of('ours', 'cpuUs')} µs of the server, to ${of('plain', 'perSecond')}/s and ${of('plain', 'cpuUs')} µs`,
   );
   return {
     name: `${name}, to Fastify with one prepared select`,
@@ -101,8 +99,10 @@ async function load({ url, asked, pid }: Target, duration: number): Promise<Load
   let opened = 0;
   const result = await autocannon({
     url,
-    connections,
+    connections: asked.length,
     duration,
+    // It ends with a sample, and not before.
+    sampleInt: Math.min(1, duration) * 1_000,
     setupClient: (connection) => {
       connection.setRequests([{ method: 'GET', ...asked[opened % asked.length]! }]);
       opened += 1;

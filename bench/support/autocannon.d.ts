@@ -17,6 +17,8 @@ declare module 'autocannon' {
     connections: number;
     /** Seconds. */
     duration: number;
+    /** Milliseconds between two samples. */
+    sampleInt: number;
     /** Called for each connection before it asks. */
     setupClient: (connection: Connection) => void;
   }): Promise<Result>;

@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
+/** What a process of a bench has of the environment that the bench itself runs in. */
+const passedOn = ['PATH', 'HOME', 'NODE_COMPILE_CACHE', 'WORKFLOW_BUNDLE'];
 
 export interface BenchProcess {
   pid: number;
@@ -77,7 +79,11 @@ function log({ folder, name }: LaunchInput): number {
 function start({ entry, env = {}, flags = [] }: LaunchInput, stdio: ['pipe', number | 'pipe', number]) {
   const child = spawn(process.execPath, ['--disable-warning=FSTDEP023', ...flags, entry], {
     cwd: checkout,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production', ...env },
+    env: {
+      ...Object.fromEntries(passedOn.map((name) => [name, process.env[name]])),
+      NODE_ENV: 'production',
+      ...env,
+    },
     stdio,
   });
   const exited = once(child, 'exit');

@@ -12,6 +12,8 @@ export interface Scale {
   /** Tokens that a stream has at 20 ms apart; at another pace as many as take that time. */
   tokens: number;
   streams: readonly number[];
+  /** Connections that read, each a response of its own. */
+  connections: number;
   getSeconds: number;
   /** Members whose keys are used side by side. */
   readers: number;
@@ -27,22 +29,24 @@ export const full: Scale = {
   firstTokenPairs: 100,
   tokens: 200,
   streams: [1, 50],
+  connections: 50,
   getSeconds: 5,
   readers: 10,
   idleStreams: 2_000,
 };
 
-/** Every part once, in about a minute: says that the bench works, not how fast anything is. */
+/** Every part once, in half a minute: says that the bench works, not how fast anything is. */
 export const quick: Scale = {
   toolRounds: [0, 1],
   callers: [4],
   rounds: 1,
-  windowMs: 500,
-  warmUp: 8,
+  windowMs: 250,
+  warmUp: 4,
   firstTokenPairs: 5,
   tokens: 25,
   streams: [1, 5],
-  getSeconds: 1,
+  connections: 5,
+  getSeconds: 0.25,
   readers: 2,
-  idleStreams: 200,
+  idleStreams: 60,
 };

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { inject } from 'vitest';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -17,7 +18,7 @@ export async function runQuickly(
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['--disable-warning=FSTDEP023', `bench/${bench}.ts`, '--quick', '--json', json],
-      { cwd: checkout },
+      { cwd: checkout, env: { ...process.env, WORKFLOW_BUNDLE: inject('workflowBundle') } },
     );
     return {
       report: JSON.parse(readFileSync(json, 'utf8')) as unknown,
