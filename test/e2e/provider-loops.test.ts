@@ -6,6 +6,8 @@ import { ResponsesClient, textOf } from '../support/responses-client.ts';
 import { followResponse } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { checkStream } from '../support/stream-checker.ts';
+import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
+import { spaceServers } from '../support/tool-world.ts';
 import { startWireFake, type FakeExchange, type WireFake } from '../support/wire-fakes/fake-server.ts';
 import { fakeKind, fakeKinds, fakeModel } from '../support/wire-fakes/index.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -15,12 +17,18 @@ const text = hours
   .map((hour, i) => `In the ${hour} hour the water stood at ${17 + i * 31} inches on the harbour wall.`)
   .join(' ');
 const thought = 'The harbour book may know';
-const script = { text, toolRounds: 2, reasoning: thought, tokenDelayMs: 15, refusesPrefill: true };
+/** One of ours and one of a connected server, which counts how often it was asked. */
+const calls = [
+  { name: 'knowledge_search', arguments: { query: 'tides' } },
+  { name: 'mcp__gauge__unkeyed_add', arguments: { item: 'a tide' } },
+];
+const script = { text, calls, reasoning: thought, tokenDelayMs: 15, refusesPrefill: true };
 
 let database: TestDatabase;
 let stack: Stack;
 let world: World;
 let client: ResponsesClient;
+let gauge: ToolServer;
 const fakes = new Map<string, WireFake>();
 
 beforeAll(async () => {
@@ -41,6 +49,7 @@ beforeAll(async () => {
     fail: [{ onAttempt: 1, onRound: 0, endsFailed: true }],
   });
   fakes.set('failing', failing);
+  gauge = await startToolServer();
   database = await createTestDatabase();
   world = await createWorld(database.unitOfWork, [
     ...fakeKinds.map((of) => fakeModel(of, fakes.get(of.kind)!.origin)),
@@ -48,14 +57,16 @@ beforeAll(async () => {
     fakeModel(fakeKind('openai'), cut.origin, { alias: 'cut', continuation: 'reattach' }),
     fakeModel(fakeKind('openai'), failing.origin, { alias: 'failing', continuation: 'reattach' }),
   ]);
-  const origins = [...fakes.values()].map(({ origin }) => origin);
+  const origins = [gauge, ...fakes.values()].map(({ origin }) => origin);
   stack = await startStack({ database, env: { EGRESS_ALLOW: origins.join(',') } });
   client = new ResponsesClient(world, () => stack.gateways[0]!);
+  const servers = spaceServers(() => stack.gateways[0]!, world);
+  await servers.update(await servers.register('gauge', gauge.url), { enabled_tools: ['unkeyed_add'] });
 });
 
 afterAll(async () => {
   await stack?.stop();
-  await Promise.all([...fakes.values()].map((fake) => fake.stop()));
+  await Promise.all([gauge, ...fakes.values()].map((each) => each?.stop()));
   await database?.drop();
 });
 
@@ -93,18 +104,35 @@ async function withKill(model: string): Promise<{ record: ResponseRecord; kill: 
 }
 
 const types = ({ output }: ResponseRecord) => output.map(({ type }) => type);
+/** Both ran, one after the other, before the answer; the second one once, although its worker was killed later. */
+function expectBothTools({ output }: ResponseRecord, added: number): void {
+  expect(output.filter(({ type }) => type !== 'reasoning')).toMatchObject([
+    { type: 'file_search_call', status: 'completed', queries: ['tides'] },
+    {
+      type: 'mcp_call',
+      status: 'completed',
+      server_label: 'gauge',
+      name: 'unkeyed_add',
+      output: 'added a tide',
+    },
+    { type: 'message', status: 'completed' },
+  ]);
+  expect(gauge.arrivals().length - added).toBe(1);
+}
 const callsOf = (requests: readonly FakeExchange[]) =>
   requests.filter(({ method }) => method === 'POST').length;
 
-describe('two rounds of a tool with reasoning, and a kill in mid-text', () => {
+describe('a loop of two tools with reasoning, and a kill in mid-text', () => {
   it.each(fakeKinds)('$kind: exactly the text, and nothing that the vendor refuses', async ({ kind }) => {
     const fake = fakes.get(kind)!;
+    const added = gauge.arrivals().length;
     const { record, kill } = await withKill(kind);
     expect(kill).toBe('SIGKILL');
     expect(fake.refusals()).toEqual([]);
     expect(record).toMatchObject({ status: 'completed', platform: { tool_call_count: 2, attempts: 4 } });
     expect(textOf(record)).toBe(text);
-    // The two searches, the answer, and its continuation.
+    expectBothTools(record, added);
+    // The two calls, the answer, and its continuation.
     expect(callsOf(fake.requests)).toBe(4);
     if (kind !== 'google') {
       expect(types(record).filter((type) => type === 'reasoning').length).toBe(3);
@@ -116,8 +144,10 @@ describe('two rounds of a tool with reasoning, and a kill in mid-text', () => {
 
   it('a run on the side of OpenAI is read again, and paid for once', async () => {
     const fake = fakes.get('background')!;
+    const added = gauge.arrivals().length;
     const { record, kill } = await withKill('background');
     expect(kill).toBe('SIGKILL');
+    expectBothTools(record, added);
     expect(textOf(record)).toBe(text);
     expect(fake.refusals()).toEqual([]);
     expect(callsOf(fake.requests)).toBe(3);
@@ -210,6 +240,6 @@ describe('a chain over several models', () => {
 it('all of them are objects and events of Open Responses', async () => {
   const url = `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}`;
   const { items, problems } = await readOnSurface({ url, apiKey: world.apiKey });
-  expect(items).toEqual(['file_search_call', 'message', 'reasoning']);
+  expect(items).toEqual(['file_search_call', 'mcp_call', 'message', 'reasoning']);
   expect(problems).toEqual([]);
 });

@@ -9,14 +9,8 @@ import { startStack, type Stack } from './stack.ts';
 import { connect } from './tables.ts';
 import { createWorld, scriptedModel, type World } from './world.ts';
 
-/** A deployment whose models call tools. */
-export interface ToolWorld {
-  stack: Stack;
-  world: World;
-  models: ModelServer;
-  database: TestDatabase;
-  admin: Client;
-  client: ResponsesClient;
+/** The tool servers of a space, as those who look after it see them. */
+export interface SpaceServers {
   /** Any operation on tool servers. */
   call(method: string, path: string, body?: object): Promise<{ status: number; data: Server }>;
   /** Registers a server and waits until it has been read. */
@@ -24,6 +18,16 @@ export interface ToolWorld {
   /** Has it read again and waits. */
   refresh(server: Server): Promise<Server>;
   update(server: Server, body: object): Promise<Server>;
+}
+
+/** A deployment whose models call tools. */
+export interface ToolWorld extends SpaceServers {
+  stack: Stack;
+  world: World;
+  models: ModelServer;
+  database: TestDatabase;
+  admin: Client;
+  client: ResponsesClient;
   /** A response that has ended, by default with the model `script` and everything that the space grants. */
   ask(script: string, more?: object): Promise<ResponseRecord>;
   eventTypes(prefix: string): Promise<string[]>;
@@ -68,34 +72,7 @@ export async function openToolWorld(options: {
     database,
     admin,
     client,
-    call: async (method, path, body) => {
-      const answer = await fetch(`${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/${path}`, {
-        method,
-        headers: { 'x-api-key': world.apiKey, ...(body && { 'content-type': 'application/json' }) },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      return { status: answer.status, ...((await answer.json()) as { data: Server }) };
-    },
-    register: async (slug, url, more = {}) => {
-      const made = await tools.call('POST', 'mcp-servers', {
-        slug,
-        url,
-        display_name: slug,
-        ...more,
-      });
-      if (made.status !== 201) throw new Error(JSON.stringify(made));
-      return readAfter(tools, made.data);
-    },
-    refresh: async (server) => {
-      await tools.call('POST', `mcp-servers/${server.mcp_server_config_id}/refresh`);
-      return readAfter(tools, server);
-    },
-    update: async (server, body) => {
-      const path = `mcp-servers/${server.mcp_server_config_id}`;
-      const answer = await tools.call('PATCH', path, body);
-      if (answer.status !== 200) throw new Error(JSON.stringify(answer));
-      return answer.data;
-    },
+    ...spaceServers(() => stack.gateways[0]!, world),
     ask: async (script, more = {}) => {
       const body = { input: { text: 'Do it.' }, model: script, ...more };
       const made = await client.create(body, { prefer: 'wait=30' });
@@ -119,10 +96,47 @@ export async function openToolWorld(options: {
   return tools;
 }
 
+export function spaceServers(
+  gateway: () => { url: string },
+  { spaceId, apiKey }: Pick<World, 'spaceId' | 'apiKey'>,
+): SpaceServers {
+  const servers: SpaceServers = {
+    call: async (method, path, body) => {
+      const answer = await fetch(`${gateway().url}/api/v1/spaces/${spaceId}/${path}`, {
+        method,
+        headers: { 'x-api-key': apiKey, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, ...((await answer.json()) as { data: Server }) };
+    },
+    register: async (slug, url, more = {}) => {
+      const made = await servers.call('POST', 'mcp-servers', {
+        slug,
+        url,
+        display_name: slug,
+        ...more,
+      });
+      if (made.status !== 201) throw new Error(JSON.stringify(made));
+      return readAfter(servers, made.data);
+    },
+    refresh: async (server) => {
+      await servers.call('POST', `mcp-servers/${server.mcp_server_config_id}/refresh`);
+      return readAfter(servers, server);
+    },
+    update: async (server, body) => {
+      const path = `mcp-servers/${server.mcp_server_config_id}`;
+      const answer = await servers.call('PATCH', path, body);
+      if (answer.status !== 200) throw new Error(JSON.stringify(answer));
+      return answer.data;
+    },
+  };
+  return servers;
+}
+
 /** The server once it has been read later than `before` was. */
-async function readAfter(tools: ToolWorld, before: Server): Promise<Server> {
+async function readAfter(servers: SpaceServers, before: Server): Promise<Server> {
   for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
-    const { data } = await tools.call('GET', `mcp-servers/${before.mcp_server_config_id}`);
+    const { data } = await servers.call('GET', `mcp-servers/${before.mcp_server_config_id}`);
     if (data.last_checked_at !== before.last_checked_at) return data;
     if (Date.now() > deadline) throw new Error(`The server is still ${data.status}.`);
   }

@@ -199,7 +199,7 @@ function understand({ messages, tools, tool_choice: choice, thinking }: Request)
       : prefilled
         ? textOf(messages.at(-1), 'assistant')
         : null,
-    offersSearch: choice?.type !== 'none' && (tools ?? []).some(({ name }) => name === 'knowledge_search'),
+    offers: choice?.type === 'none' ? [] : (tools ?? []).map(({ name }) => name),
     thinks: thinks(thinking),
   };
 }

@@ -68,8 +68,7 @@ function understand({ messages, tools, tool_choice: choice }: ChatRequest, scrip
   return {
     round: base.slice(question + 1).filter((each) => calls(each)).length,
     prefix: before === null ? null : textOf(before),
-    offersSearch:
-      choice !== 'none' && (tools ?? []).some((each) => each.function.name === 'knowledge_search'),
+    offers: choice === 'none' ? [] : (tools ?? []).map((each) => each.function.name),
     thinks: script.reasoning !== undefined,
   };
 }

@@ -5,17 +5,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ZodType } from 'zod';
 import { cutPieces, seedOf } from '../model-script.ts';
 
-/** What the model behind a fake says: in each of its first rounds a call of `knowledge_search`, then the text. */
+/** What the model behind a fake says: in each of its first rounds a call of a tool that it is offered, then the text. */
 export interface FakeScript {
   text: string;
+  /** How many rounds call `knowledge_search`. */
   toolRounds?: number;
   toolQuery?: string;
+  /** Calls of any tool, one per round; used instead of the searches above. */
+  calls?: ToolCall[];
   /** What it thinks before each round; nothing without it. */
   reasoning?: string;
   tokenDelayMs?: number;
   /** Claude since 4.6: no trailing assistant message. */
   refusesPrefill?: boolean;
   fail?: FakeFailure[];
+}
+
+export interface ToolCall {
+  name: string;
+  arguments: object;
 }
 
 /** Attempts at a round count from 1; the first round is 0. */
@@ -57,7 +65,8 @@ export interface Asked {
   round: number;
   /** Text that the model has said of this answer already. */
   prefix: string | null;
-  offersSearch: boolean;
+  /** Names of the tools that it may call now. */
+  offers: string[];
   thinks: boolean;
 }
 
@@ -189,8 +198,9 @@ async function play(
     response.end();
     return;
   }
-  if (asked.offersSearch && asked.round < (script.toolRounds ?? 0)) {
-    writer.call('knowledge_search', { query: `${script.toolQuery ?? 'tides'} ${asked.round}` });
+  const call = callIn(script, asked.round);
+  if (call !== null && asked.offers.includes(call.name)) {
+    writer.call(call.name, call.arguments);
     writer.end('tool_calls', { input: 100, output: 10, reasoning: 5 });
   } else {
     const rest = restOf(script.text, asked.prefix);
@@ -213,6 +223,12 @@ async function play(
   }
   if (exchange.outcome === 'running') exchange.outcome = 'complete';
   response.end();
+}
+
+function callIn({ calls, toolRounds = 0, toolQuery = 'tides' }: FakeScript, round: number): ToolCall | null {
+  if (calls !== undefined) return calls[round] ?? null;
+  const query = `${toolQuery} ${round}`;
+  return round < toolRounds ? { name: 'knowledge_search', arguments: { query } } : null;
 }
 
 /** A model goes on from what it said; white space at that end may have been lost on the way. */

@@ -159,9 +159,10 @@ function understand({ contents, tools, toolConfig }: Request): Asked {
   return {
     round: base.slice(question + 1).filter((each) => callsOf(each).length > 0).length,
     prefix: goesOn ? textOf(contents.at(-2), 'model') : null,
-    offersSearch:
-      toolConfig?.functionCallingConfig.mode !== 'NONE' &&
-      (tools ?? []).some((each) => each.functionDeclarations.some(({ name }) => name === 'knowledge_search')),
+    offers:
+      toolConfig?.functionCallingConfig.mode === 'NONE'
+        ? []
+        : (tools ?? []).flatMap((each) => each.functionDeclarations.map(({ name }) => name)),
     thinks: true,
   };
 }

@@ -255,7 +255,7 @@ function understand({ input, tools, tool_choice: choice }: Request): Asked {
   return {
     round,
     prefix: goesOn ? text(input.at(-2), 'assistant') : null,
-    offersSearch: choice !== 'none' && (tools ?? []).some(({ name }) => name === 'knowledge_search'),
+    offers: choice === 'none' ? [] : (tools ?? []).map(({ name }) => name),
     thinks: true,
   };
 }
