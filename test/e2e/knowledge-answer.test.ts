@@ -1,10 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { readOnSurface } from '../support/open-responses-space.ts';
+import { followResponse } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
+import { checkStream } from '../support/stream-checker.ts';
+import { connect } from '../support/tables.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 const nothing = 'I found nothing about this in the documents of this space.';
@@ -13,15 +17,18 @@ describe('an answer from the documents of a space', () => {
   let database: TestDatabase;
   let stack: Stack;
   let world: World;
+  let admin: Client;
 
   beforeAll(async () => {
     database = await createTestDatabase();
+    admin = await connect(database.adminUrl);
     world = await createWorld(database.unitOfWork);
     stack = await startStack({ database });
   });
 
   afterAll(async () => {
     await stack?.stop();
+    await admin?.end();
     await database?.drop();
   });
 
@@ -42,6 +49,10 @@ describe('an answer from the documents of a space', () => {
   async function ask(text: string) {
     const body = { input: { text }, platform: { include: ['file_search_call.results'] } };
     const response = await call<ResponseRecord>('POST', 'responses', body);
+    return told(response);
+  }
+
+  function told(response: ResponseRecord) {
     expect(response.status).toBe('completed');
     const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
     const passages = response.output.flatMap((item) =>
@@ -98,6 +109,46 @@ describe('an answer from the documents of a space', () => {
     const gone = await ask('How many litres did painting the lighthouse tower take?');
     expect(gone).toMatchObject({ text: nothing, citations: [] });
     expect(gone.text).not.toContain(String(height));
+  });
+
+  it('is told again to the byte when its worker dies behind a part of it, and readers see one text', async () => {
+    const keepers = Array.from(
+      { length: 5 },
+      (_, i) => `Keeper ${i * 7 + 3} of Hallsund lit ${i * 90 + 41} lamps in the winter of the long frost.`,
+    );
+    const { id: collection } = await call<{ id: string }>('POST', 'collections', { name: 'Hallsund' });
+    await upload(collection, 'keepers.md', `# The keepers of Hallsund\n\n${keepers.join('\n\n')}\n`);
+    const question = 'How many lamps did the keepers of Hallsund light in the winter of the long frost?';
+    const undisturbed = await ask(question);
+
+    const [resting] = stack.workers.splice(0);
+    const armed = await stack.launch('worker', { PLATFORM_FAILPOINT: 'publish.after_commit' });
+    await Promise.all([armed.ready, resting!.stop()]);
+    const following = followResponse({
+      request: () => ({
+        url: `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/responses`,
+        method: 'POST',
+        headers: { 'X-API-Key': world.apiKey, 'Content-Type': 'application/json' },
+        body: { input: { text: question }, stream: true },
+      }),
+    });
+    expect(await armed.exited).toBe('SIGKILL');
+    stack.workers.splice(0);
+    await stack.launch('worker');
+    const { responseId, segments } = await following;
+    const record = await call<ResponseRecord>('GET', `responses/${responseId}`);
+    expect(checkStream({ responseId: responseId!, segments, final: { ...record } })).toEqual([]);
+    const { text, citations } = told(record);
+    expect({ text, citations }).toEqual({ text: undisturbed.text, citations: undisturbed.citations });
+    const { rows } = await admin.query(
+      'select iteration, continuation, outcome from turn_attempts where response_id = $1 order by epoch',
+      [responseId],
+    );
+    expect(rows).toEqual([
+      { iteration: 0, continuation: 'fresh', outcome: 'committed' },
+      { iteration: 1, continuation: 'fresh', outcome: 'crashed' },
+      { iteration: 1, continuation: 'replay', outcome: 'committed' },
+    ]);
   });
 
   it('is an object and events of Open Responses, citations included', async () => {
