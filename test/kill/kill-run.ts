@@ -13,6 +13,8 @@ import { verify, type Verdict } from './verify.ts';
 export interface KillRun extends Verdict {
   seed: number;
   responses: number;
+  /** Names of the scripts that were told at least once. */
+  told: ReadonlySet<string>;
   struck: Struck[];
   /** Kills of the plan that could not be done, with the reason. */
   missed: string[];
@@ -80,6 +82,7 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
       ...verdict,
       seed,
       responses: traffic.all.length,
+      told: new Set(traffic.all.map(({ part }) => part.script.name)),
       struck,
       missed,
       workerKills: distribute(struck),

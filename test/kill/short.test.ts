@@ -6,6 +6,8 @@ import { report } from './report.ts';
 import { parts } from './scripts.ts';
 import { toolParts } from './tool-parts.ts';
 
+const all = [...toolParts, ...parts];
+
 it('no response is lost or stuck while ten kills of every kind hit the deployment', async () => {
   const seed = seedFrom(process.env);
   console.log(`kill run, short form: SEED=${seed}`);
@@ -14,13 +16,15 @@ it('no response is lost or stuck while ten kills of every kind hit the deploymen
     size: shortForm,
     gateways: 2,
     workers: 2,
-    parts: [...toolParts, ...parts],
+    parts: all,
     concurrency: 4,
     say: (line) => console.log(line),
   });
   console.log(report(run));
   expect(run.missed).toEqual([]);
   expect(run.struck.map(({ signal }) => signal)).toEqual(run.struck.map(() => 'SIGKILL'));
+  // Every manner of a model, the run that is read again at its vendor among them.
+  expect(all.filter(({ script }) => !run.told.has(script.name))).toEqual([]);
   expect(run.lost).toEqual([]);
   expect(run.stuck).toEqual([]);
   expect(run.tools?.broken).toEqual([]);
