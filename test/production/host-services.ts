@@ -53,6 +53,12 @@ export class HostServices {
     return code ?? 1;
   }
 
+  /** Exit code of the health check of a service that somebody else runs, on that port. */
+  health(name: string, port: number): Promise<number> {
+    const service = this.#service(name);
+    return this.#check(service, this.#environment(service, port), port);
+  }
+
   /** One replica of a service that keeps running. `command` is what its image runs where the file names none. */
   launch(
     name: string,
@@ -68,7 +74,7 @@ export class HostServices {
       tail: () => readFileSync(this.#logOf(name), 'utf8').slice(-2_000),
       port,
       pid: child.pid!,
-      health: () => this.#health(service, env, port),
+      health: () => this.#check(service, env, port),
       kill: async () => {
         this.#running.delete(running);
         child.kill('SIGKILL');
@@ -127,7 +133,7 @@ export class HostServices {
     return { PATH: path, HOME: process.env['HOME'] ?? '/', ...Object.fromEntries(given) };
   }
 
-  #health(service: Service, env: Record<string, string>, port: number): Promise<number> {
+  #check(service: Service, env: Record<string, string>, port: number): Promise<number> {
     const [kind, program = '', ...args] = service.healthcheck?.test ?? [];
     if (kind !== 'CMD') throw new Error('a health check of another kind');
     const timeout = Number.parseInt(service.healthcheck?.timeout ?? '30s', 10) * 1_000;
@@ -135,7 +141,8 @@ export class HostServices {
       arg.replace(/127\.0\.0\.1:\d+\//, `127.0.0.1:${port}/`).replace(/^7233$/, String(port)),
     );
     return new Promise((resolve) => {
-      execFile(program, here, { env, timeout }, (error) =>
+      // The port of PostgreSQL's own programs, which the file does not name.
+      execFile(program, here, { env: { ...env, PGPORT: String(port) }, timeout }, (error) =>
         resolve(error === null ? 0 : Number(error.code) || 1),
       );
     });
@@ -156,7 +163,10 @@ export class HostServices {
 }
 
 /** Waits as the engine does before it starts what depends on the service. */
-export async function untilHealthy(running: Running, withinMs = 60_000): Promise<void> {
+export async function untilHealthy(
+  running: Pick<Running, 'name' | 'health' | 'tail'>,
+  withinMs = 60_000,
+): Promise<void> {
   for (const deadline = performance.now() + withinMs; performance.now() < deadline; await sleep(200))
     if ((await running.health()) === 0) return;
   throw new Error(`${running.name} was not healthy in time:\n${running.tail()}`);

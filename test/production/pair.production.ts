@@ -20,7 +20,7 @@ import { splitFrames } from '../support/sse-frames.ts';
 import { masterKey } from '../support/stack.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 import { HostServices, untilHealthy, type Running } from './host-services.ts';
-import { findTemporalServer } from './temporal-server.ts';
+import { findTemporalServer, findTemporalUi } from './temporal-server.ts';
 
 /** What runs in production, on this machine: the compose file's own commands, Temporal on PostgreSQL. */
 const { services } = readCompose().file;
@@ -35,6 +35,7 @@ let postgres: RunningPostgres;
 let models: ModelServer;
 let host: HostServices;
 let temporal: Running;
+let temporalUi: Running;
 let gateways: Running[] = [];
 let workers: Running[] = [];
 let world: World;
@@ -83,12 +84,11 @@ async function createTemporalRole(adminUrl: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  const version = services['temporal']!.image.split(':')[1]!;
-  const [programs, { path: cli }] = [
-    await findTemporalServer(version, {
-      ...silentProgress,
-      note: (line) => void process.stderr.write(`${line}\n`),
-    }),
+  const versionOf = (name: string) => services[name]!.image.split(':')[1]!;
+  const progress = { ...silentProgress, note: (line: string) => void process.stderr.write(`${line}\n`) };
+  const [programs, ui, { path: cli }] = [
+    await findTemporalServer(versionOf('temporal'), progress),
+    await findTemporalUi(versionOf('temporal-ui'), { root: join(folder, 'ui'), progress }),
     await findTemporal({ cacheDir: temporalCache(process.env), env: process.env }),
   ];
   models = await startModelServer([{ name: 'slow', text, tokenDelayMs: 20 }]);
@@ -104,6 +104,8 @@ beforeAll(async () => {
     temporalPort,
     programs: [programs.folder, dirname(cli)],
   });
+  const health = () => host.health('postgres', postgres.port);
+  await untilHealthy({ name: 'postgres', health, tail: () => '' });
   // Each of them is started again by a new deployment, so each must bear it.
   for (let times = 0; times < 2; times += 1) expect(await host.runOnce('temporal-schema')).toBe(0);
   const inner = ['FRONTEND_HTTP', 'FRONTEND_MEMBERSHIP'];
@@ -121,10 +123,16 @@ beforeAll(async () => {
     expect(await host.runOnce('temporal-namespace')).toBe(0);
     expect(await host.runOnce('migrate')).toBe(0);
   }
+  const uiPort = await findFreePort();
+  temporalUi = host.launch('temporal-ui', {
+    port: uiPort,
+    command: ui.command,
+    extra: { TEMPORAL_UI_PORT: String(uiPort) },
+  });
   const replicas = (name: string) => Array.from({ length: services[name]!.deploy!.replicas });
   gateways = await Promise.all(replicas('api').map(() => start('api')));
   workers = await Promise.all(replicas('worker').map(() => start('worker')));
-  await Promise.all([...gateways, ...workers].map((each) => untilHealthy(each)));
+  await Promise.all([temporalUi, ...gateways, ...workers].map((each) => untilHealthy(each)));
   const orm = createOrm({
     url: `postgres://app_rt:${env['APP_RT_PASSWORD']}@127.0.0.1:${postgres.port}/platform`,
     statementTimeoutMs: 10_000,
@@ -160,8 +168,11 @@ function follow(first: number) {
 
 test('two gateways and two workers are up, and every health check says so', async () => {
   expect([gateways.length, workers.length]).toEqual([2, 2]);
-  const healthy = await Promise.all([temporal, ...gateways, ...workers].map((each) => each.health()));
-  expect(healthy).toEqual([0, 0, 0, 0, 0]);
+  const running = [temporal, temporalUi, ...gateways, ...workers];
+  const healthy = await Promise.all(running.map((each) => each.health()));
+  expect(healthy).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(await host.health('postgres', postgres.port)).toBe(0);
+  expect(await host.health('postgres', await findFreePort()), 'nobody is there').toBe(2);
 });
 
 test('Temporal keeps its histories in PostgreSQL, with the shards and the settings of the file', async () => {
@@ -212,5 +223,7 @@ test('a response is one workflow in the namespace that the file prepares', async
 test('each stops within its grace period when it is asked to', async () => {
   const stopped = await Promise.all([...gateways, ...workers].map((each) => each.stop()));
   expect(stopped).toEqual(stopped.map(() => ({ code: 0, inTime: true })));
+  expect(await temporalUi.stop()).toMatchObject({ inTime: true });
+  expect(await temporalUi.health(), 'nobody is there').not.toBe(0);
   expect(await temporal.stop()).toMatchObject({ inTime: true });
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { withGo } from '../../bin/launcher/build-temporal.ts';
@@ -15,53 +15,89 @@ export interface TemporalPrograms {
   folder: string;
 }
 
-const packages = { 'temporal-server': 'cmd/server', 'temporal-sql-tool': 'cmd/tools/sql' };
+/** The program of Temporal UI, and what its image runs. */
+export interface TemporalUi {
+  command: string[];
+}
 
 /** Builds the server and its schema tool once on a machine, at the version of the image in the compose file. */
 export async function findTemporalServer(version: string, progress: Progress): Promise<TemporalPrograms> {
+  const module = 'go.temporal.io/server';
+  const packages = { 'temporal-server': 'cmd/server', 'temporal-sql-tool': 'cmd/tools/sql' };
+  const folder = await findBuilt({ name: 'temporal-server', module, packages, version, progress });
+  return { server: join(folder, 'temporal-server'), folder };
+}
+
+/** The same for the UI. Its image keeps the settings beside the program; here they lie in `root`, for loopback. */
+export async function findTemporalUi(
+  version: string,
+  { root, progress }: { root: string; progress: Progress },
+): Promise<TemporalUi> {
+  const module = 'github.com/temporalio/ui-server/v2';
+  const packages = { 'ui-server': 'cmd/server' };
+  const keep = 'config/docker.yaml';
+  const folder = await findBuilt({ name: 'temporal-ui', module, packages, version, progress, keep });
+  mkdirSync(dirname(join(root, keep)), { recursive: true });
+  writeFileSync(join(root, keep), `${readFileSync(join(folder, keep), 'utf8')}\nhost: 127.0.0.1\n`);
+  return { command: [join(folder, 'ui-server'), '--root', root, '--env', 'docker', 'start'] };
+}
+
+interface Wanted {
+  /** Of the folder in the cache. */
+  name: string;
+  module: string;
+  /** The program's name in its image, and its folder in the module. */
+  packages: Record<string, string>;
+  version: string;
+  progress: Progress;
+  /** A file of the module that the program reads. */
+  keep?: string;
+}
+
+async function findBuilt(wanted: Wanted): Promise<string> {
   const { env } = process;
-  const folder = join(dirname(temporalCache(env)), `temporal-server-${version}`);
-  const found = { server: join(folder, 'temporal-server'), folder };
-  const paths = Object.keys(packages).map((name) => join(folder, name));
-  if (paths.every((path) => isExecutable(path))) return found;
+  const folder = join(dirname(temporalCache(env)), `${wanted.name}-${wanted.version}`);
+  const paths = Object.keys(wanted.packages).map((name) => join(folder, name));
+  const isThere = () => paths.every((path) => isExecutable(path));
+  if (isThere()) return folder;
   mkdirSync(folder, { recursive: true });
   const held = await lock(join(folder, 'build.lock'));
   try {
-    if (paths.every((path) => isExecutable(path))) return found;
-    await withGo({ target: join(folder, 'new'), env, progress }, (go) =>
-      install(go, { folder, version, progress }),
-    );
-    return found;
+    if (!isThere()) {
+      const { progress } = wanted;
+      await withGo({ target: join(folder, 'new'), env, progress }, (go) => install(go, folder, wanted));
+    }
+    return folder;
   } finally {
     held.release();
   }
 }
 
-interface Install {
-  folder: string;
-  version: string;
-  progress: Progress;
-}
-
-async function install(go: string, { folder, version, progress }: Install): Promise<void> {
-  const { env } = process;
+async function install(go: string, folder: string, wanted: Wanted): Promise<void> {
+  const { name, module, packages, version, progress, keep } = wanted;
   const fresh = join(folder, 'new');
-  const wanted = Object.values(packages).map((path) => `go.temporal.io/server/${path}@v${version}`);
-  const work = runHosted({
-    command: go,
-    args: ['install', '-trimpath', '-ldflags=-s -w', ...wanted],
-    env: {
-      ...env,
-      HOME: env['HOME'] || homedir(),
-      GOBIN: fresh,
-      CGO_ENABLED: '0',
-      GO111MODULE: 'on',
-      GOWORK: 'off',
-    },
-  });
-  const { code, tail } = await progress.during('building the Temporal server of production, once', work);
-  if (code !== 0) throw new Error(`go install failed (${tail.at(-1) ?? `exit code ${code}`})`);
-  for (const [name, path] of Object.entries(packages))
-    renameSync(join(fresh, path.slice(path.lastIndexOf('/') + 1)), join(folder, name));
+  const env = {
+    ...process.env,
+    HOME: process.env['HOME'] || homedir(),
+    GOBIN: fresh,
+    CGO_ENABLED: '0',
+    GO111MODULE: 'on',
+    GOWORK: 'off',
+  };
+  const all = Object.values(packages).map((path) => `${module}/${path}@v${version}`);
+  const args = ['install', '-trimpath', '-ldflags=-s -w'];
+  const run = async (words: string[]) => {
+    const { code, stdout, tail } = await runHosted({ command: go, args: words, env });
+    if (code !== 0) throw new Error(`go ${words[0]} failed (${tail.at(-1) ?? `exit code ${code}`})`);
+    return stdout;
+  };
+  await progress.during(`building ${name} of production, once`, run([...args, ...all]));
+  if (keep !== undefined) {
+    const [modules = ''] = await run(['env', 'GOMODCACHE']);
+    mkdirSync(dirname(join(folder, keep)), { recursive: true });
+    copyFileSync(join(modules, `${module}@v${version}`, keep), join(folder, keep));
+  }
+  for (const [program, path] of Object.entries(packages))
+    renameSync(join(fresh, path.slice(path.lastIndexOf('/') + 1)), join(folder, program));
   rmSync(fresh, { recursive: true });
 }
