@@ -27,6 +27,8 @@ export function ormConfig(options: OrmOptions): Options {
     allowGlobalContext: false,
     pool: { min: 0, max: options.poolSize ?? 10 },
     driverOptions: {
+      // The ORM reads only server, login and database from the address; the driver also its parameters, like `sslmode`.
+      connectionString: options.url,
       connectionTimeoutMillis: 2_000,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: 2_000,

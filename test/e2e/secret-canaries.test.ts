@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { allowModels } from '#domain/spaces/allow-models.ts';
 import { createSpace } from '#domain/spaces/create-space.ts';
 import { shownTexts } from '../replay/history-reader.ts';
-import type { Answer, Call } from '../support/gateway.ts';
+import { sendOver, type Answer } from '../support/gateway.ts';
 import { IdentityProviderServer } from '../support/identity-provider.ts';
 import { publicUrl, refresh, registerProvider, signIn, startLogin } from '../support/sign-in.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
@@ -69,25 +69,7 @@ afterAll(async () => {
   await Promise.all([here, beside, box, people].map((each) => each?.stop()));
 });
 
-const sender = {
-  async send({ method, path, headers = {}, body, apiKey, prefix = '/api' }: Call): Promise<Answer> {
-    const answer = await fetch(`${tools.stack.gateways[0]!.url}${prefix}${path}`, {
-      method,
-      redirect: 'manual',
-      headers: {
-        ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    const parsed: unknown = text.startsWith('{') ? JSON.parse(text) : null;
-    const cookies = answer.headers.getSetCookie();
-    const shown = { ...Object.fromEntries(answer.headers), 'set-cookie': cookies[0] };
-    return { status: answer.status, headers: shown, text, body: parsed };
-  },
-};
+const sender = sendOver(() => tools.stack.gateways[0]!);
 
 /** As the tenant's owner, in its space where the path begins without `/v1`. */
 async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {

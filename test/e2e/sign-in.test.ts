@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import type { Answer, Call } from '../support/gateway.ts';
+import { sendOver, type Sender } from '../support/gateway.ts';
 import { IdentityProviderServer } from '../support/identity-provider.ts';
 import {
   bearer,
@@ -25,10 +25,6 @@ let first: Sender;
 let second: Sender;
 let logs = '';
 
-interface Sender {
-  send(call: Call): Promise<Answer>;
-}
-
 beforeAll(async () => {
   database = await createTestDatabase();
   server = await new IdentityProviderServer().start();
@@ -50,34 +46,13 @@ beforeAll(async () => {
   }
   world = await createWorld(database.unitOfWork);
   provider = await registerProvider(database, world, server);
-  [first, second] = stack.gateways.map(({ url }) => over(url)) as [Sender, Sender];
+  [first, second] = stack.gateways.map((gateway) => sendOver(() => gateway)) as [Sender, Sender];
 });
 afterAll(async () => {
   await stack?.stop();
   await server?.stop();
   await database?.drop();
 });
-
-/** The calls of a test in this process, over HTTP to one that is not. */
-function over(url: string): Sender {
-  return {
-    send: async ({ method, path, apiKey, headers = {}, body }) => {
-      const response = await fetch(`${url}/api${path}`, {
-        method,
-        redirect: 'manual',
-        headers: {
-          ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      const all = Object.fromEntries(response.headers) as Record<string, string | undefined>;
-      return { status: response.status, headers: all, text, body: text === '' ? null : JSON.parse(text) };
-    },
-  };
-}
 
 const listOwn = (gateway: Sender, token: string) =>
   gateway.send({ method: 'GET', path: '/v1/sessions', headers: bearer(token) });

@@ -29,6 +29,32 @@ export interface Answer {
   body: any;
 }
 
+export interface Sender {
+  send(call: Call): Promise<Answer>;
+}
+
+/** The same calls over HTTP, to a gateway that is a process of its own. */
+export function sendOver(gateway: () => { url: string }): Sender {
+  return {
+    send: async (call) => {
+      const { method, path, prefix = '/api' } = call;
+      const payload = payloadOf(call);
+      const answer = await fetch(`${gateway().url}${prefix}${path}`, {
+        method,
+        redirect: 'manual',
+        headers: headersOf(call),
+        ...(payload === undefined ? {} : { body: payload }),
+      });
+      const text = await answer.text();
+      const headers = {
+        ...Object.fromEntries(answer.headers),
+        'set-cookie': answer.headers.getSetCookie()[0],
+      };
+      return { status: answer.status, headers, text, body: parse(text) };
+    },
+  };
+}
+
 /** A gateway in this process, over a real database as app_rt. What it owes to Temporal stays in the outbox. */
 export interface TestGateway {
   app: FastifyInstance;
@@ -113,17 +139,12 @@ export async function openGateway(
 }
 
 async function inject(app: FastifyInstance, call: Call): Promise<Answer> {
-  const { body, headers = {} } = call;
-  const isRaw = typeof body === 'string' || Buffer.isBuffer(body);
+  const payload = payloadOf(call);
   const response = await app.inject({
     method: call.method as 'GET',
     url: `${call.prefix ?? '/api'}${call.path}`,
-    headers: {
-      ...(call.apiKey === undefined ? {} : { 'x-api-key': call.apiKey }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { payload: isRaw ? body : JSON.stringify(body) }),
+    headers: headersOf(call),
+    ...(payload === undefined ? {} : { payload }),
   });
   return {
     status: response.statusCode,
@@ -131,6 +152,20 @@ async function inject(app: FastifyInstance, call: Call): Promise<Answer> {
     text: response.body,
     body: parse(response.body),
   };
+}
+
+function headersOf({ apiKey, body, headers = {} }: Call): Record<string, string> {
+  return {
+    ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  };
+}
+
+function payloadOf({ body }: Call): string | Buffer<ArrayBuffer> | undefined {
+  return body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+    ? (body as string | Buffer<ArrayBuffer> | undefined)
+    : JSON.stringify(body);
 }
 
 function parse(text: string): unknown {

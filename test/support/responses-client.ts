@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import { ApiDescription, type OpenApi } from './openapi.ts';
 import type { Json } from './stream-events.ts';
 import type { World } from './world.ts';
 
@@ -18,7 +20,18 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-/** A caller of the responses of one world, through whichever gateway it is told to use. */
+let description: ApiDescription | undefined;
+
+/** Our own OpenAPI document, as it is committed: a check keeps it what a gateway serves. */
+function describeApi(): ApiDescription {
+  const file = new URL('../../docs/openapi.json', import.meta.url);
+  return (description ??= new ApiDescription(JSON.parse(readFileSync(file, 'utf8')) as OpenApi));
+}
+
+/**
+ * A caller of the responses of one world, through whichever gateway it is told to use. Every answer is held against our
+ * own OpenAPI document.
+ */
 export class ResponsesClient {
   readonly #world: Pick<World, 'apiKey' | 'spaceId'>;
   readonly #gateway: () => { url: string };
@@ -49,6 +62,12 @@ export class ResponsesClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
+    const api = describeApi();
+    const operation = api.operationAt(method, `/v1/spaces/${this.#world.spaceId}/responses${path}`);
+    if (operation !== undefined) {
+      const type = answer.headers.get('content-type') ?? undefined;
+      api.expectMatches(operation, { status: answer.status, headers: { 'content-type': type }, text });
+    }
     const parsed = (text === '' ? {} : JSON.parse(text)) as Pick<Answer<T>, 'data' | 'meta' | 'error'>;
     return { ...parsed, status: answer.status, headers: answer.headers };
   }

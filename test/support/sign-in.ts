@@ -1,7 +1,7 @@
 import { newId } from '#domain/kernel/ids.ts';
 import { addProvider, type NewProvider } from '#domain/identity-providers/add-provider.ts';
 import type { TestDatabase } from './database.ts';
-import type { Answer, Call } from './gateway.ts';
+import type { Answer, Sender } from './gateway.ts';
 import type { IdentityProviderServer } from './identity-provider.ts';
 import { secrets, type World } from './world.ts';
 
@@ -45,10 +45,6 @@ export async function registerProvider(
     ),
   );
   return { id: provider.id, slug: provider.slug, clientId: provider.clientId };
-}
-
-interface Sender {
-  send(call: Call): Promise<Answer>;
 }
 
 export interface Started {

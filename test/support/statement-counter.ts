@@ -33,6 +33,7 @@ export async function countStatements(databaseUrl: string): Promise<StatementCou
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = new URL(databaseUrl);
+  url.searchParams.delete('host');
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url: url.href,
