@@ -10,7 +10,7 @@ export interface NotificationDependencies {
 }
 
 /** Recipients of one transaction. */
-export const pageSize = 2_500;
+export const pageSize = 5_000;
 /** Milliseconds after which a fan-out gives its place to others of its queue: some 100,000 recipients. */
 const turnMs = 5_000;
 

@@ -57,19 +57,23 @@ async function insertPage(
   ];
   const body = rule.body?.(event) ?? '';
   const [row] = await em.execute<{ seen: number; last: string | null; delivered: number }[]>(
+    // Rights and principals are sought between the ends of the page: else a plan may read all of a space, or of
+    // the tenant, for each page.
     `with candidates as materialized (${audience.sql}),
+     ends as materialized (
+       select (select user_id from candidates order by user_id limit 1) as first,
+              (select user_id from candidates order by user_id desc limit 1) as last),
      written as (
        insert into notifications (tenant_id, event_id, user_id, category, event_type, resource_type, resource_id, title, body)
        select p.tenant_id, ?::uuid, p.id, ?, ?, ?, ?, ?, ?
-       -- One look by key for each: as a join it may become a scan of the whole tenant on every page.
-       from candidates c cross join lateral (
-         select tenant_id, id, type, status from principals where tenant_id = ?::uuid and id = c.user_id limit 1) p
+       from candidates c join principals p on p.tenant_id = ?::uuid and p.id = c.user_id
+         and p.id between (select first from ends) and (select last from ends)
        where p.type = 'user' and p.status = 'active' and p.id is distinct from ?::uuid and ${readable.sql}
        order by c.user_id
        on conflict do nothing
        returning 1)
      select (select count(*)::int from candidates) as seen,
-            (select user_id from candidates order by user_id desc limit 1) as last,
+            (select last from ends) as last,
             (select count(*)::int from written) as delivered`,
     [
       ...audience.values,

@@ -99,7 +99,7 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
   }
 }
 
-/** Whether principal `p` may read, at this moment, what the event is about. */
+/** Whether principal `p`, who is between the `first` and the `last` of `ends`, may read at this moment what the event is about. */
 export async function mayRead(
   em: EntityManager,
   rule: NotificationRule,
@@ -111,8 +111,10 @@ export async function mayRead(
   const roles = JSON.stringify(await rolesGranting(em, rule.readable));
   return {
     sql: `(exists (select from space_members m where m.tenant_id = p.tenant_id and m.space_id = ?::uuid and m.principal_id = p.id
+             and m.principal_id between (select first from ends) and (select last from ends)
              and m.role_key = any (array(select jsonb_array_elements_text(?::jsonb))))
            or exists (select from role_assignments a where a.tenant_id = p.tenant_id and a.principal_id = p.id
+             and a.principal_id between (select first from ends) and (select last from ends)
              and a.role_key = any (array(select jsonb_array_elements_text(?::jsonb)))))`,
     values: [spaceOfEvent(event), roles, roles],
   };
