@@ -57,8 +57,8 @@ async function insertPage(
   ];
   const body = rule.body?.(event) ?? '';
   const [row] = await em.execute<{ seen: number; last: string | null; delivered: number }[]>(
-    // Rights and principals are sought between the ends of the page: else a plan may read all of a space, or of
-    // the tenant, for each page.
+    // Neither the size of the tenant nor old statistics may decide what a page costs: each principal is one look by
+    // key, which a join is not always, and rights are sought between the ends of the page.
     `with candidates as materialized (${audience.sql}),
      ends as materialized (
        select (select user_id from candidates order by user_id limit 1) as first,
@@ -66,8 +66,8 @@ async function insertPage(
      written as (
        insert into notifications (tenant_id, event_id, user_id, category, event_type, resource_type, resource_id, title, body)
        select p.tenant_id, ?::uuid, p.id, ?, ?, ?, ?, ?, ?
-       from candidates c join principals p on p.tenant_id = ?::uuid and p.id = c.user_id
-         and p.id between (select first from ends) and (select last from ends)
+       from candidates c cross join lateral (
+         select tenant_id, id, type, status from principals where tenant_id = ?::uuid and id = c.user_id limit 1) p
        where p.type = 'user' and p.status = 'active' and p.id is distinct from ?::uuid and ${readable.sql}
        order by c.user_id
        on conflict do nothing
