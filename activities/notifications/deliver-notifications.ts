@@ -9,32 +9,33 @@ export interface NotificationDependencies {
   unitOfWork: UnitOfWork;
 }
 
-/** Recipients of one activity, and of one of its transactions. */
+/** Recipients of one transaction. */
 export const pageSize = 5_000;
-const chunkSize = 2_500;
+/** Milliseconds after which a fan-out gives its place to others of its queue: some 100,000 recipients. */
+const turnMs = 5_000;
 
 /**
- * Tells up to 5,000 recipients. The heartbeat carries how far it got, so that the attempt after a crash goes on
- * there; what the lost attempt had committed beyond it is dropped by the unique key.
+ * Tells recipients, page after page, until there are no more, its turn is over or its worker is asked to go; the
+ * result says how far it got. So does the heartbeat, so that the attempt after a crash goes on there; what the lost
+ * attempt had committed beyond it is dropped by the unique key.
  */
 export async function deliverNotifications(
   { unitOfWork }: NotificationDependencies,
   { tenantId, eventId, after }: PageInput,
 ): Promise<PageResult> {
   const context = Context.current();
+  const endsAt = performance.now() + turnMs;
   let { next, delivered } = progressOf(context.info.heartbeatDetails) ?? { next: after, delivered: 0 };
-  let considered = 0;
   do {
     const from: string = next ?? nilUuid;
     context.heartbeat({ next: from, delivered });
     const page: Delivered = await unitOfWork.inTenant(tenantId, (em) =>
-      deliverPage(em, { tenantId, eventId, after: from, limit: chunkSize }),
+      deliverPage(em, { tenantId, eventId, after: from, limit: pageSize }),
     );
     reach('notify.after_commit');
     ({ next } = page);
     delivered += page.delivered;
-    considered += chunkSize;
-  } while (next !== null && considered < pageSize);
+  } while (next !== null && performance.now() < endsAt && !context.cancellationSignal.aborted);
   return { next, delivered };
 }
 

@@ -4,7 +4,7 @@ import { reach } from '#domain/kernel/failpoint.ts';
 import { Project } from '#domain/projects/project.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { endFanOut } from './end-fan-out.ts';
-import { audienceOf, mayRead, type LoggedEvent } from './find-audience.ts';
+import { audienceOf, mayRead, type Fragment, type LoggedEvent } from './find-audience.ts';
 import { findEvent } from './find-event.ts';
 import { notificationRules, spaceOfEvent, type NotificationRule } from './rules.ts';
 
@@ -51,29 +51,32 @@ async function insertPage(
   page: DeliveryPage,
 ): Promise<{ seen: number; last: string | null; delivered: number }> {
   const [audience, readable, space] = [
-    await audienceOf(em, rule, event),
+    firstOf(await audienceOf(em, rule, event), page),
     await mayRead(em, rule, event),
     await nameOfSpace(em, event),
   ];
   const body = rule.body?.(event) ?? '';
   const [row] = await em.execute<{ seen: number; last: string | null; delivered: number }[]>(
-    `with candidates as materialized (
-       select user_id from (${audience.sql}) named where user_id > ?::uuid order by user_id limit ?),
+    // Neither the size of the tenant nor old statistics may decide what a page costs: each principal is one look by
+    // key, which a join is not always, and rights are sought between the ends of the page.
+    `with candidates as materialized (${audience.sql}),
+     ends as materialized (
+       select (select user_id from candidates order by user_id limit 1) as first,
+              (select user_id from candidates order by user_id desc limit 1) as last),
      written as (
        insert into notifications (tenant_id, event_id, user_id, category, event_type, resource_type, resource_id, title, body)
        select p.tenant_id, ?::uuid, p.id, ?, ?, ?, ?, ?, ?
-       from candidates c join principals p on p.tenant_id = ?::uuid and p.id = c.user_id
+       from candidates c cross join lateral (
+         select tenant_id, id, type, status from principals where tenant_id = ?::uuid and id = c.user_id limit 1) p
        where p.type = 'user' and p.status = 'active' and p.id is distinct from ?::uuid and ${readable.sql}
-       order by p.id
+       order by c.user_id
        on conflict do nothing
        returning 1)
      select (select count(*)::int from candidates) as seen,
-            (select user_id from candidates order by user_id desc limit 1) as last,
+            (select last from ends) as last,
             (select count(*)::int from written) as delivered`,
     [
       ...audience.values,
-      page.after,
-      page.limit,
       event.id,
       categoryOf(event.type),
       event.type,
@@ -90,6 +93,17 @@ async function insertPage(
     throw new Error('The page of recipients has no count.');
   }
   return row;
+}
+
+/** The next of a page in all parts of an audience; each part is read no further than the page reaches. */
+function firstOf(parts: readonly Fragment[], { after, limit }: DeliveryPage): Fragment {
+  const next = parts.map(
+    ({ sql }) => `(select user_id from (${sql}) named where user_id > ?::uuid order by user_id limit ?)`,
+  );
+  return {
+    sql: `select user_id from (${next.join(' union ')}) named order by user_id limit ?`,
+    values: [...parts.flatMap(({ values }) => [...values, after, limit]), limit],
+  };
 }
 
 /** Whoever did something knows it. What a workflow or a schedule did, whoever asked for it wants to know. */

@@ -18,20 +18,17 @@ export interface LoggedEvent extends NotifiedEvent {
 const isUuid = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 
-/** The ids of everybody whom `rule` names for `event`, as a query with one column; some may be named twice. */
+/** The ids of everybody whom `rule` names for `event`, as queries with one column; some may be named by several. */
 export async function audienceOf(
   em: EntityManager,
   rule: NotificationRule,
   event: LoggedEvent,
-): Promise<Fragment> {
+): Promise<Fragment[]> {
   const parts: Fragment[] = [];
   for (const audience of rule.audience) {
     parts.push(await fragmentOf(em, audience, event));
   }
-  return {
-    sql: parts.map(({ sql }) => sql).join(' union '),
-    values: parts.flatMap(({ values }) => values),
-  };
+  return parts;
 }
 
 async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEvent): Promise<Fragment> {
@@ -102,7 +99,7 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
   }
 }
 
-/** Whether principal `p` may read, at this moment, what the event is about. */
+/** Whether principal `p`, who is between the `first` and the `last` of `ends`, may read at this moment what the event is about. */
 export async function mayRead(
   em: EntityManager,
   rule: NotificationRule,
@@ -114,9 +111,11 @@ export async function mayRead(
   const roles = JSON.stringify(await rolesGranting(em, rule.readable));
   return {
     sql: `(exists (select from space_members m where m.tenant_id = p.tenant_id and m.space_id = ?::uuid and m.principal_id = p.id
-             and m.role_key in (select jsonb_array_elements_text(?::jsonb)))
+             and m.principal_id between (select first from ends) and (select last from ends)
+             and m.role_key = any (array(select jsonb_array_elements_text(?::jsonb))))
            or exists (select from role_assignments a where a.tenant_id = p.tenant_id and a.principal_id = p.id
-             and a.role_key in (select jsonb_array_elements_text(?::jsonb))))`,
+             and a.principal_id between (select first from ends) and (select last from ends)
+             and a.role_key = any (array(select jsonb_array_elements_text(?::jsonb)))))`,
     values: [spaceOfEvent(event), roles, roles],
   };
 }

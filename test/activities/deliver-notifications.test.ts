@@ -1,6 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deliverNotifications } from '#activities/notifications/deliver-notifications.ts';
+import { nilUuid } from '#domain/kernel/ids.ts';
 import type { PageResult } from '#workflows/fan-out-event/messages.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { addUsers, logEvent } from '../support/told-world.ts';
@@ -20,10 +21,13 @@ beforeAll(async () => {
 });
 afterAll(() => engine?.stop());
 
-async function run(after: string | null, heartbeatDetails?: unknown) {
+async function run(after: string | null, options: { heartbeatDetails?: unknown; stopAt?: number } = {}) {
   const beats: unknown[] = [];
+  const { heartbeatDetails, stopAt } = options;
   const environment = new MockActivityEnvironment({ heartbeatDetails });
-  environment.on('heartbeat', (details: unknown) => void beats.push(details));
+  environment.on('heartbeat', (details: unknown) => {
+    if (beats.push(details) === stopAt) environment.cancel('WORKER_SHUTDOWN');
+  });
   const { unitOfWork } = engine.database;
   const result = await environment.run((): Promise<PageResult> =>
     deliverNotifications({ unitOfWork }, { tenantId: engine.world.tenantId, eventId, after }),
@@ -32,23 +36,35 @@ async function run(after: string | null, heartbeatDetails?: unknown) {
 }
 
 describe('deliverNotifications', () => {
-  it('tells up to five thousand, and its heartbeat carries how far it got', async () => {
-    const { result, beats } = await run(null);
+  it('that is asked to stop commits the page it is at and says how far it got', async () => {
+    const { result, beats } = await run(null, { stopAt: 1 });
     expect(result).toEqual({ next: users[4_999], delivered: 5_000 });
-    expect(beats.at(-1)).toEqual({ next: users[2_499], delivered: 2_500 });
+    expect(beats).toEqual([{ next: nilUuid, delivered: 0 }]);
+    await engine.admin.query('truncate notifications');
+  });
+
+  it('tells all of several pages, and its heartbeat carries how far it got', async () => {
+    const { result, beats } = await run(null);
+    expect(result).toEqual({ next: null, delivered: 7_000 });
+    expect(beats).toEqual([
+      { next: nilUuid, delivered: 0 },
+      { next: users[4_999], delivered: 5_000 },
+    ]);
+    await engine.admin.query('truncate notifications');
   });
 
   it('goes on where the heartbeat of a lost attempt stands, and counts what that one had told', async () => {
-    const { result } = await run(users[4_999]!, { next: users[5_999], delivered: 1_000 });
-    expect(result).toEqual({ next: null, delivered: 2_000 });
+    const heartbeatDetails = { next: users[5_999], delivered: 6_000 };
+    const { result } = await run(null, { heartbeatDetails });
+    expect(result).toEqual({ next: null, delivered: 7_000 });
     const told = await engine.admin.query('select from notifications where event_id = $1', [eventId]);
-    // the thousand that the lost attempt claims to have told are taken at its word
-    expect(told.rowCount).toBe(6_000);
+    // the six thousand that the lost attempt claims to have told are taken at its word
+    expect(told.rowCount).toBe(1_000);
   });
 
   it('tells nobody twice when it is run again from the beginning', async () => {
-    const first = await run(null);
-    expect(first.result.delivered).toBe(0);
-    expect((await run(users[4_999]!)).result).toEqual({ next: null, delivered: 1_000 });
+    expect((await run(null)).result).toEqual({ next: null, delivered: 6_000 });
+    expect((await run(null)).result).toEqual({ next: null, delivered: 0 });
+    expect((await run(users[4_999]!)).result).toEqual({ next: null, delivered: 0 });
   });
 });

@@ -60,7 +60,7 @@ export const traceExport = {
   retry: { initialInterval: '2s', backoffCoefficient: 3, maximumInterval: '15m' },
 } satisfies ActivityOptions;
 
-/** A page of recipients: short transactions, safe to repeat, and repeated until the database takes them. */
+/** Pages of recipients: short transactions, safe to repeat, and repeated until the database takes them. */
 export const fanOut = {
   heartbeatTimeout: '5s',
   startToCloseTimeout: '2m',

@@ -415,6 +415,41 @@ describe('the audience', () => {
     expect(await unfinished()).toBe(0);
   });
 
+  it('of several kinds, some of whom are of both, is paged in order and told once each', async () => {
+    const { tenantId, spaceId } = engine.world;
+    const admins = await addUsers(engine.admin, engine.world, { count: 9, role: 'space_admin' });
+    // an admin in the middle, whose place in the order both kinds reach
+    const connector = admins[4]!;
+    const metadata = { space_id: spaceId, connector_principal_id: connector };
+    const resource = { type: 'connector', id: newId() };
+    const eventId = await deliver({ type: 'collection.sync_failing', resource, metadata }, 2);
+    expect(await usersTold()).toEqual(admins);
+    expect(await deliverAll(engine.database.unitOfWork, tenantId, eventId, 4)).toBe(0);
+  });
+
+  it('of a page is sought between its ends: a right that ends the page counts, and one beyond it is not needed', async () => {
+    const { tenantId } = engine.world;
+    const users = await addUsers(engine.admin, engine.world, { count: 5 });
+    await engine.admin.query('update space_members set role_key = $1 where principal_id = any($2)', [
+      'none',
+      [users[1], users[3]],
+    ]);
+    // one has the right by a role in the tenant instead
+    await engine.admin.query(
+      `insert into role_assignments (tenant_id, principal_id, role_key) values ($1, $2, 'admin')`,
+      [tenantId, users[3]],
+    );
+    await deliver(
+      {
+        type: 'space.project_deleted',
+        resource: { type: 'project', id: newId() },
+        metadata: { space_id: engine.world.spaceId },
+      },
+      2,
+    );
+    expect(await usersTold()).toEqual([users[0], users[2], users[3], users[4]]);
+  });
+
   it('of another tenant’s event is nobody', async () => {
     await addUsers(engine.admin, engine.world, { count: 2 });
     const foreign = await logEvent(engine.admin, engine.world.tenantId, {
