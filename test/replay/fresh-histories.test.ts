@@ -18,7 +18,11 @@ import { canaries, foundCanaries } from './canaries.ts';
 import { toRecorded } from './history-json.ts';
 import { activitiesOf, shownTexts, type RecordedHistory } from './history-reader.ts';
 
-const answer = `The tide turns twice a day, says ${canaries.answer} [1]. `.repeat(6).trim();
+// No sentence comes twice: after a kill it would be taken for the model's repeat of it.
+const answer = Array.from(
+  { length: 6 },
+  (_, day) => `On day ${day + 1} the tide turned twice, says ${canaries.answer} [1].`,
+).join(' ');
 const slow = { text: answer, tokenDelayMs: 25 };
 const scripts = [
   { name: 'plain', text: answer },
