@@ -7,6 +7,7 @@ import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { createTestDatabase, type TestDatabase } from '#test/support/database.ts';
 import { fillLog, prepareLog } from '#test/support/event-log.ts';
+import { raisedLimits } from '#test/support/raised-limits.ts';
 import { masterKey } from '#test/support/stack.ts';
 import { connect } from '#test/support/tables.ts';
 import { prepareTemplate } from '#test/support/test-servers.ts';
@@ -109,6 +110,8 @@ async function openLog({ folder, undo, events, database, say }: Site): Promise<L
     entry: 'api/main.ts',
     port,
     env: {
+      // One reader asks as fast as it is answered.
+      ...raisedLimits,
       DATABASE_URL: database.url,
       DATABASE_PURGE_URL: database.purgeUrl,
       // Nothing here needs the engine.
