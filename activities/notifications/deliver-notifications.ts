@@ -7,12 +7,14 @@ import type { PageInput, PageResult } from '#workflows/fan-out-event/messages.ts
 
 export interface NotificationDependencies {
   unitOfWork: UnitOfWork;
+  /** Milliseconds after which a fan-out gives its place to others of its queue, {@link turnMs} without it. */
+  fanOutTurnMs?: number;
 }
 
 /** Recipients of one transaction. */
-export const pageSize = 5_000;
-/** Milliseconds after which a fan-out gives its place to others of its queue: some 100,000 recipients. */
-const turnMs = 5_000;
+export const pageSize = 2_500;
+/** Long enough that starting an activity costs little beside it, short enough for those who wait. */
+const turnMs = 2_000;
 
 /**
  * Tells recipients, page after page, until there are no more, its turn is over or its worker is asked to go; the
@@ -20,11 +22,11 @@ const turnMs = 5_000;
  * attempt had committed beyond it is dropped by the unique key.
  */
 export async function deliverNotifications(
-  { unitOfWork }: NotificationDependencies,
+  { unitOfWork, fanOutTurnMs = turnMs }: NotificationDependencies,
   { tenantId, eventId, after }: PageInput,
 ): Promise<PageResult> {
   const context = Context.current();
-  const endsAt = performance.now() + turnMs;
+  const endsAt = performance.now() + fanOutTurnMs;
   let { next, delivered } = progressOf(context.info.heartbeatDetails) ?? { next: after, delivered: 0 };
   do {
     const from: string = next ?? nilUuid;

@@ -101,7 +101,7 @@ async function load({ url, asked, pid }: Target, duration: number): Promise<Load
     url,
     connections: asked.length,
     duration,
-    // It ends with a sample, and not before.
+    // It looks at the clock only when it takes a sample.
     sampleInt: Math.min(1, duration) * 1_000,
     setupClient: (connection) => {
       connection.setRequests([{ method: 'GET', ...asked[opened % asked.length]! }]);

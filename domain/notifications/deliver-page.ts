@@ -57,8 +57,8 @@ async function insertPage(
   ];
   const body = rule.body?.(event) ?? '';
   const [row] = await em.execute<{ seen: number; last: string | null; delivered: number }[]>(
-    // Neither the size of the tenant nor old statistics may decide what a page costs: each principal is one look by
-    // key, which a join is not always, and rights are sought between the ends of the page.
+    // Neither the size of the tenant nor old statistics may decide what a page costs: each principal is one look by key,
+    // which `limit 1` keeps the planner from turning into a join, and rights are sought between the ends of the page.
     `with candidates as materialized (${audience.sql}),
      ends as materialized (
        select (select user_id from candidates order by user_id limit 1) as first,
@@ -95,7 +95,7 @@ async function insertPage(
   return row;
 }
 
-/** The next of a page in all parts of an audience; each part is read no further than the page reaches. */
+/** The next of a page in all parts of an audience; no part gives more than a page. */
 function firstOf(parts: readonly Fragment[], { after, limit }: DeliveryPage): Fragment {
   const next = parts.map(
     ({ sql }) => `(select user_id from (${sql}) named where user_id > ?::uuid order by user_id limit ?)`,

@@ -18,7 +18,10 @@ export interface LoggedEvent extends NotifiedEvent {
 const isUuid = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 
-/** The ids of everybody whom `rule` names for `event`, as queries with one column; some may be named by several. */
+/**
+ * The ids of everybody whom `rule` names for `event`, as queries with one column. A query names nobody twice, several
+ * may name the same: a page that is not full is then the last one.
+ */
 export async function audienceOf(
   em: EntityManager,
   rule: NotificationRule,
@@ -99,7 +102,10 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
   }
 }
 
-/** Whether principal `p`, who is between the `first` and the `last` of `ends`, may read at this moment what the event is about. */
+/**
+ * Whether principal `p` may read at this moment what the event is about, as a condition in a query that has the `first`
+ * and the `last` such principal in `ends`.
+ */
 export async function mayRead(
   em: EntityManager,
   rule: NotificationRule,

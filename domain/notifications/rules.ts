@@ -31,7 +31,7 @@ export type Audience =
   | { kind: 'tenant_admins' };
 
 export interface NotificationRule {
-  audience: readonly Audience[];
+  audience: readonly [Audience, ...Audience[]];
   /** What a recipient must be able to read in the event's space; without it, the event is the recipient's own matter. */
   readable?: Permission;
   /** The security of an account: whoever acted is told, too, because it may have been somebody else. */
@@ -59,9 +59,9 @@ const text = ({ metadata }: NotifiedEvent, member: string): string => {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 };
 
-const aboutServer = (title: (space: string) => string) => ({
+const aboutServer = (title: (space: string) => string): NotificationRule => ({
   audience: [spaceAdmins],
-  readable: 'mcp_servers.read' as const,
+  readable: 'mcp_servers.read',
   title: (_event: NotifiedEvent, space: string) => title(space),
 });
 

@@ -21,16 +21,22 @@ beforeAll(async () => {
 });
 afterAll(() => engine?.stop());
 
-async function run(after: string | null, options: { heartbeatDetails?: unknown; stopAt?: number } = {}) {
+async function run(
+  after: string | null,
+  options: { heartbeatDetails?: unknown; stopAt?: number; turnMs?: number } = {},
+) {
   const beats: unknown[] = [];
-  const { heartbeatDetails, stopAt } = options;
+  const { heartbeatDetails, stopAt, turnMs = 60_000 } = options;
   const environment = new MockActivityEnvironment({ heartbeatDetails });
   environment.on('heartbeat', (details: unknown) => {
     if (beats.push(details) === stopAt) environment.cancel('WORKER_SHUTDOWN');
   });
   const { unitOfWork } = engine.database;
   const result = await environment.run((): Promise<PageResult> =>
-    deliverNotifications({ unitOfWork }, { tenantId: engine.world.tenantId, eventId, after }),
+    deliverNotifications(
+      { unitOfWork, fanOutTurnMs: turnMs },
+      { tenantId: engine.world.tenantId, eventId, after },
+    ),
   );
   return { result, beats };
 }
@@ -38,8 +44,15 @@ async function run(after: string | null, options: { heartbeatDetails?: unknown; 
 describe('deliverNotifications', () => {
   it('that is asked to stop commits the page it is at and says how far it got', async () => {
     const { result, beats } = await run(null, { stopAt: 1 });
-    expect(result).toEqual({ next: users[4_999], delivered: 5_000 });
+    expect(result).toEqual({ next: users[2_499], delivered: 2_500 });
     expect(beats).toEqual([{ next: nilUuid, delivered: 0 }]);
+    await engine.admin.query('truncate notifications');
+  });
+
+  it('whose turn is over after a page gives its place to others, and says how far it got', async () => {
+    const { result } = await run(null, { turnMs: 0 });
+    expect(result).toEqual({ next: users[2_499], delivered: 2_500 });
+    expect((await run(result.next, { turnMs: 0 })).result).toEqual({ next: users[4_999], delivered: 2_500 });
     await engine.admin.query('truncate notifications');
   });
 
@@ -48,6 +61,7 @@ describe('deliverNotifications', () => {
     expect(result).toEqual({ next: null, delivered: 7_000 });
     expect(beats).toEqual([
       { next: nilUuid, delivered: 0 },
+      { next: users[2_499], delivered: 2_500 },
       { next: users[4_999], delivered: 5_000 },
     ]);
     await engine.admin.query('truncate notifications');

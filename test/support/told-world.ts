@@ -20,7 +20,7 @@ export async function addUsers(
   return rows.map(({ id }) => id).toSorted();
 }
 
-/** Runs all pages of a fan-out as its activity does. @returns rows written */
+/** Runs all pages of a fan-out. @returns rows written */
 export async function deliverAll(
   unitOfWork: UnitOfWork,
   tenantId: string,

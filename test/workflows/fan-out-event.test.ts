@@ -56,7 +56,11 @@ describe('fanOutEvent', () => {
       return { next: ends[asked.length - 1] ?? null, delivered: 2 };
     });
     expect(asked.map(({ after }) => after)).toEqual([null, 'b', 'd']);
-    expect([result, details, isContinued]).toEqual([{ delivered: 6 }, 'space.deleted: all 6 told', false]);
+    expect([result, details, isContinued]).toEqual([
+      { delivered: 6 },
+      'space.deleted: everybody told',
+      false,
+    ]);
   });
 
   it('goes on in a new history where the old one has grown long, and asks for no page twice', async () => {

@@ -21,5 +21,6 @@ export interface PageInput {
 export interface PageResult {
   /** The last recipient that was considered; null when there are no more. */
   next: string | null;
+  /** Those whom an attempt told after its last heartbeat and before it was lost are not counted. */
   delivered: number;
 }

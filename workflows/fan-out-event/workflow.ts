@@ -5,19 +5,19 @@ import type { FanOutEventInput, FanOutEventResult } from './messages.ts';
 
 const { deliverNotifications } = proxyActivities<Activities>(fanOut);
 
-/** Tells an event to everybody whom its rule names, page after page. */
+/** Tells an event to everybody whom its rule names, in turns that others of the queue come between. */
 export async function fanOutEvent(input: FanOutEventInput): Promise<FanOutEventResult> {
   const { tenantId, eventId, eventType } = input;
   let after = input.after ?? null;
   let delivered = input.delivered ?? 0;
-  for (let page = 1; ; page += 1) {
+  for (let turn = 1; ; turn += 1) {
     setCurrentDetails(`${eventType}: ${delivered} told`);
-    const result = await deliverNotifications.executeWithOptions({ summary: `page ${page}` }, [
+    const result = await deliverNotifications.executeWithOptions({ summary: `turn ${turn}` }, [
       { tenantId, eventId, after },
     ]);
     delivered += result.delivered;
     if (result.next === null) {
-      setCurrentDetails(`${eventType}: all ${delivered} told`);
+      setCurrentDetails(`${eventType}: everybody told`);
       return { delivered };
     }
     after = result.next;

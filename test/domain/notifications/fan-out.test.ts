@@ -427,7 +427,7 @@ describe('the audience', () => {
     expect(await deliverAll(engine.database.unitOfWork, tenantId, eventId, 4)).toBe(0);
   });
 
-  it('of a page is sought between its ends: a right that ends the page counts, and one beyond it is not needed', async () => {
+  it('of a page has its right by its role in the space or in the tenant, the first and the last of the page, too', async () => {
     const { tenantId } = engine.world;
     const users = await addUsers(engine.admin, engine.world, { count: 5 });
     await engine.admin.query('update space_members set role_key = $1 where principal_id = any($2)', [
