@@ -18,7 +18,7 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[], ch
   const unknown = args.find((arg) => arg !== '--demo');
   if (unknown !== undefined) throw new LaunchError(`Unknown option ${unknown}: the only one is --demo.`);
   const databaseUrl = env['DATABASE_URL'] || undefined;
-  if (databaseUrl !== undefined && !/^postgres(ql)?:$/.test(URL.parse(databaseUrl)?.protocol ?? '')) {
+  if (databaseUrl !== undefined && !isDatabaseUrl(databaseUrl)) {
     throw new LaunchError(
       'DATABASE_URL is not a URL of the form postgres://user:password@host:port/database.',
     );
@@ -38,6 +38,12 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[], ch
     logLevel: env['LOG_LEVEL'] || 'info',
     seedsDemo: databaseUrl === undefined || args.includes('--demo'),
   };
+}
+
+/** A host has to be there, also beside `?host=<folder of a socket>`: without one a URL can name no user. */
+function isDatabaseUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.hostname !== '';
 }
 
 export function wantedPorts({ ports, databaseUrl, temporalAddress }: Settings): WantedPort[] {

@@ -37,6 +37,21 @@ function isProxy(entry: string): boolean {
     : Number(bits ?? 1) >= 1 && Number(bits ?? 1) <= (family === 4 ? 32 : 128);
 }
 
+/** What an address may ask of the connection. Anything else would step over what we ask of it, its user above all. */
+const connectionParameters = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
+
+const databaseUrl = z
+  .url({ protocol: /^postgres(ql)?$/, error: 'must be postgres://user:password@host:port/database' })
+  .refine((text) => unknownParameters(text).length === 0, {
+    error: `may have the parameters ${connectionParameters.join(', ')} and no others`,
+  });
+
+function unknownParameters(text: string): string[] {
+  return [...(URL.parse(text)?.searchParams.keys() ?? [])].filter(
+    (name) => !connectionParameters.includes(name),
+  );
+}
+
 const masterKey = z
   .string()
   .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
@@ -53,7 +68,7 @@ const limits = {
 };
 
 const shared = {
-  DATABASE_URL: z.url(),
+  DATABASE_URL: databaseUrl,
   TEMPORAL_ADDRESS: z.string().min(1),
   TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
   MASTER_KEY: masterKey,
@@ -98,7 +113,7 @@ const gateway = z.object({
 
 const worker = z.object({
   ...shared,
-  DATABASE_PURGE_URL: z.url(),
+  DATABASE_PURGE_URL: databaseUrl,
   WORKER_PORT: port.default(8081),
   /** The workflow code of exactly this release, from `temporal/write-bundle.ts`; a worker without it builds its own. */
   WORKFLOW_BUNDLE: z.string().min(1).optional(),
@@ -131,9 +146,9 @@ const worker = z.object({
 });
 
 const migrator = z.object({
-  DATABASE_ADMIN_URL: z.url(),
-  DATABASE_URL: z.url(),
-  DATABASE_PURGE_URL: z.url(),
+  DATABASE_ADMIN_URL: databaseUrl,
+  DATABASE_URL: databaseUrl,
+  DATABASE_PURGE_URL: databaseUrl,
 });
 
 export type GatewayConfig = z.infer<typeof gateway>;

@@ -22,6 +22,26 @@ it.each(['everybody', '10.0.0', '10.0.0.0/33', '10.0.0.0/0', 'true', '::/129', '
   },
 );
 
+it.each([
+  'postgres://app_rt:p@db.example.com:5432/platform?sslmode=verify-full&sslrootcert=/etc/ca.pem',
+  'postgresql://app_rt:p@localhost/platform?host=/run/postgresql',
+])('a database may be at %s', (url) => {
+  expect(gatewayConfig(url).DATABASE_URL).toBe(url);
+});
+
+it.each([
+  ['postgres://app_rt:secret@localhost/platform?user=postgres', 'may have the parameters host, sslmode,'],
+  [
+    'postgres://app_rt:secret@localhost/platform?statement_timeout=0',
+    'may have the parameters host, sslmode,',
+  ],
+  ['https://app_rt:secret@localhost/platform', 'must be postgres://user:password@host:port/database'],
+  ['localhost:5432', 'must be postgres://user:password@host:port/database'],
+])('a database at %s is refused, without its password', (url, problem) => {
+  expect(() => gatewayConfig(url)).toThrow(`DATABASE_URL: ${problem}`);
+  expect(() => gatewayConfig(url)).not.toThrow('secret');
+});
+
 const tracing = (TRACING_BASE_URL: string | undefined) =>
   parseWorkerConfig({
     DATABASE_URL: 'postgres://app_rt@127.0.0.1/platform',
