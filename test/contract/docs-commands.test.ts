@@ -24,8 +24,9 @@ function codeOf(page: string): string[] {
 
 /** The words behind `platform` or `bin/platform.ts`; a span may leave that out. */
 function commandsIn(code: string): string[][] {
-  const called = [...code.matchAll(/(?:^|[\s(])(?:platform|bin\/platform\.ts) ([a-z][a-z-]*[^|)#>]*)/g)];
-  const texts = called.length > 0 ? called.map(([, words]) => words!) : [code];
+  const plain = code.replaceAll(/<[^>]*>/g, 'X');
+  const called = [...plain.matchAll(/(?:^|[\s(])(?:platform|bin\/platform\.ts) ([a-z][a-z-]*[^|)#>;&]*)/g)];
+  const texts = called.length > 0 ? called.map(([, words]) => words!) : [plain];
   return texts
     .map((words) => words.trim().split(/\s+/))
     .filter(([group = '', verb = '']) => called.length > 0 || (groups.has(group) && /^[a-z-]+$/.test(verb)));

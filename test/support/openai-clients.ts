@@ -15,6 +15,8 @@ export interface Target {
 /** A published client with its default options. */
 export interface Reader {
   name: string;
+  /** It gives nothing out before the end. */
+  waits?: boolean;
   /** `heard` is called with each piece that the client gives out while it reads; never by those that wait for JSON. */
   read(target: Target, heard: (piece: string) => void): Promise<Told>;
 }
@@ -105,6 +107,7 @@ export const readers: Reader[] = [
   { name: 'openai, .stream() resumed by id', read: resumed },
   {
     name: 'openai, JSON',
+    waits: true,
     read: async (target) => {
       const { model, input } = target;
       const { output_text: text, status } = await openai(target).responses.create({ model, input });
@@ -112,7 +115,7 @@ export const readers: Reader[] = [
     },
   },
   { name: 'AI SDK streamText with @ai-sdk/openai', read: vercelOpenAi.stream },
-  { name: 'AI SDK generateText with @ai-sdk/openai', read: vercelOpenAi.json },
+  { name: 'AI SDK generateText with @ai-sdk/openai', read: vercelOpenAi.json, waits: true },
   { name: 'AI SDK streamText with @ai-sdk/open-responses', read: openResponses.stream },
-  { name: 'AI SDK generateText with @ai-sdk/open-responses', read: openResponses.json },
+  { name: 'AI SDK generateText with @ai-sdk/open-responses', read: openResponses.json, waits: true },
 ];

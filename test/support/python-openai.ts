@@ -30,7 +30,7 @@ export async function pythonReaders(): Promise<{ readers: Reader[]; missing: str
     readers: [
       reader('raw events', 'raw'),
       reader('.stream() resumed by id', 'resumed'),
-      reader('JSON', 'json'),
+      { ...reader('JSON', 'json'), waits: true },
     ],
     missing: null,
   };

@@ -64,10 +64,9 @@ export class ResponsesClient {
     const text = await answer.text();
     const api = describeApi();
     const operation = api.operationAt(method, `/v1/spaces/${this.#world.spaceId}/responses${path}`);
-    if (operation !== undefined) {
-      const type = answer.headers.get('content-type') ?? undefined;
-      api.expectMatches(operation, { status: answer.status, headers: { 'content-type': type }, text });
-    }
+    if (operation === undefined) throw new Error(`${method} ${path} is no operation of the API.`);
+    const type = answer.headers.get('content-type') ?? undefined;
+    api.expectMatches(operation, { status: answer.status, headers: { 'content-type': type }, text });
     const parsed = (text === '' ? {} : JSON.parse(text)) as Pick<Answer<T>, 'data' | 'meta' | 'error'>;
     return { ...parsed, status: answer.status, headers: answer.headers };
   }

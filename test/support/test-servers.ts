@@ -77,7 +77,9 @@ async function startDatabase(folder: string, { log }: TestServersInput): Promise
   );
   const adminUrl = new URL(database.adminUrl);
   adminUrl.searchParams.set('host', sockets);
-  return { ...database, adminUrl: adminUrl.href };
+  // A system takes a path of some hundred bytes; a folder for temporary files may lie deeper.
+  const fits = Buffer.byteLength(`${sockets}/.s.PGSQL.${database.port}`) <= 103;
+  return fits ? { ...database, adminUrl: adminUrl.href } : database;
 }
 
 async function startWorkflowServer({ log, progress }: TestServersInput): Promise<RunningTemporal> {

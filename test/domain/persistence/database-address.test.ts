@@ -28,8 +28,9 @@ it('a demand for TLS is kept by the ORM as by hot SQL: a server without it is re
 });
 
 it('a socket of the file system is used by both, and TCP by both without one', async () => {
-  const sockets = new URL(inject('postgres').adminUrl).searchParams.get('host')!;
+  const sockets = new URL(inject('postgres').adminUrl).searchParams.get('host');
   const through = (host: string | null) => ({ status: 'fulfilled', value: [{ host }] });
-  expect(await overBoth({ host: sockets })).toEqual([through(null), through(null)]);
+  // A run whose folder lies too deep for one has no socket.
+  if (sockets !== null) expect(await overBoth({ host: sockets })).toEqual([through(null), through(null)]);
   expect(await overBoth({})).toEqual([through('127.0.0.1'), through('127.0.0.1')]);
 });
