@@ -27,6 +27,8 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: KillsFirst },
     testTimeout: 60_000,
+    // A machine that runs other things, too, may take its time; what never comes fails all the same.
+    expect: { poll: { timeout: 15_000 } },
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
     reporters: [inCi ? 'verbose' : 'default', new RunningFileReporter()],

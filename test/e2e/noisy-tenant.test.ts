@@ -48,13 +48,21 @@ async function measure(): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < perWindow; i += 1) {
     const startedAt = performance.now();
-    const answer = await fetch(addressOf(quiet), { headers: { 'X-API-Key': quiet.apiKey } });
-    await answer.text();
-    expect(answer.status).toBe(200);
+    await askUntilAnswered();
     times.push(performance.now() - startedAt);
     await sleep(1_000 / limit);
   }
   return percentile(times, 0.95);
+}
+
+/** A process that is too busy says so, and is asked again: that counts with its whole time. */
+async function askUntilAnswered(): Promise<void> {
+  for (let status = 503; status === 503;) {
+    const answer = await fetch(addressOf(quiet), { headers: { 'X-API-Key': quiet.apiKey } });
+    await answer.text();
+    ({ status } = answer);
+    expect([200, 503]).toContain(status);
+  }
 }
 
 async function beside(
@@ -94,7 +102,7 @@ it('a tenant at twenty times its limit leaves another one’s p95 within one and
     answered.push(crowded.answers);
   }
   console.log(`p95 beside the noise, to alone: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')}`);
-  for (const { 200: passed = 0, 429: refused = 0, ...others } of answered) {
+  for (const { 200: passed = 0, 429: refused = 0, 503: _tooBusy, ...others } of answered) {
     // It is really noisy, and really held to its limit.
     expect(refused / passed).toBeGreaterThan(3);
     expect(others).toEqual({});
