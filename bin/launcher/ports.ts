@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { codeOf, LaunchError } from './errors.ts';
 
@@ -47,16 +48,13 @@ export async function isFree(port: number): Promise<boolean> {
   return (await tryListen(port)) === undefined;
 }
 
+/** Below the ports of outgoing connections, any of which would take one before its server does. */
+const SERVER_PORTS = [10_000, 32_768] as const;
+
 /** A port that was free a moment ago. */
-export function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() =>
-        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
-      );
-    });
-  });
+export async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(...SERVER_PORTS);
+    if (await isFree(port)) return port;
+  }
 }

@@ -17,7 +17,7 @@ import { speaksOpenAi } from '#api/present/openai/errors.ts';
 import { revokeApiKey } from '#domain/access/revoke-api-key.ts';
 import { DomainError, type DomainErrorCode } from '#domain/kernel/errors.ts';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
-import { findFreePort } from '../../bin/launcher/ports.ts';
+import { claimPort } from '../support/free-port.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { addMember } from '../support/world.ts';
@@ -175,7 +175,7 @@ describe('every error class of the openai package', () => {
 
   it('APIConnectionError: where nobody listens', async () => {
     const nobody = new OpenAI({
-      baseURL: `http://127.0.0.1:${await findFreePort()}`,
+      baseURL: `http://127.0.0.1:${await claimPort()}`,
       apiKey: 'ak.none',
       maxRetries: 0,
     });

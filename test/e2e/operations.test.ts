@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { revokeApiKey } from '#domain/access/revoke-api-key.ts';
-import { findFreePort } from '../../bin/launcher/ports.ts';
+import { claimPort } from '../support/free-port.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { addOperator } from '../support/operators.ts';
 import { runPlatform } from '../support/platform-cli.ts';
@@ -158,7 +158,7 @@ describe('operating the processes', () => {
   });
 
   it('accepts and keeps responses while Temporal is away', async () => {
-    const alone = await stack.start('gateway', { TEMPORAL_ADDRESS: `127.0.0.1:${await findFreePort()}` });
+    const alone = await stack.start('gateway', { TEMPORAL_ADDRESS: `127.0.0.1:${await claimPort()}` });
     expect((await fetch(`${alone.url}/readyz`)).status).toBe(200);
     const accepted = await fetch(alone.url + path(), {
       method: 'POST',

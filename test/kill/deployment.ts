@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { inject } from 'vitest';
 import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
-import { findFreePort } from '../../bin/launcher/ports.ts';
+import { claimPort } from '../support/free-port.ts';
 import { startPostgres, type RunningPostgres } from '../../bin/launcher/postgres.ts';
 import { startTemporal, type RunningTemporal } from '../../bin/launcher/temporal.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -35,7 +35,7 @@ export interface Deployment {
 export async function startFileTemporal(folder: string): Promise<KillableServer<RunningTemporal>> {
   const { env } = process;
   const { path } = await findTemporal({ cacheDir: temporalCache(env), env });
-  const port = await findFreePort();
+  const port = await claimPort();
   const dbFile = join(folder, 'temporal.db');
   return startKillable((log) => startTemporal({ binary: path, port, dbFile, log }), logTo('kill-temporal'));
 }
@@ -115,7 +115,7 @@ export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deploy
 }
 
 async function startOwnPostgres(folder: string): Promise<KillableServer<RunningPostgres>> {
-  const port = await findFreePort();
+  const port = await claimPort();
   const dataDir = join(folder, 'postgres');
   return startKillable(
     (log) => startPostgres({ dataDir, port, settings: { max_connections: '200' }, log }),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
-import { findFreePort } from '../../bin/launcher/ports.ts';
+import { claimPort } from '../support/free-port.ts';
 import { startPostgres, type RunningPostgres } from '../../bin/launcher/postgres.ts';
 import { isAlive } from '../../bin/launcher/processes.ts';
 import { startTemporal, type RunningTemporal } from '../../bin/launcher/temporal.ts';
@@ -84,7 +84,7 @@ test(
   'a Temporal address that does not answer ends the start with one sentence',
   { timeout: 30_000 },
   async () => {
-    const address = `127.0.0.1:${await findFreePort()}`;
+    const address = `127.0.0.1:${await claimPort()}`;
     const refused = start({ ...place.env, DATABASE_URL: postgres.adminUrl, TEMPORAL_ADDRESS: address });
     expect(await refused.ended).toBe(1);
     expect(refused.stderr.trimEnd().split('\n').at(-1)).toBe(

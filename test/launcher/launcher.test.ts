@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, expect, test } from 'vitest';
-import { findFreePort } from '../../bin/launcher/ports.ts';
+import { claimPort } from '../support/free-port.ts';
 import { isAlive } from '../../bin/launcher/processes.ts';
 import { getJson, newPlace, recordedPids, Started, until, type Place } from './started.ts';
 
@@ -214,7 +214,7 @@ test(
   async () => {
     const place = await freshPlace();
     const empty = mkdtempSync(join(tmpdir(), 'empty-'));
-    const download = `http://127.0.0.1:${await findFreePort()}`;
+    const download = `http://127.0.0.1:${await claimPort()}`;
     const env = {
       ...place.env,
       PATH: empty,
@@ -250,7 +250,7 @@ test(
 
 test('a migration that fails ends the start with its message', { timeout: 30_000 }, async () => {
   const place = await freshPlace();
-  const external = `postgres://nobody:secret-word@127.0.0.1:${await findFreePort()}/platform`;
+  const external = `postgres://nobody:secret-word@127.0.0.1:${await claimPort()}/platform`;
   const refused = start({ ...place.env, DATABASE_URL: external });
   expect(await refused.ended).toBe(1);
   expect(refused.stderr).toContain('ECONNREFUSED');

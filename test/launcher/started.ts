@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findFreePort } from '../../bin/launcher/ports.ts';
+import { claimPort } from '../support/free-port.ts';
 
 const STAND_INS = 'test/launcher/stand-ins/start.ts';
 
@@ -22,7 +22,13 @@ export interface Place {
 /** A folder and ports of its own, so that tests run beside each other and beside a started platform. */
 export async function newPlace(): Promise<Place> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'launcher-'));
-  const [PORT, WORKER_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, POSTGRES_PORT] = await distinctPorts();
+  const [PORT, WORKER_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, POSTGRES_PORT] = await Promise.all([
+    claimPort(),
+    claimPort(),
+    claimPort(),
+    claimPort(),
+    claimPort(),
+  ]);
   const ports = { PORT, WORKER_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, POSTGRES_PORT };
   const texts = Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)]));
   const { PATH, HOME, XDG_CACHE_HOME } = process.env;
@@ -31,13 +37,6 @@ export async function newPlace(): Promise<Place> {
     ports,
     env: { PATH, HOME, XDG_CACHE_HOME, ...texts, PLATFORM_DATA_DIR: dataDirectory },
   };
-}
-
-async function distinctPorts(): Promise<[number, number, number, number, number]> {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0] = await Promise.all(
-    Array.from({ length: 5 }, () => findFreePort()),
-  );
-  return new Set([a, b, c, d, e]).size === 5 ? [a, b, c, d, e] : distinctPorts();
 }
 
 export class Started {

@@ -10,7 +10,8 @@ import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
 import { silentProgress } from '../../bin/launcher/output.ts';
-import { findFreePort, requireFreePorts } from '../../bin/launcher/ports.ts';
+import { requireFreePorts } from '../../bin/launcher/ports.ts';
+import { claimPort } from '../support/free-port.ts';
 import { startPostgres, type RunningPostgres } from '../../bin/launcher/postgres.ts';
 import { readCompose } from '../support/compose.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
@@ -47,7 +48,7 @@ const env: Record<string, string> = {
   APP_PURGE_PASSWORD: secret(),
 };
 
-const start = async (name: 'api' | 'worker') => host.launch(name, { port: await findFreePort() });
+const start = async (name: 'api' | 'worker') => host.launch(name, { port: await claimPort() });
 
 /** The server keeps the ports of its parts as 16-bit numbers with a sign. */
 async function findLowPort(): Promise<number> {
@@ -96,7 +97,7 @@ beforeAll(async () => {
   postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings: postgresSettings() });
   env['POSTGRES_PASSWORD'] = new URL(postgres.adminUrl).password;
   await createTemporalRole(postgres.adminUrl);
-  const temporalPort = await findFreePort();
+  const temporalPort = await claimPort();
   host = new HostServices(services, {
     folder,
     env,
@@ -123,7 +124,7 @@ beforeAll(async () => {
     expect(await host.runOnce('temporal-namespace')).toBe(0);
     expect(await host.runOnce('migrate')).toBe(0);
   }
-  const uiPort = await findFreePort();
+  const uiPort = await claimPort();
   temporalUi = host.launch('temporal-ui', {
     port: uiPort,
     command: ui.command,
@@ -172,7 +173,7 @@ test('two gateways and two workers are up, and every health check says so', asyn
   const healthy = await Promise.all(running.map((each) => each.health()));
   expect(healthy).toEqual([0, 0, 0, 0, 0, 0]);
   expect(await host.health('postgres', postgres.port)).toBe(0);
-  expect(await host.health('postgres', await findFreePort()), 'nobody is there').toBe(2);
+  expect(await host.health('postgres', await claimPort()), 'nobody is there').toBe(2);
 });
 
 test('Temporal keeps its histories in PostgreSQL, with the shards and the settings of the file', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findSystemTool } from '../../bin/launcher/executables.ts';
 import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
-import { findFreePort } from '../../bin/launcher/ports.ts';
+import { claimPort } from './free-port.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 const readyWithinMs = 60_000;
@@ -57,7 +57,7 @@ async function bareEnvironment(root: string): Promise<Record<string, string>> {
   symlinkSync(temporal.path, join(temporalFolder, 'temporal'));
   const ports: Record<string, string> = {};
   for (const name of ['PORT', 'WORKER_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'POSTGRES_PORT'])
-    ports[name] = String(await findFreePort());
+    ports[name] = String(await claimPort());
   return { PATH: bin, HOME: home, XDG_CACHE_HOME: cache, ...ports };
 }
 

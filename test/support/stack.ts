@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { inject } from 'vitest';
-import { findFreePort } from '../../bin/launcher/ports.ts';
+import { claimPort } from './free-port.ts';
 import type { TestDatabase } from './database.ts';
 import { raisedLimits } from './raised-limits.ts';
 
@@ -136,7 +136,7 @@ type Long = NonNullable<
 >;
 
 async function launchProcess(role: StackProcess['role'], env: Record<string, string>): Promise<StackProcess> {
-  const port = await findFreePort();
+  const port = await claimPort();
   const entry = role === 'gateway' ? 'api/main.ts' : 'temporal/worker.ts';
   const portVariable = role === 'gateway' ? 'PORT' : 'WORKER_PORT';
   const child = spawn(process.execPath, ['--disable-warning=FSTDEP023', entry], {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { findFreePort } from '../../bin/launcher/ports.ts';
+import { claimPort } from './free-port.ts';
 import type { Hold, ToolLine } from './tool-server.ts';
 
 export interface ToolServer {
@@ -79,7 +79,7 @@ export async function startToolServer(options: ToolServerOptions = {}): Promise<
 
 /** The reference server with all features, in the earlier revision of the protocol. */
 export async function startEverything(): Promise<Pick<ToolServer, 'url' | 'origin' | 'child' | 'stop'>> {
-  const port = await findFreePort();
+  const port = await claimPort();
   const entry = fileURLToPath(
     new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
   );
