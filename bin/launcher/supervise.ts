@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LaunchError } from './errors.ts';
 import { readLines } from './hosted.ts';
 
@@ -23,6 +24,8 @@ const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 5000;
 const MOST_CRASHES = 5;
 const WINDOW_MS = 60_000;
+/** Its last lines may still be in the pipe, which processes that it left behind may hold open. */
+const LAST_LINES_WITHIN_MS = 1000;
 
 /** Keeps one child running: it is started again when it ends, later each time, and given up after five ends in a minute. */
 export function supervise(input: SuperviseInput): Supervised {
@@ -52,24 +55,24 @@ export function supervise(input: SuperviseInput): Supervised {
         resolve();
       });
     });
+    const heard = new Promise((resolve) => running.once('close', resolve));
     void ended.then(() => {
       child = undefined;
-      if (!stopping) recover();
+      if (!stopping) recover(heard);
     });
   }
 
-  function recover(): void {
+  function recover(heard: Promise<unknown>): void {
     const now = Date.now();
     crashes = [...crashes.filter((at) => now - at < WINDOW_MS), now];
-    if (crashes.length >= MOST_CRASHES) {
-      // Its last lines may still be in the pipe.
-      again = setTimeout(
-        () => onGiveUp(new LaunchError(`${name} crashed ${crashes.length} times within a minute.`, tail())),
-        100,
-      );
+    if (crashes.length < MOST_CRASHES) {
+      again = setTimeout(start, Math.min(FIRST_DELAY_MS * 2 ** (crashes.length - 1), LONGEST_DELAY_MS));
       return;
     }
-    again = setTimeout(start, Math.min(FIRST_DELAY_MS * 2 ** (crashes.length - 1), LONGEST_DELAY_MS));
+    void Promise.race([heard, sleep(LAST_LINES_WITHIN_MS)]).then(() => {
+      if (!stopping)
+        onGiveUp(new LaunchError(`${name} crashed ${crashes.length} times within a minute.`, tail()));
+    });
   }
 
   start();
