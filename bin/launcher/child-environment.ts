@@ -30,7 +30,7 @@ export interface ChildEnvironments {
 export interface ChildEnvironmentInput {
   env: NodeJS.ProcessEnv;
   settings: Settings;
-  data: DataDirectory;
+  data: Pick<DataDirectory, 'path' | 'masterKey' | 'passwords'>;
   adminUrl: string;
   temporal: { address: string; uiUrl: string | undefined };
   ollamaUrl: string | undefined;
