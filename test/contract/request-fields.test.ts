@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
@@ -6,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import type { Script } from '../support/model-script.ts';
 import type { ChatRequest } from '../support/model-wire.ts';
-import { ApiDescription, type JsonSchema, type OpenApi } from '../support/openapi.ts';
+import { committedApi, type JsonSchema } from '../support/openapi.ts';
 import { splitFrames } from '../support/sse-frames.ts';
 import { arrivalOf, recordSegment } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
@@ -38,9 +37,7 @@ let stack: Stack;
 let world: World;
 let ledger: ToolServer;
 let collections: { full: string; empty: string };
-const described = new ApiDescription(
-  JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8')) as OpenApi,
-);
+const described = committedApi();
 
 beforeAll(async () => {
   models = await startModelServer(scripts);

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Fleet } from '../kill/fleet.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { holderOf } from '../support/holder.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { readers as jsReaders, type Reader } from '../support/openai-clients.ts';
 import { pythonReaders } from '../support/python-openai.ts';
@@ -62,16 +62,8 @@ async function responseIds(): Promise<string[]> {
 
 /** SIGKILL to the worker that writes the newest response; the other one is left to go on, and a new one starts. */
 async function killWriter(): Promise<NodeJS.Signals | null> {
-  const id = (await responseIds()).at(-1)!;
-  const handle = stack.temporal.workflow.getHandle(`response/${world.tenantId}/${id}`);
-  for (let waitedMs = 0; waitedMs < 5_000; waitedMs += 20) {
-    const { raw } = await handle.describe();
-    const pid = Number.parseInt(raw.pendingActivities?.[0]?.lastWorkerIdentity ?? '', 10);
-    const writer = fleet.ready('worker').find(({ child }) => child.pid === pid);
-    if (writer !== undefined) return fleet.kill(writer);
-    await sleep(20);
-  }
-  throw new Error('Nobody writes the response.');
+  const responseId = (await responseIds()).at(-1)!;
+  return fleet.kill(await holderOf(stack, { tenantId: world.tenantId, responseId }));
 }
 
 /** Once the client has given out so much of the text; for one that waits for JSON, once the model has written it. */
@@ -125,8 +117,10 @@ describe.each(readers)('$name', (reader) => {
     expect(ends).toContain(told.end);
     const after = await responseIds();
     expect(after).toHaveLength(before.length + 1);
-    const { rows } = await admin.query('select attempts from responses where id = $1', [after.at(-1)]);
-    expect(rows, 'the kill fell into the work').toEqual([{ attempts: 2 }]);
+    const { rows } = await admin.query<{ attempts: number }>('select attempts from responses where id = $1', [
+      after.at(-1),
+    ]);
+    expect(rows[0]?.attempts, 'the kill fell into the work').toBeGreaterThan(1);
   });
 });
 

@@ -7,6 +7,7 @@ import { Client as Postgres } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { holderOf } from '../support/holder.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { followResponse } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
@@ -299,7 +300,7 @@ describe('histories of real runs', () => {
     const kills: Promise<NodeJS.Signals | null>[] = [];
     const record = await ask('paced', (count, id) => {
       if (count === 5) {
-        kills.push(killHolder(`response/${world.tenantId}/${id}`));
+        kills.push(killHolder(id));
       }
     });
     expect(await Promise.all(kills)).toEqual(['SIGKILL']);
@@ -308,11 +309,9 @@ describe('histories of real runs', () => {
     expect(activitiesOf(history)).toMatchObject([{ name: 'runTurn', attempt: 2 }]);
   });
 
-  /** SIGKILLs the worker that holds the run's activity. */
-  async function killHolder(workflowId: string): Promise<NodeJS.Signals | null> {
-    const { raw } = await stack.temporal.workflow.getHandle(workflowId).describe();
-    const pid = Number(raw.pendingActivities?.[0]?.lastWorkerIdentity?.split('@')[0]);
-    return stack.workers.find(({ child }) => child.pid === pid)!.kill();
+  async function killHolder(responseId: string): Promise<NodeJS.Signals | null> {
+    const holder = await holderOf(stack, { tenantId: world.tenantId, responseId });
+    return holder.kill();
   }
 
   it.each([

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 
@@ -90,4 +91,12 @@ export class ApiDescription {
       `${operation.id} answered ${answer.status} with ${answer.text.slice(0, 500)}`,
     ).toEqual([]);
   }
+}
+
+let committed: ApiDescription | undefined;
+
+/** Our own OpenAPI document, as it is committed: a check keeps it what a gateway serves. */
+export function committedApi(): ApiDescription {
+  const file = new URL('../../docs/openapi.json', import.meta.url);
+  return (committed ??= new ApiDescription(JSON.parse(readFileSync(file, 'utf8')) as OpenApi));
 }

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import { ApiDescription, type OpenApi } from './openapi.ts';
+import { committedApi } from './openapi.ts';
 import type { Json } from './stream-events.ts';
 import type { World } from './world.ts';
 
@@ -18,14 +17,6 @@ export interface CallOptions {
   method?: 'GET' | 'POST' | 'DELETE';
   body?: unknown;
   headers?: Record<string, string>;
-}
-
-let description: ApiDescription | undefined;
-
-/** Our own OpenAPI document, as it is committed: a check keeps it what a gateway serves. */
-function describeApi(): ApiDescription {
-  const file = new URL('../../docs/openapi.json', import.meta.url);
-  return (description ??= new ApiDescription(JSON.parse(readFileSync(file, 'utf8')) as OpenApi));
 }
 
 /**
@@ -62,7 +53,7 @@ export class ResponsesClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
-    const api = describeApi();
+    const api = committedApi();
     const operation = api.operationAt(method, `/v1/spaces/${this.#world.spaceId}/responses${path}`);
     if (operation === undefined) throw new Error(`${method} ${path} is no operation of the API.`);
     const type = answer.headers.get('content-type') ?? undefined;
