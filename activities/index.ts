@@ -4,6 +4,7 @@ import {
   createMaintenanceActivities,
   type MaintenanceDependencies,
 } from './maintenance/create-maintenance-activities.ts';
+import { keepAlive } from './keep-alive.ts';
 import { exportTrace, type TraceDependencies } from './observability/export-trace.ts';
 import {
   deliverNotifications,
@@ -31,8 +32,8 @@ export function createActivities(deps: ActivityDependencies) {
     ...createResponseActivities(deps),
     ...createDocumentActivities(deps),
     ...createMaintenanceActivities(deps),
-    discoverTools: (input: DiscoverToolsInput) => discoverTools(deps, input),
-    exportTrace: (input: TraceResponseInput) => exportTrace(deps, input),
+    discoverTools: (input: DiscoverToolsInput) => keepAlive(() => discoverTools(deps, input)),
+    exportTrace: (input: TraceResponseInput) => keepAlive(() => exportTrace(deps, input)),
     deliverNotifications: (input: PageInput) => deliverNotifications(deps, input),
   };
 }

@@ -3,21 +3,22 @@ import { Context } from '@temporalio/activity';
 const beatEveryMs = 700;
 
 /**
- * Heartbeats on a timer, whatever the work does meanwhile, and aborts `stop` when Temporal cancels the
- * activity or the worker is asked to go.
+ * Heartbeats on a timer while `work` goes on, whatever it does meanwhile. Its `stop` is aborted when Temporal cancels
+ * the activity or the worker is asked to go.
  */
-export function keepAlive(stop: AbortController): { stop: () => void } {
+export async function keepAlive<T>(work: (stop: AbortController) => Promise<T>): Promise<T> {
   const context = Context.current();
+  const stop = new AbortController();
   const timer = setInterval(() => context.heartbeat(), beatEveryMs);
   const abort = () => stop.abort(context.cancellationSignal.reason);
   context.cancellationSignal.addEventListener('abort', abort, { once: true });
   if (context.cancellationSignal.aborted) {
     abort();
   }
-  return {
-    stop: () => {
-      clearInterval(timer);
-      context.cancellationSignal.removeEventListener('abort', abort);
-    },
-  };
+  try {
+    return await work(stop);
+  } finally {
+    clearInterval(timer);
+    context.cancellationSignal.removeEventListener('abort', abort);
+  }
 }

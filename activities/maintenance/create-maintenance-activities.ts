@@ -60,14 +60,7 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
       }
       return { failed };
     },
-    sealEvents: async () => {
-      const beat = keepAlive(new AbortController());
-      try {
-        return await sealEvents(deps);
-      } finally {
-        beat.stop();
-      }
-    },
+    sealEvents: () => keepAlive(() => sealEvents(deps)),
     anchorChains: () => anchorChains(deps, deps.eventRetentionDays),
   };
 }

@@ -11,17 +11,13 @@ export function createResponseActivities(deps: TurnDependencies & CallDependenci
   return {
     runTurn: (key: TurnKey) => runTurn(deps, key),
     runCall: (key: CallKey) => runCall(deps, key),
-    closeResponse: async (input: { tenantId: string; responseId: string; reason: CloseReason }) => {
-      const beat = keepAlive(new AbortController());
-      try {
+    closeResponse: (input: { tenantId: string; responseId: string; reason: CloseReason }) =>
+      keepAlive(async () => {
         const leftMs = await deps.unitOfWork.inTenant(input.tenantId, (em) =>
           closeResponse(em, input.responseId, input.reason),
         );
         reach('finish.after_commit');
         return leftMs;
-      } finally {
-        beat.stop();
-      }
-    },
+      }),
   };
 }

@@ -16,9 +16,8 @@ export interface CallDependencies extends ServerCallDependencies, ResponseStore 
 }
 
 /** One tool call through the ledger: started is committed before the tool is touched, the outcome once. */
-export async function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome: string }> {
-  const beat = keepAlive(new AbortController());
-  try {
+export function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome: string }> {
+  return keepAlive(async () => {
     const claim = await claimCall(deps, key);
     reach('call.after_start');
     if (claim.kind === 'settled') {
@@ -30,9 +29,7 @@ export async function runCall(deps: CallDependencies, key: CallKey): Promise<{ o
     const isServers = claim.kind === 'claimed' && claim.call.target.kind === 'mcp';
     deps.metrics.toolCall({ tool: isServers ? 'mcp' : 'knowledge_search', outcome: outcome.outcome });
     return { outcome: outcome.outcome };
-  } finally {
-    beat.stop();
-  }
+  });
 }
 
 function settle(

@@ -29,18 +29,14 @@ export interface TurnDependencies extends ScreeningDependencies, ResponseStore {
  * One model turn: claim, stream, commit. May run any number of times: a committed turn answers its result,
  * an interrupted one goes on from the exact character that readers have.
  */
-export async function runTurn(deps: TurnDependencies, key: TurnKey): Promise<TurnResult> {
-  const stop = new AbortController();
-  const beat = keepAlive(stop);
-  try {
+export function runTurn(deps: TurnDependencies, key: TurnKey): Promise<TurnResult> {
+  return keepAlive(async (stop) => {
     const claim = await claimTurn(deps, deps.secrets, key);
     reach('turn.after_claim');
     return claim.kind === 'settled'
       ? claim.result
       : await attempt(deps, await screenPrompt(deps, claim.turn), stop);
-  } finally {
-    beat.stop();
-  }
+  });
 }
 
 async function attempt(

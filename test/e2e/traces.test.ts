@@ -83,7 +83,7 @@ const of = (receiver: TraceReceiver, record: ResponseRecord): Arrival[] =>
 
 /** The exports of a response once there are so many. */
 async function arrived(receiver: TraceReceiver, record: ResponseRecord, count = 1): Promise<Arrival[]> {
-  for (const deadline = Date.now() + 30_000; of(receiver, record).length < count; await sleep(50)) {
+  for (const deadline = Date.now() + 20_000; of(receiver, record).length < count; await sleep(50)) {
     if (Date.now() > deadline) throw new Error('The trace did not come.');
   }
   return of(receiver, record);

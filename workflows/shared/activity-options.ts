@@ -48,6 +48,7 @@ export const extraction = {
 
 /** Asking a tool server what it has. An unreachable one is a result; what fails here is the machinery. */
 export const toolServer = {
+  heartbeatTimeout: '5s',
   startToCloseTimeout: '1m',
   scheduleToCloseTimeout: '1h',
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
@@ -55,6 +56,7 @@ export const toolServer = {
 
 /** Sending a trace: an endpoint that is away for hours still gets it, one that stays away does not. */
 export const traceExport = {
+  heartbeatTimeout: '5s',
   startToCloseTimeout: '30s',
   scheduleToCloseTimeout: '6h',
   retry: { initialInterval: '2s', backoffCoefficient: 3, maximumInterval: '15m' },
