@@ -22,8 +22,9 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    // Each file in a process of its own: tests kill and signal processes, and the Temporal SDK is native code.
+    // Three processes share the files, so that each loads what most files need once.
     pool: 'forks',
+    isolate: false,
     maxWorkers: 3,
     sequence: { sequencer: KillsFirst },
     testTimeout: 60_000,
