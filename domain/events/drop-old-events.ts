@@ -61,9 +61,10 @@ async function dropOfTenant(purge: UnitOfWork, tenantId: string, before: string)
       'delete from notifications where tenant_id = ? and event_id < app.first_id(?::timestamptz)',
       [tenantId, before],
     );
-    // Months that were never given a partition of their own.
+    // Those that never came into a month.
     await em.execute(
-      `delete from events where tenant_id = ? and id < app.first_id(?::timestamptz) and tableoid = 'events_default'::regclass`,
+      `delete from events where tenant_id = ? and id < app.first_id(?::timestamptz)
+         and tableoid in ('events_past'::regclass, 'events_future'::regclass)`,
       [tenantId, before],
     );
     await em.execute(

@@ -123,10 +123,10 @@ counted as (
   from input, batch b, unnest(array['hour', 'day', 'month']) g group by 1, 2, 3, 4, 5
   on conflict (tenant_id, grain, starts_at, category, resource_type) do update set n = event_counts.n + excluded.n),
 of_resources as (
-  insert into event_resource_counts (tenant_id, resource_id, starts_at, category, resource_type, n)
-  select input.tenant_id, b.resource_id, date_trunc('day', b.created_at, 'UTC'), b.category, b.resource_type, count(*)
-  from input, batch b where not app.is_fleeting(b.resource_type) group by 1, 2, 3, 4, 5
-  on conflict (tenant_id, resource_id, starts_at, category, resource_type)
+  insert into event_resource_counts (tenant_id, resource_id, grain, starts_at, category, resource_type, n)
+  select input.tenant_id, b.resource_id, g, date_trunc(g, b.created_at, 'UTC'), b.category, b.resource_type, count(*)
+  from input, batch b, unnest(array['day', 'month']) g where not app.is_fleeting(b.resource_type) group by 1, 2, 3, 4, 5, 6
+  on conflict (tenant_id, resource_id, grain, starts_at, category, resource_type)
     do update set n = event_resource_counts.n + excluded.n),
 whole as (
   select count(*)::integer as n, min(month) as month, array_agg(id order by place) as ids,

@@ -107,6 +107,12 @@ describe('the doors between tenants', () => {
     const path = ['search_path=pg_catalog, public'];
     const system = { owner: 'app_system', config: path, grantees: ['app_purge', 'app_rt'] };
     expect(rows).toEqual([
+      {
+        door: 'app.add_event_month(timestamp with time zone)',
+        owner: 'app_owner',
+        config: [...path, 'TimeZone=UTC'],
+        grantees: [],
+      },
       { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
       { door: 'app.claim_outbox(integer)', ...system },
       {
@@ -240,10 +246,12 @@ describe('the doors between tenants', () => {
        where p.pronamespace = 'app'::regnamespace and not p.prosecdef order by 1`,
     );
     expect(rows.map(({ name }) => name)).toEqual([
+      'add_event_months',
       'append_stream',
       'count_events',
       'cover_hours',
       'drop_stale_names',
+      'event_months',
       'first_id',
       'is_fleeting',
       'list_events',

@@ -4,7 +4,7 @@ import type { EventCounts } from '#domain/events/list-events.ts';
 import { sealEvents, type SealDependencies } from '#domain/events/seal-events.ts';
 
 /** An id of version 7 at a moment given as SQL, the rest at random. */
-const idAt = (moment: string): string =>
+export const idAt = (moment: string): string =>
   `(left(app.first_id(${moment})::text, 14) || '7' || substr(md5(random()::text), 1, 3) || '-8' || substr(md5(random()::text), 1, 3) || '-' || substr(md5(random()::text), 1, 12))::uuid`;
 
 /**
@@ -37,8 +37,10 @@ export async function prepareLog(admin: Client, days: number): Promise<void> {
   );
   await admin.query(
     `do $$ declare m timestamptz; begin
-       for m in select generate_series(date_trunc('month', now() - interval '${days} days', 'UTC'), date_trunc('month', now() - interval '1 month', 'UTC'), interval '1 month') loop
-         perform app.add_partition('events', to_char(m at time zone 'utc', 'YYYYMM'), app.first_id(m)::text, app.first_id(m + interval '1 month')::text);
+       set local timezone = 'UTC';
+       for m in select generate_series(date_trunc('month', now()) - interval '1 month',
+           date_trunc('month', now() - interval '${days} days'), - interval '1 month') loop
+         perform app.add_event_month(m);
        end loop;
      end $$`,
   );

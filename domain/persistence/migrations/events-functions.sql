@@ -30,8 +30,8 @@ create function app.is_fleeting(p_resource_type text) returns boolean language s
   select p_resource_type in ('response', 'document', 'sync_run')
 $$;
 
--- Whole hours from p_low to p_high (exclusive), as few rows of event_counts as say them: months, days at their
--- edges, hours at the edges of those. Days and months are UTC's, whatever the server's time zone.
+-- Whole hours from p_low to p_high (exclusive), as few rows of the counts as say them: months, days at their
+-- edges, hours at the edges of those; of whole days, no hours. Days and months are UTC's, whatever the server's time zone.
 create function app.cover_hours(p_low timestamptz, p_high timestamptz)
 returns table (grain text, low timestamptz, high timestamptz) language plpgsql immutable set timezone = 'UTC' as $$
 declare
@@ -92,8 +92,8 @@ begin
     whole_low := v_high;
     whole_high := v_high;
   else
-    if p_resource_id is null then
-      for span in select * from app.cover_hours(whole_low, whole_high) loop
+    for span in select * from app.cover_hours(whole_low, whole_high) loop
+      if p_resource_id is null then
         for found_row in
           select array_position(categories, c.category) as place, sum(c.n)::bigint as n from event_counts c
           where c.tenant_id = p_tenant and c.grain = span.grain and c.starts_at >= span.low and c.starts_at < span.high
@@ -102,18 +102,18 @@ begin
         loop
           totals[found_row.place] := totals[found_row.place] + found_row.n;
         end loop;
-      end loop;
-    else
-      for found_row in
-        select array_position(categories, c.category) as place, sum(c.n)::bigint as n from event_resource_counts c
-        where c.tenant_id = p_tenant and c.resource_id = p_resource_id
-          and c.starts_at >= whole_low and c.starts_at < whole_high
-          and (p_resource_type is null or c.resource_type = p_resource_type)
-        group by c.category
-      loop
-        totals[found_row.place] := totals[found_row.place] + found_row.n;
-      end loop;
-    end if;
+      else
+        for found_row in
+          select array_position(categories, c.category) as place, sum(c.n)::bigint as n from event_resource_counts c
+          where c.tenant_id = p_tenant and c.resource_id = p_resource_id and c.grain = span.grain
+            and c.starts_at >= span.low and c.starts_at < span.high
+            and (p_resource_type is null or c.resource_type = p_resource_type)
+          group by c.category
+        loop
+          totals[found_row.place] := totals[found_row.place] + found_row.n;
+        end loop;
+      end if;
+    end loop;
     -- Only the order of sealing leads to these: every other condition would tempt the planner to another index,
     -- hence the conditions that no index answers.
     for found_row in
@@ -258,6 +258,63 @@ begin
     execute format('alter function app.%s owner to app_system', f);
     execute format('revoke all on function app.%s from public', f);
     execute format('grant execute on function app.%s to app_rt, app_purge', f);
+  end loop;
+end $$;
+
+-- The months of the log that have a partition of their own.
+create function app.event_months() returns setof timestamptz language sql stable set timezone = 'UTC' as $$
+  select to_date(right(c.relname, 6), 'YYYYMM')::timestamptz from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = 'public.events'::regclass and c.relname ~ '^events_\d{6}$'
+$$;
+
+-- Gives a month its partition. Partitions without gap and default are read in the order of their ids, newest first, and
+-- no further than a page reaches; with a default all of them would be looked into. What has no month yet waits in
+-- events_past and events_future, and moves.
+create function app.add_event_month(p_month timestamptz) returns void
+language plpgsql security definer set search_path = pg_catalog, public set timezone = 'UTC' as $$
+declare
+  part text := 'events_' || to_char(p_month, 'YYYYMM');
+  low uuid := app.first_id(p_month);
+  high uuid := app.first_id(p_month + interval '1 month');
+  columns constant text := 'tenant_id, id, category, event_type, actor_id, actor_name, actor_email, resource_type, resource_id, metadata, transaction_id';
+  edge text;
+begin
+  alter table public.events detach partition public.events_past;
+  alter table public.events detach partition public.events_future;
+  execute format('create table public.%I partition of public.events for values from (%L) to (%L)', part, low, high);
+  foreach edge in array array['events_past', 'events_future'] loop
+    -- Not even their owner sees rows of a tenant.
+    execute format('alter table public.%I no force row level security', edge);
+    execute format('with moved as (delete from public.%1$I where id >= %2$L and id < %3$L returning %4$s)
+      insert into public.%5$I (%4$s) select %4$s from moved', edge, low, high, columns, part);
+    execute format('alter table public.%I force row level security', edge);
+  end loop;
+  execute format('alter table public.%I enable row level security, force row level security', part);
+  execute format('alter table public.events attach partition public.events_past for values from (minvalue) to (%L)',
+    (select app.first_id(min(m)) from app.event_months() m));
+  execute format('alter table public.events attach partition public.events_future for values from (%L) to (maxvalue)',
+    (select app.first_id(max(m) + interval '1 month') from app.event_months() m));
+end $$;
+
+-- This month and the next one, and those of a long stop, so that all touch.
+create function app.add_event_months() returns void language plpgsql set timezone = 'UTC' as $$
+declare
+  this constant timestamptz := date_trunc('month', now());
+  m timestamptz;
+begin
+  for m in select g from generate_series(least(this, (select max(e) from app.event_months() e)), this + interval '1 month',
+      interval '1 month') g where g not in (select e from app.event_months() e) loop
+    perform app.add_event_month(m);
+  end loop;
+end $$;
+
+do $$
+declare
+  f text;
+begin
+  foreach f in array array['event_months()', 'add_event_month(timestamptz)', 'add_event_months()'] loop
+    execute format('alter function app.%s owner to app_owner', f);
+    execute format('revoke all on function app.%s from public', f);
   end loop;
 end $$;
 

@@ -8,5 +8,5 @@ grant select (tenant_id, id, transaction_id) on events to app_system;
 grant select (tenant_id, last_transaction_id, last_event_id, retained_from) on event_chains to app_system;
 grant select (tenant_id, name, email, sealed_name, sealed_email) on principals to app_system;
 
--- From the beginning, so that no month has to stay in the default partition.
+-- From the beginning, so that nothing has to wait for its month.
 select app.maintain_partitions();

@@ -17,7 +17,9 @@ create table events (
   primary key (tenant_id, id),
   check (split_part(event_type, '.', 1) = category)
 ) partition by range (id);
-create table events_default partition of events default;
+-- Months lie between these two, see app.add_event_month; there is no default partition.
+create table events_past partition of events for values from (minvalue) to ('00000000-0000-0000-0000-000000000000');
+create table events_future partition of events for values from ('00000000-0000-0000-0000-000000000000') to (maxvalue);
 create index on events (tenant_id, category, id);
 create index on events (tenant_id, resource_type, category, id);
 create index on events (tenant_id, resource_id, category, id);
@@ -78,13 +80,14 @@ create table event_counts (
   primary key (tenant_id, grain, starts_at, category, resource_type)
 );
 
--- Of sealed events of one resource by day, but for kinds of resources that have a handful of events each.
+-- Of sealed events of one resource, by the day and month, but for kinds of resources that have a handful of events each.
 create table event_resource_counts (
   tenant_id uuid not null references tenants,
   resource_id text not null,
+  grain text not null check (grain in ('day', 'month')),
   starts_at timestamptz not null,
   category text not null,
   resource_type text not null,
   n bigint not null,
-  primary key (tenant_id, resource_id, starts_at, category, resource_type)
+  primary key (tenant_id, resource_id, grain, starts_at, category, resource_type)
 );

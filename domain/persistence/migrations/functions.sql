@@ -241,7 +241,7 @@ begin
   end loop;
 end $$;
 
--- Partitions: stream events by the day they expire, audit events by the month of their uuid v7.
+-- Partitions: stream events by the day they expire, audit events (events-functions.sql) by the month of their uuid v7.
 create function app.add_partition(p_parent text, p_suffix text, p_low text, p_high text) returns void
 language plpgsql security definer set search_path = pg_catalog, public as $$
 begin
@@ -260,10 +260,7 @@ create function app.maintain_partitions() returns void
 language plpgsql security definer set search_path = pg_catalog, public as $$
 declare
   d date;
-  m timestamptz;
   old text;
-  low text;
-  high text;
 begin
   perform pg_advisory_xact_lock(hashtext('app.maintain_partitions'));
   for d in select generate_series(current_date, current_date + 3, interval '1 day')::date loop
@@ -276,16 +273,7 @@ begin
         and to_date(right(c.relname, 8), 'YYYYMMDD') < current_date - 1 loop
     execute format('drop table public.%I', old);
   end loop;
-  for m in select g at time zone 'utc' from generate_series(date_trunc('month', now() at time zone 'utc'),
-      date_trunc('month', now() at time zone 'utc') + interval '1 month', interval '1 month') as g loop
-    if to_regclass(format('public.events_%s', to_char(m at time zone 'utc', 'YYYYMM'))) is null then
-      low := lpad(to_hex((extract(epoch from m) * 1000)::bigint), 12, '0');
-      high := lpad(to_hex((extract(epoch from (m at time zone 'utc' + interval '1 month') at time zone 'utc') * 1000)::bigint), 12, '0');
-      perform app.add_partition('events', to_char(m at time zone 'utc', 'YYYYMM'),
-        left(low, 8) || '-' || right(low, 4) || '-0000-0000-000000000000',
-        left(high, 8) || '-' || right(high, 4) || '-0000-0000-000000000000');
-    end if;
-  end loop;
+  perform app.add_event_months();
 end $$;
 alter function app.maintain_partitions() owner to app_owner;
 revoke all on function app.maintain_partitions() from public;
