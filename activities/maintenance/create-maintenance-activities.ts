@@ -6,6 +6,7 @@ import { dropOldEvents } from '#domain/events/drop-old-events.ts';
 import { sealEvents } from '#domain/events/seal-events.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { expireInvites } from '#domain/maintenance/expire-invites.ts';
+import { maintainPartitions } from '#domain/maintenance/maintain-partitions.ts';
 import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
 import { purgeThreads } from '#domain/maintenance/purge-threads.ts';
 import { reconcileCalls } from '#domain/maintenance/reconcile-calls.ts';
@@ -52,7 +53,7 @@ export function createMaintenanceActivities(deps: MaintenanceDependencies) {
       };
     },
     maintainPartitions: async () => {
-      await deps.purge.acrossTenants((em) => em.execute('select app.maintain_partitions()'));
+      await maintainPartitions(deps.purge);
       const { dropped, failed } = await dropOldEvents(deps.purge, deps.eventRetentionDays);
       if (dropped > 0) {
         // Where the chains begin now, while it is plain why.

@@ -62,11 +62,10 @@ async function dropOfTenant(purge: UnitOfWork, tenantId: string, before: string)
       [tenantId, before],
     );
     // Those that never came into a month.
-    await em.execute(
-      `delete from events where tenant_id = ? and id < app.first_id(?::timestamptz)
-         and tableoid in ('events_past'::regclass, 'events_future'::regclass)`,
-      [tenantId, before],
-    );
+    await em.execute('delete from events_past where tenant_id = ? and id < app.first_id(?::timestamptz)', [
+      tenantId,
+      before,
+    ]);
     await em.execute(
       'update event_seals set event_ids = null, digests = null where tenant_id = ? and month < ?::timestamptz and event_ids is not null',
       [tenantId, before],

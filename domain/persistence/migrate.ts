@@ -6,6 +6,9 @@ import { createOrm } from './orm.ts';
 /** For `uuidv7()`. */
 const oldestPostgres = 18;
 
+/** The SQL state of a lock that did not come in time. */
+const lockNotAvailable = '55P03';
+
 /** Cluster-wide: roles belong to the cluster, and two migrators may run at once. */
 const migrationLock = 7_205_759;
 
@@ -29,9 +32,23 @@ export async function migrate(config: MigratorConfig): Promise<void> {
     } finally {
       await orm.close(true);
     }
-    await admin.query('select app.maintain_partitions()');
+    await maintainPartitions(admin);
   } finally {
     await admin.end();
+  }
+}
+
+/** What is due of them. A dump, which holds the log for long, is not waited for: the workers' upkeep comes back to it. */
+async function maintainPartitions(admin: Client): Promise<void> {
+  await admin.query(`set lock_timeout = '2s'`);
+  try {
+    let more = true;
+    while (more) {
+      const { rows } = await admin.query<{ more: boolean }>('select app.maintain_partitions() as more');
+      more = rows[0]?.more ?? false;
+    }
+  } catch (error) {
+    if ((error as { code?: string }).code !== lockNotAvailable) throw error;
   }
 }
 

@@ -118,7 +118,7 @@ describe('the doors between tenants', () => {
       {
         door: 'app.drop_event_months(timestamp with time zone)',
         owner: 'app_owner',
-        config: path,
+        config: [...path, 'TimeZone=UTC'],
         grantees: ['app_purge'],
       },
       { door: 'app.find_credential(text)', ...system },
@@ -246,7 +246,7 @@ describe('the doors between tenants', () => {
        where p.pronamespace = 'app'::regnamespace and not p.prosecdef order by 1`,
     );
     expect(rows.map(({ name }) => name)).toEqual([
-      'add_event_months',
+      'add_due_month',
       'append_stream',
       'count_events',
       'cover_hours',
@@ -254,8 +254,10 @@ describe('the doors between tenants', () => {
       'event_months',
       'first_id',
       'is_fleeting',
+      'join_event_months',
       'list_events',
       'note_key_use',
+      'open_event_months',
       'read_access',
       'read_admission',
       'read_call',

@@ -267,9 +267,23 @@ create function app.event_months() returns setof timestamptz language sql stable
   where i.inhparent = 'public.events'::regclass and c.relname ~ '^events_\d{6}$'
 $$;
 
--- Gives a month its partition. Partitions without gap and default are read in the order of their ids, newest first, and
--- no further than a page reaches; with a default all of them would be looked into. What has no month yet waits in
--- events_past and events_future, and moves.
+-- Partitions without gap and default are read in the order of their ids, newest first, and no further than a page
+-- reaches; with a default all of them would be looked into. What has no month yet waits in events_past and
+-- events_future. Months change between these two functions.
+create function app.open_event_months() returns void language plpgsql as $$
+begin
+  alter table public.events detach partition public.events_past;
+  alter table public.events detach partition public.events_future;
+end $$;
+create function app.join_event_months() returns void language plpgsql set timezone = 'UTC' as $$
+begin
+  execute format('alter table public.events attach partition public.events_past for values from (minvalue) to (%L)',
+    (select app.first_id(min(m)) from app.event_months() m));
+  execute format('alter table public.events attach partition public.events_future for values from (%L) to (maxvalue)',
+    (select app.first_id(max(m) + interval '1 month') from app.event_months() m));
+end $$;
+
+-- Gives a month its partition, and what waited for it.
 create function app.add_event_month(p_month timestamptz) returns void
 language plpgsql security definer set search_path = pg_catalog, public set timezone = 'UTC' as $$
 declare
@@ -279,8 +293,7 @@ declare
   columns constant text := 'tenant_id, id, category, event_type, actor_id, actor_name, actor_email, resource_type, resource_id, metadata, transaction_id';
   edge text;
 begin
-  alter table public.events detach partition public.events_past;
-  alter table public.events detach partition public.events_future;
+  perform app.open_event_months();
   execute format('create table public.%I partition of public.events for values from (%L) to (%L)', part, low, high);
   foreach edge in array array['events_past', 'events_future'] loop
     -- Not even their owner sees rows of a tenant.
@@ -290,29 +303,29 @@ begin
     execute format('alter table public.%I force row level security', edge);
   end loop;
   execute format('alter table public.%I enable row level security, force row level security', part);
-  execute format('alter table public.events attach partition public.events_past for values from (minvalue) to (%L)',
-    (select app.first_id(min(m)) from app.event_months() m));
-  execute format('alter table public.events attach partition public.events_future for values from (%L) to (maxvalue)',
-    (select app.first_id(max(m) + interval '1 month') from app.event_months() m));
+  perform app.join_event_months();
 end $$;
 
--- This month and the next one, and those of a long stop, so that all touch.
-create function app.add_event_months() returns void language plpgsql set timezone = 'UTC' as $$
+-- Adds the oldest month that is due: of a long stop, this one or the next one. Says whether another one is.
+create function app.add_due_month() returns boolean language plpgsql set timezone = 'UTC' as $$
 declare
   this constant timestamptz := date_trunc('month', now());
-  m timestamptz;
+  due timestamptz[] := array(
+    select g from generate_series(least(this, (select max(e) from app.event_months() e)), this + interval '1 month',
+      interval '1 month') g where g not in (select e from app.event_months() e) order by g);
 begin
-  for m in select g from generate_series(least(this, (select max(e) from app.event_months() e)), this + interval '1 month',
-      interval '1 month') g where g not in (select e from app.event_months() e) loop
-    perform app.add_event_month(m);
-  end loop;
+  if cardinality(due) > 0 then
+    perform app.add_event_month(due[1]);
+  end if;
+  return cardinality(due) > 1;
 end $$;
 
 do $$
 declare
   f text;
 begin
-  foreach f in array array['event_months()', 'add_event_month(timestamptz)', 'add_event_months()'] loop
+  foreach f in array array['event_months()', 'open_event_months()', 'join_event_months()', 'add_event_month(timestamptz)',
+    'add_due_month()'] loop
     execute format('alter function app.%s owner to app_owner', f);
     execute format('revoke all on function app.%s from public', f);
   end loop;
@@ -320,18 +333,22 @@ end $$;
 
 -- Drops the months of the log that end at or before p_before. Their seals and counts have gone, tenant by tenant.
 create function app.drop_event_months(p_before timestamptz) returns integer
-language plpgsql security definer set search_path = pg_catalog, public as $$
+language plpgsql security definer set search_path = pg_catalog, public set timezone = 'UTC' as $$
 declare
   old text;
   dropped integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtext('app.maintain_partitions'));
-  for old in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = 'public.events'::regclass and c.relname ~ '^events_\d{6}$'
-        and (to_date(right(c.relname, 6), 'YYYYMM') + interval '1 month') at time zone 'utc' <= p_before loop
+  for old in select 'events_' || to_char(m, 'YYYYMM') from app.event_months() m where m + interval '1 month' <= p_before loop
+    if dropped = 0 then
+      perform app.open_event_months();
+    end if;
     execute format('drop table public.%I', old);
     dropped := dropped + 1;
   end loop;
+  if dropped > 0 then
+    perform app.join_event_months();
+  end if;
   return dropped;
 end $$;
 alter function app.drop_event_months(timestamptz) owner to app_owner;

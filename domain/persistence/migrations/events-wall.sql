@@ -8,5 +8,12 @@ grant select (tenant_id, id, transaction_id) on events to app_system;
 grant select (tenant_id, last_transaction_id, last_event_id, retained_from) on event_chains to app_system;
 grant select (tenant_id, name, email, sealed_name, sealed_email) on principals to app_system;
 
+-- They are reached through their parent alone.
+revoke all on events_past, events_future from app_rt;
+
 -- From the beginning, so that nothing has to wait for its month.
-select app.maintain_partitions();
+do $$ begin
+  while app.maintain_partitions() loop
+    null;
+  end loop;
+end $$;

@@ -256,7 +256,8 @@ end $$;
 alter function app.add_partition(text, text, text, text) owner to app_owner;
 revoke all on function app.add_partition(text, text, text, text) from public;
 
-create function app.maintain_partitions() returns void
+-- Says whether more is due: each month of the log wants a transaction of its own.
+create function app.maintain_partitions() returns boolean
 language plpgsql security definer set search_path = pg_catalog, public as $$
 declare
   d date;
@@ -273,7 +274,7 @@ begin
         and to_date(right(c.relname, 8), 'YYYYMMDD') < current_date - 1 loop
     execute format('drop table public.%I', old);
   end loop;
-  perform app.add_event_months();
+  return app.add_due_month();
 end $$;
 alter function app.maintain_partitions() owner to app_owner;
 revoke all on function app.maintain_partitions() from public;

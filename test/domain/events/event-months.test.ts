@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { verifyChain } from '#domain/events/verify-chain.ts';
+import { maintainPartitions } from '#domain/maintenance/maintain-partitions.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
@@ -24,7 +25,7 @@ afterAll(async () => {
 
 const query = async <T extends object>(sql: string, values: unknown[] = []) =>
   (await engine.admin.query<T>(sql, values)).rows;
-const maintain = () => purge.acrossTenants((em) => em.execute('select app.maintain_partitions()'));
+const maintain = () => maintainPartitions(purge);
 /** `events_202611` for 0, and other months from this one. */
 const month = async (from: number) =>
   (
@@ -53,6 +54,7 @@ const write = () =>
 
 /** As if nobody had looked after the log since three months ago. */
 async function stopForMonths(): Promise<void> {
+  await query('truncate events');
   for (const name of await partitions()) {
     if (/\d{6}$/.test(name)) await query(`drop table ${name}`);
   }
@@ -93,6 +95,15 @@ describe('the months of the log', () => {
     }
     const held = new Map((await heldBy()).map(({ name, n }) => [name, n]));
     expect([held.get('events_past'), held.get('events_future')]).toEqual([2, 2]);
+    await query(`select app.drop_event_months(date_trunc('month', now(), 'UTC') - interval '1 month')`);
+    const kept = await Promise.all([-1, 0, 1].map(month));
+    expect(await partitions()).toEqual([...kept, 'events_future', 'events_past']);
+    const { rowCount } = await engine.admin.query(
+      `insert into events (tenant_id, id, category, event_type, resource_type, resource_id)
+       values ($1, ${idAt("now() - interval '2 months'")}, 'space', 'space.updated', 'space', 'x')`,
+      [engine.world.tenantId],
+    );
+    expect(rowCount).toBe(1);
   });
 
   it('are read from the newest on, no further than a page reaches, behind the same wall', async () => {
