@@ -30,9 +30,12 @@ export async function discoverTools(
 }
 
 async function ask(toolServers: ToolServerGateway, spec: ToolServerSpec): Promise<Discovery> {
+  const signal = Context.current().cancellationSignal;
   try {
-    return { tools: await toolServers.discover(spec, Context.current().cancellationSignal) };
+    return { tools: await toolServers.discover(spec, signal) };
   } catch (error) {
+    // What this side gave up says nothing of the server.
+    signal.throwIfAborted();
     if (error instanceof ToolServerFailure) {
       return { error: error.code };
     }

@@ -1,0 +1,42 @@
+import { CancelledFailure } from '@temporalio/activity';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createActivities, type ActivityDependencies } from '#activities/index.ts';
+import { ToolServerFailure, type ToolServerGateway } from '#domain/tools/tool-server.ts';
+import { connectServer, tool, type Connected } from '../support/connected-server.ts';
+import { openEngine, type Engine } from '../support/engine.ts';
+
+let engine: Engine;
+let connected: Connected;
+
+beforeAll(async () => {
+  engine = await openEngine();
+  connected = await connectServer(engine, { slug: 'crm', tools: [tool('pay')] });
+});
+afterAll(() => engine.stop());
+
+/** A server that says nothing; whoever stops waiting sees what a lost connection looks like. */
+const silent: Pick<ToolServerGateway, 'discover'> = {
+  discover: (_, signal) =>
+    new Promise((_resolve, reject) => {
+      const lost = () => reject(new ToolServerFailure('unreachable', { sent: true }));
+      signal.addEventListener('abort', lost, { once: true });
+    }),
+};
+
+it('a discovery that this side gives up says nothing of the server, and beats as long as it waits', async () => {
+  const { unitOfWork } = engine.database;
+  const activities = createActivities({ unitOfWork, toolServers: silent } as unknown as ActivityDependencies);
+  const environment = new MockActivityEnvironment();
+  const beats = new Promise<void>((resolve) => void environment.once('heartbeat', resolve));
+  const { tenantId, spaceId } = engine.world;
+  const input = { tenantId, spaceId, serverId: connected.serverId };
+  const discovery = environment.run(() => activities.discoverTools(input));
+  await beats;
+  environment.cancel();
+  await expect(discovery).rejects.toThrow(CancelledFailure);
+  const { rows } = await engine.admin.query('select status, last_error from mcp_servers where id = $1', [
+    connected.serverId,
+  ]);
+  expect(rows).toEqual([{ status: 'connected', last_error: null }]);
+});
