@@ -48,13 +48,16 @@ export async function isFree(port: number): Promise<boolean> {
   return (await tryListen(port)) === undefined;
 }
 
-/** Below the ports of outgoing connections, any of which would take one before its server does. */
+/** Below what Linux gives to outgoing connections, any of which would take one before its server does. */
 const SERVER_PORTS = [10_000, 32_768] as const;
 
 /** A port that was free a moment ago. */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(...SERVER_PORTS);
-    if (await isFree(port)) return port;
+    const problem = await tryListen(port);
+    if (problem === undefined) return port;
+    if (problem !== 'EADDRINUSE' && problem !== 'EACCES')
+      throw new LaunchError(`No port can be opened on 127.0.0.1 (${problem}).`);
   }
 }
