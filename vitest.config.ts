@@ -22,7 +22,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    // Three processes share the files, so that each loads what most files need once.
+    // The Temporal SDK is native code, and tests signal processes: no threads. Three processes share the files, so that
+    // each loads what most files need once.
     pool: 'forks',
     isolate: false,
     maxWorkers: 3,

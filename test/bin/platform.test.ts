@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { implied, permissions } from '#domain/access/permissions.ts';
 import { createProgram, run } from '../../bin/platform/program.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
@@ -24,12 +24,15 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'instructions.md'), 'Answer in rhymes.');
   writeFileSync(join(folder, 'secret-key'), 'sk-tracing\n');
 });
-afterAll(() => place?.close());
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await place?.close();
+});
 
 /** A command as it runs in its own process, but in this one. */
 async function ask(args: string[], apiKey: string): Promise<{ code: number; out: string; err: string }> {
-  process.env['PLATFORM_URL'] = url;
-  process.env['PLATFORM_API_KEY'] = apiKey;
+  vi.stubEnv('PLATFORM_URL', url);
+  vi.stubEnv('PLATFORM_API_KEY', apiKey);
   const said = { out: '', err: '' };
   const code = await run(args, {
     out: (text) => void (said.out += text),

@@ -3,14 +3,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { freshClone, type FreshClone } from '../support/fresh-clone.ts';
+import { slack } from '../support/slack.ts';
 import { splitFrames } from '../support/sse-frames.ts';
 
 const firstStartMs = 30_000;
 const laterStartMs = 10_000;
 const stopMs = 10_000;
-
-/** The slack of a machine that runs other tests at the same time. */
-const slack = 2;
 
 describe('the first run of a fresh clone', () => {
   let clone: FreshClone;
@@ -25,7 +23,7 @@ describe('the first run of a fresh clone', () => {
     const first = await clone.start();
     let second: typeof first | undefined;
     try {
-      expect(Date.now() - since).toBeLessThan(firstStartMs * slack);
+      expect(Date.now() - since).toBeLessThan(firstStartMs * slack());
       expect(first.curlLines).toHaveLength(2);
       const streamed = await streamAnswer(first.curlLines[0]!);
       expect(streamed.status).toBe('completed');
@@ -43,7 +41,7 @@ describe('the first run of a fresh clone', () => {
 
       const again = Date.now();
       second = await clone.start();
-      expect(Date.now() - again).toBeLessThan(laterStartMs * slack);
+      expect(Date.now() - again).toBeLessThan(laterStartMs * slack());
       expect(second.curlLines).toEqual(first.curlLines);
       expect(await readBack(second.curlLines[1]!)).toEqual(streamed);
       expect((await second.stop('signal to npm')).tookMs).toBeLessThan(stopMs);

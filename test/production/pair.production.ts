@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,6 @@ import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts';
 import { silentProgress } from '../../bin/launcher/output.ts';
-import { requireFreePorts } from '../../bin/launcher/ports.ts';
 import { claimPort } from '../support/free-port.ts';
 import { startPostgres, type RunningPostgres } from '../../bin/launcher/postgres.ts';
 import { readCompose } from '../support/compose.ts';
@@ -49,19 +48,6 @@ const env: Record<string, string> = {
 };
 
 const start = async (name: 'api' | 'worker') => host.launch(name, { port: await claimPort() });
-
-/** The server keeps the ports of its parts as 16-bit numbers with a sign. */
-async function findLowPort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    try {
-      await requireFreePorts([{ port, owner: 'a part of Temporal', variable: 'PORT' }]);
-      return port;
-    } catch {
-      // Taken: another one.
-    }
-  }
-}
 
 /** The settings that the file gives to its PostgreSQL. */
 function postgresSettings(): Record<string, string> {
@@ -113,7 +99,7 @@ beforeAll(async () => {
   for (const service of ['MATCHING', 'HISTORY', 'WORKER'])
     inner.push(`${service}_GRPC`, `${service}_MEMBERSHIP`);
   const extra: Record<string, string> = { FRONTEND_GRPC_PORT: String(temporalPort) };
-  for (const name of inner) extra[`${name}_PORT`] = String(await findLowPort());
+  for (const name of inner) extra[`${name}_PORT`] = String(await claimPort());
   temporal = host.launch('temporal', {
     port: temporalPort,
     command: [programs.server, 'start'],

@@ -1,9 +1,13 @@
-import { Runtime } from '@temporalio/worker';
+import { IllegalStateError, Runtime } from '@temporalio/worker';
 
 /** A logger that says nothing. */
 export const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
-/** Once per process: the SDK and its core tell of refused replays at length. */
+/** The SDK and its core tell of refused replays at length. Files share a process, which may be silent already. */
 export function silenceRuntime(): void {
-  Runtime.install({ logger: quiet, telemetryOptions: { logging: { filter: 'off' } } });
+  try {
+    Runtime.install({ logger: quiet, telemetryOptions: { logging: { filter: 'off' } } });
+  } catch (error) {
+    if (!(error instanceof IllegalStateError)) throw error;
+  }
 }

@@ -10,9 +10,13 @@ export async function claimPort(): Promise<number> {
 }
 
 function holdUdp(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = createSocket('udp4').unref();
-    socket.once('error', () => resolve(false));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      socket.close();
+      if (error.code === 'EADDRINUSE') resolve(false);
+      else reject(error);
+    });
     socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
   });
 }

@@ -1,5 +1,5 @@
 import { Connection, WorkflowClient } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createDocumentActivities } from '#activities/documents/create-document-activities.ts';
 import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
@@ -8,6 +8,7 @@ import type { DocumentMediaType } from '#domain/collections/document-status.ts';
 import { uploadDocument } from '#domain/collections/upload-document.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { buildBundle } from '#temporal/build-bundle.ts';
+import { silenceRuntime } from '#test/replay/quiet.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
@@ -19,7 +20,7 @@ const taskQueue = `documents-${newId()}`;
 
 beforeAll(async () => {
   const { address } = inject('temporal');
-  Runtime.install({ logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} } });
+  silenceRuntime();
   world = await openWorld();
   connection = await Connection.connect({ address });
   native = await NativeConnection.connect({ address });
