@@ -48,16 +48,17 @@ export async function isFree(port: number): Promise<boolean> {
   return (await tryListen(port)) === undefined;
 }
 
-/** Below what Linux gives to outgoing connections, any of which would take one before its server does. */
+/** Below what Linux gives to outgoing connections, any of which would take one before its server does, and what a Temporal server takes. */
 const SERVER_PORTS = [10_000, 32_768] as const;
+const MOST_TRIES = 1_000;
 
 /** A port that was free a moment ago. */
 export async function findFreePort(): Promise<number> {
-  for (;;) {
+  let problem: string | undefined;
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const port = randomInt(...SERVER_PORTS);
-    const problem = await tryListen(port);
+    problem = await tryListen(port);
     if (problem === undefined) return port;
-    if (problem !== 'EADDRINUSE' && problem !== 'EACCES')
-      throw new LaunchError(`No port can be opened on 127.0.0.1 (${problem}).`);
   }
+  throw new LaunchError(`No port can be opened on 127.0.0.1 (${problem}).`);
 }

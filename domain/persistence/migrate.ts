@@ -6,8 +6,8 @@ import { createOrm } from './orm.ts';
 /** For `uuidv7()`. */
 const oldestPostgres = 18;
 
-/** The SQL state of a lock that did not come in time. */
-const lockNotAvailable = '55P03';
+/** SQL states of a lock that did not come in time, or went to somebody else. */
+const lockLost = new Set(['55P03', '40P01']);
 
 /** Cluster-wide: roles belong to the cluster, and two migrators may run at once. */
 const migrationLock = 7_205_759;
@@ -48,7 +48,7 @@ async function maintainPartitions(admin: Client): Promise<void> {
       more = rows[0]?.more ?? false;
     }
   } catch (error) {
-    if ((error as { code?: string }).code !== lockNotAvailable) throw error;
+    if (!lockLost.has((error as { code?: string }).code ?? '')) throw error;
   }
 }
 

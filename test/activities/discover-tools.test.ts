@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { CancelledFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -15,12 +16,15 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
+const { promise: asked, resolve: wasAsked } = Promise.withResolvers<void>();
+
 /** A server that says nothing; whoever stops waiting sees what a lost connection looks like. */
 const silent: Pick<ToolServerGateway, 'discover'> = {
   discover: (_, signal) =>
     new Promise((_resolve, reject) => {
       const lost = () => reject(new ToolServerFailure('unreachable', { sent: true }));
       signal.addEventListener('abort', lost, { once: true });
+      wasAsked();
     }),
 };
 
@@ -28,11 +32,12 @@ it('a discovery that this side gives up says nothing of the server, and beats as
   const { unitOfWork } = engine.database;
   const activities = createActivities({ unitOfWork, toolServers: silent } as unknown as ActivityDependencies);
   const environment = new MockActivityEnvironment();
-  const beats = new Promise<void>((resolve) => void environment.once('heartbeat', resolve));
   const { tenantId, spaceId } = engine.world;
   const input = { tenantId, spaceId, serverId: connected.serverId };
   const discovery = environment.run(() => activities.discoverTools(input));
-  await beats;
+  await asked;
+  await once(environment, 'heartbeat');
+  await once(environment, 'heartbeat');
   environment.cancel();
   await expect(discovery).rejects.toThrow(CancelledFailure);
   const { rows } = await engine.admin.query('select status, last_error from mcp_servers where id = $1', [

@@ -296,7 +296,7 @@ describe('the roles', () => {
     ]);
   });
 
-  it.each(['events', 'model_prices', 'event_dedupe', 'response_context'])(
+  it.each(['events', 'events_past', 'events_future', 'model_prices', 'event_dedupe', 'response_context'])(
     'cannot change or take back a row of %s as app_rt',
     async (table) => {
       await createWorld(database.unitOfWork);

@@ -306,7 +306,7 @@ begin
   perform app.join_event_months();
 end $$;
 
--- Adds the oldest month that is due: of a long stop, this one or the next one. Says whether another one is.
+-- Adds the oldest month that is due: one of a long stop, this one or the next. Says whether another is.
 create function app.add_due_month() returns boolean language plpgsql set timezone = 'UTC' as $$
 declare
   this constant timestamptz := date_trunc('month', now());
@@ -338,7 +338,9 @@ declare
   old text;
   dropped integer := 0;
 begin
-  perform pg_advisory_xact_lock(hashtext('app.maintain_partitions'));
+  if not pg_try_advisory_xact_lock(hashtext('app.maintain_partitions')) then
+    return 0;
+  end if;
   for old in select 'events_' || to_char(m, 'YYYYMM') from app.event_months() m where m + interval '1 month' <= p_before loop
     if dropped = 0 then
       perform app.open_event_months();

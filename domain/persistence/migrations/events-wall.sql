@@ -8,8 +8,10 @@ grant select (tenant_id, id, transaction_id) on events to app_system;
 grant select (tenant_id, last_transaction_id, last_event_id, retained_from) on event_chains to app_system;
 grant select (tenant_id, name, email, sealed_name, sealed_email) on principals to app_system;
 
--- They are reached through their parent alone.
+-- The runtime role reaches them through their parent alone; the purge role takes from events_past what never had a month.
 revoke all on events_past, events_future from app_rt;
+revoke all on events_future from app_purge;
+revoke insert, update on events_past from app_purge;
 
 -- From the beginning, so that nothing has to wait for its month.
 do $$ begin

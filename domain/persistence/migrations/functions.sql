@@ -256,24 +256,33 @@ end $$;
 alter function app.add_partition(text, text, text, text) owner to app_owner;
 revoke all on function app.add_partition(text, text, text, text) from public;
 
--- Says whether more is due: each month of the log wants a transaction of its own.
+-- Says whether more is due: those of streams come first, and each month of the log wants a transaction of its own.
+-- Whoever is at it already is not waited for.
 create function app.maintain_partitions() returns boolean
 language plpgsql security definer set search_path = pg_catalog, public as $$
 declare
   d date;
   old text;
+  changed boolean := false;
 begin
-  perform pg_advisory_xact_lock(hashtext('app.maintain_partitions'));
+  if not pg_try_advisory_xact_lock(hashtext('app.maintain_partitions')) then
+    return false;
+  end if;
   for d in select generate_series(current_date, current_date + 3, interval '1 day')::date loop
     if to_regclass(format('public.stream_runs_%s', to_char(d, 'YYYYMMDD'))) is null then
       perform app.add_partition('stream_runs', to_char(d, 'YYYYMMDD'), d::text, (d + 1)::text);
+      changed := changed or to_regclass(format('public.stream_runs_%s', to_char(d, 'YYYYMMDD'))) is not null;
     end if;
   end loop;
   for old in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
       where i.inhparent = 'public.stream_runs'::regclass and c.relname ~ '^stream_runs_\d{8}$'
         and to_date(right(c.relname, 8), 'YYYYMMDD') < current_date - 1 loop
     execute format('drop table public.%I', old);
+    changed := true;
   end loop;
+  if changed then
+    return true;
+  end if;
   return app.add_due_month();
 end $$;
 alter function app.maintain_partitions() owner to app_owner;

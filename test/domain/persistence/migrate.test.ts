@@ -1,6 +1,8 @@
 import type { Client } from 'pg';
 import { expect, it } from 'vitest';
-import { requireVersion } from '#domain/persistence/migrate.ts';
+import { migrate, requireVersion } from '#domain/persistence/migrate.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { connect } from '../../support/tables.ts';
 
 const server = (version: string) =>
   ({ query: async () => ({ rows: [{ version }] }) }) as unknown as Pick<Client, 'query'>;
@@ -18,3 +20,33 @@ it.each(['PostgreSQL 18.4 (Debian 18.4-1.pgdg13+1) on x86_64', 'PostgreSQL 19bet
     await expect(requireVersion(server(version))).resolves.toBeUndefined();
   },
 );
+
+it('a migration leaves partitions that are due to the upkeep while something holds the log for long', async () => {
+  const database = await createTestDatabase();
+  const [admin, dump] = [await connect(database.adminUrl), await connect(database.adminUrl)];
+  const partitions = async () =>
+    (await admin.query(`select inhrelid::regclass from pg_inherits where inhparent = 'events'::regclass`))
+      .rowCount;
+  const again = () =>
+    migrate({
+      DATABASE_ADMIN_URL: database.adminUrl,
+      DATABASE_URL: database.url,
+      DATABASE_PURGE_URL: database.purgeUrl,
+    });
+  try {
+    const all = await partitions();
+    const { rows } = await admin.query<{ next: string }>(
+      `select to_char(max(m) at time zone 'utc', '"events_"YYYYMM') as next from app.event_months() m`,
+    );
+    await admin.query(`drop table ${rows[0]!.next}`);
+    await dump.query('begin; lock table events in access share mode');
+    await again();
+    expect(await partitions()).toBe(all! - 1);
+    await dump.query('rollback');
+    await again();
+    expect(await partitions()).toBe(all);
+  } finally {
+    await Promise.all([admin.end(), dump.end()]);
+    await database.drop();
+  }
+});
