@@ -22,6 +22,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/machine-slot.ts'],
     // The Temporal SDK is native code, and tests signal processes: no threads. Three processes share the files, so that
     // each loads what most files need once.
     pool: 'forks',

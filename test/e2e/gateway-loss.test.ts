@@ -11,12 +11,13 @@ import { createWorld, scriptedModel, type World } from '../support/world.ts';
 const text = 'The work of a gateway that has gone is done by whoever is left. '.repeat(3).trim();
 const body = { input: { text: 'Who does the work?' }, tools: [] };
 
-/** As clients do: one whom a busy gateway sends away with 503 comes again, with its key. */
+/** As clients do: one who is told to come again, by a busy gateway or because its key is being used, does. */
 async function createOnce(client: ResponsesClient, key: string) {
   for (;;) {
     const answer = await client.create(body, { 'Idempotency-Key': key });
-    if (answer.status !== 503) return answer;
-    await sleep(Number(answer.headers.get('retry-after')) * 1_000);
+    const seconds = answer.headers.get('retry-after');
+    if (seconds === null) return answer;
+    await sleep(Number(seconds) * 1_000);
   }
 }
 

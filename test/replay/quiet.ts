@@ -3,7 +3,7 @@ import { IllegalStateError, Runtime } from '@temporalio/worker';
 /** A logger that says nothing. */
 export const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
-/** The SDK and its core tell of refused replays at length. Files share a process, which may be silent already. */
+/** The SDK and its core tell of refused replays at length. Files share a process, which may have its runtime already. */
 export function silenceRuntime(): void {
   try {
     Runtime.install({ logger: quiet, telemetryOptions: { logging: { filter: 'off' } } });
