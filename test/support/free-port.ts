@@ -10,12 +10,12 @@ export async function claimPort(): Promise<number> {
 }
 
 function holdUdp(port: number): Promise<boolean> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const socket = createSocket('udp4').unref();
     socket.once('error', (error: NodeJS.ErrnoException) => {
       socket.close();
-      if (error.code === 'EADDRINUSE') resolve(false);
-      else reject(error);
+      // Where nothing can be held, nothing is claimed.
+      resolve(error.code !== 'EADDRINUSE');
     });
     socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
   });
