@@ -6,26 +6,22 @@ import { listEvents, type EventFilters } from '#domain/events/list-events.ts';
 import { readEvent } from '#domain/events/read-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { newId } from '#domain/kernel/ids.ts';
-import { createOrm } from '#domain/persistence/orm.ts';
-import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { countAll, fillLog, prepareLog, sealAll } from '../../support/event-log.ts';
+import { Purge } from '../../support/purge.ts';
 import { createWorld, secrets } from '../../support/world.ts';
 
 const days = 100;
 let engine: Engine;
-let purge: UnitOfWork;
-let close: () => Promise<void>;
+let purge: Purge;
 
 beforeAll(async () => {
   engine = await openEngine();
-  const orm = createOrm({ url: engine.database.purgeUrl, statementTimeoutMs: 30_000 });
-  purge = new UnitOfWork(orm);
-  close = () => orm.close(true);
+  purge = new Purge(engine.database);
   await prepareLog(engine.admin, days);
 });
 afterAll(async () => {
-  await close?.();
+  await purge?.close();
   await engine?.stop();
 });
 

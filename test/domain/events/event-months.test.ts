@@ -2,24 +2,20 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { verifyChain } from '#domain/events/verify-chain.ts';
 import { maintainPartitions } from '#domain/maintenance/maintain-partitions.ts';
-import { createOrm } from '#domain/persistence/orm.ts';
-import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { idAt, sealAll } from '../../support/event-log.ts';
+import { Purge } from '../../support/purge.ts';
 import { secrets } from '../../support/world.ts';
 
 let engine: Engine;
-let purge: UnitOfWork;
-let close: () => Promise<void>;
+let purge: Purge;
 
 beforeAll(async () => {
   engine = await openEngine();
-  const orm = createOrm({ url: engine.database.purgeUrl, statementTimeoutMs: 30_000 });
-  purge = new UnitOfWork(orm);
-  close = () => orm.close(true);
+  purge = new Purge(engine.database);
 });
 afterAll(async () => {
-  await close?.();
+  await purge?.close();
   await engine?.stop();
 });
 

@@ -9,10 +9,9 @@ import { sealEvents } from '#domain/events/seal-events.ts';
 import { checkAnchors } from '#domain/events/check-anchors.ts';
 import type { ChainRow } from '#domain/events/chain.ts';
 import { verifyChain, type Ask, type Verification } from '#domain/events/verify-chain.ts';
-import { createOrm } from '#domain/persistence/orm.ts';
-import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { countAll, fillLog, prepareLog, sealAll } from '../../support/event-log.ts';
+import { Purge } from '../../support/purge.ts';
 import { mulberry32 } from '../../support/model-script.ts';
 import { createWorld, secrets } from '../../support/world.ts';
 import { tamperingOf } from './tampering.ts';
@@ -20,8 +19,7 @@ import { tamperingOf } from './tampering.ts';
 const days = 70;
 const tamperings = Number(process.env['TAMPERINGS'] ?? 1_000);
 let engine: Engine;
-let purge: UnitOfWork;
-let close: () => Promise<void>;
+let purge: Purge;
 const anchored: Anchor[] = [];
 const anchors = { append: async (lines: readonly Anchor[]) => void anchored.push(...lines) };
 const seal = () => sealAll(engine.admin, { purge, secrets });
@@ -30,9 +28,7 @@ const anchor = () => anchorChains({ purge, anchors }, 365);
 
 beforeAll(async () => {
   engine = await openEngine();
-  const orm = createOrm({ url: engine.database.purgeUrl, statementTimeoutMs: 30_000 });
-  purge = new UnitOfWork(orm);
-  close = () => orm.close(true);
+  purge = new Purge(engine.database);
   await prepareLog(engine.admin, days);
   // Several transactions and batches.
   for (let round = 0; round < 6; round += 1) {
@@ -42,7 +38,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await close?.();
+  await purge?.close();
   await engine?.stop();
 });
 
@@ -216,9 +212,9 @@ describe('retention', () => {
 
   it('that another tenant holds up leaves events without their seals, and that is no finding', async () => {
     const own = await openEngine();
-    const orm = createOrm({ url: own.database.purgeUrl, statementTimeoutMs: 30_000 });
+    const ownPurge = new Purge(own.database);
     try {
-      const deps = { purge: new UnitOfWork(orm), secrets };
+      const deps = { purge: ownPurge, secrets };
       const { tenantId } = own.world;
       const late = await createWorld(own.database.unitOfWork);
       await prepareLog(own.admin, days);
@@ -239,7 +235,7 @@ describe('retention', () => {
       );
       expect((await look()).findings.map(({ kind }) => kind)).toEqual(['event_added']);
     } finally {
-      await orm.close(true);
+      await ownPurge.close();
       await own.stop();
     }
   });
