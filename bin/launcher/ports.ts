@@ -48,7 +48,7 @@ export async function isFree(port: number): Promise<boolean> {
   return (await tryListen(port)) === undefined;
 }
 
-/** Below what Linux gives to outgoing connections, any of which would take one before its server does, and what a Temporal server takes. */
+/** Below those of Linux's outgoing connections, which would take one before its server does; a Temporal server takes no higher ones. */
 const SERVER_PORTS = [10_000, 32_768] as const;
 const MOST_TRIES = 1_000;
 
