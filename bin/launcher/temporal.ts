@@ -12,6 +12,8 @@ export interface TemporalOptions {
   uiPort?: number;
   /** Keeps everything over restarts; without it everything is in memory. */
   dbFile?: string;
+  /** Dynamic configuration beside the platform's own. */
+  settings?: Record<string, string | number | boolean>;
   /** Where the running server is recorded, so that the next start can end one that was left. */
   recordFile?: string;
   log?: (line: string) => void;
@@ -51,12 +53,12 @@ export const DYNAMIC_CONFIG = {
 
 export async function prepareTemporal(options: TemporalOptions): Promise<PreparedTemporal> {
   const port = options.port ?? (await findFreePort());
-  const { uiPort, dbFile, recordFile } = options;
+  const { uiPort, dbFile, recordFile, settings } = options;
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
   args.push(...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]));
   if (dbFile !== undefined) args.push('--db-filename', dbFile);
   for (const name of SEARCH_ATTRIBUTES) args.push('--search-attribute', `${name}=Keyword`);
-  for (const [key, value] of Object.entries(DYNAMIC_CONFIG))
+  for (const [key, value] of Object.entries({ ...DYNAMIC_CONFIG, ...settings }))
     args.push('--dynamic-config-value', `${key}=${String(value)}`);
   const hosted: HostedCommand = {
     command: options.binary,
