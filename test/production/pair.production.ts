@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ import { splitFrames } from '../support/sse-frames.ts';
 import { masterKey } from '../support/stack.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 import { HostServices, untilHealthy, type Running } from './host-services.ts';
-import { findTemporalServer, findTemporalUi } from './temporal-server.ts';
+import { findFront, findTemporalServer, findTemporalUi } from './image-programs.ts';
 
 /** What runs in production, on this machine: the compose file's own commands, Temporal on PostgreSQL. */
 const { services } = readCompose().file;
@@ -36,6 +36,7 @@ let models: ModelServer;
 let host: HostServices;
 let temporal: Running;
 let temporalUi: Running;
+let front: Running;
 let gateways: Running[] = [];
 let workers: Running[] = [];
 let world: World;
@@ -47,7 +48,8 @@ const env: Record<string, string> = {
   APP_PURGE_PASSWORD: secret(),
 };
 
-const start = async (name: 'api' | 'worker') => host.launch(name, { port: await claimPort() });
+const launch = async (name: 'api' | 'worker', port?: number) =>
+  host.launch(name, { port: port ?? (await claimPort()) });
 
 /** The settings that the file gives to its PostgreSQL. */
 function postgresSettings(): Record<string, string> {
@@ -71,7 +73,7 @@ async function createTemporalRole(adminUrl: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  const versionOf = (name: string) => services[name]!.image.split(':')[1]!;
+  const versionOf = (name: string) => /:([\d.]+)/.exec(services[name]!.image)![1]!;
   const progress = { ...silentProgress, note: (line: string) => void process.stderr.write(`${line}\n`) };
   const [programs, ui, { path: cli }] = [
     await findTemporalServer(versionOf('temporal'), progress),
@@ -117,9 +119,18 @@ beforeAll(async () => {
     extra: { TEMPORAL_UI_PORT: String(uiPort) },
   });
   const replicas = (name: string) => Array.from({ length: services[name]!.deploy!.replicas });
-  gateways = await Promise.all(replicas('api').map(() => start('api')));
-  workers = await Promise.all(replicas('worker').map(() => start('worker')));
+  gateways = await Promise.all(replicas('api').map(() => launch('api')));
+  workers = await Promise.all(replicas('worker').map(() => launch('worker')));
   await Promise.all([temporalUi, ...gateways, ...workers].map((each) => untilHealthy(each)));
+  const frontPort = await claimPort();
+  const { command } = await findFront(versionOf('front'), {
+    root: folder,
+    port: frontPort,
+    gateways: gateways.map(({ port }) => port),
+    progress,
+  });
+  front = host.launch('front', { port: frontPort, command });
+  await untilHealthy(front);
   const orm = createOrm({
     url: `postgres://app_rt:${env['APP_RT_PASSWORD']}@127.0.0.1:${postgres.port}/platform`,
     statementTimeoutMs: 10_000,
@@ -135,29 +146,27 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 });
 
-/** Follows through whichever gateway is up, as clients behind the front do. */
-function follow(first: number) {
+/** A client speaks to the front alone. */
+const client = () => new ResponsesClient(world, () => ({ url: `http://127.0.0.1:${front.port}` }));
+
+/** Asks the front, and again after each break, as clients do. */
+function follow(question: number) {
   return followResponse({
     timeoutMs: 60_000,
-    request: (_cursor, attempt) => {
-      const client = new ResponsesClient(world, () => ({
-        url: `http://127.0.0.1:${gateways[(first + attempt) % gateways.length]!.port}`,
-      }));
-      return {
-        url: client.url(),
-        method: 'POST',
-        headers: { ...client.headers, 'idempotency-key': `pair-${first}` },
-        body: { input: { text: `Question ${first}` }, tools: [], stream: true },
-      };
-    },
+    request: () => ({
+      url: client().url(),
+      method: 'POST',
+      headers: { ...client().headers, 'idempotency-key': `pair-${question}` },
+      body: { input: { text: `Question ${question}` }, tools: [], stream: true },
+    }),
   });
 }
 
 test('two gateways and two workers are up, and every health check says so', async () => {
   expect([gateways.length, workers.length]).toEqual([2, 2]);
-  const running = [temporal, temporalUi, ...gateways, ...workers];
+  const running = [temporal, temporalUi, ...gateways, ...workers, front];
   const healthy = await Promise.all(running.map((each) => each.health()));
-  expect(healthy).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(healthy).toEqual([0, 0, 0, 0, 0, 0, 0]);
   expect(await host.health('postgres', postgres.port)).toBe(0);
   expect(await host.health('postgres', await claimPort()), 'nobody is there').toBe(2);
 });
@@ -191,14 +200,27 @@ test('every response completes while one gateway and one worker of the pairs are
   // Work of the killed worker was begun again by the other one.
   expect(models.requests.filter(({ attempt }) => attempt > 1).length).toBeGreaterThan(0);
   // As `restart: unless-stopped` does.
-  [gateways[0], workers[0]] = [await start('api'), await start('worker')];
+  [gateways[0], workers[0]] = [await launch('api', gateway.port), await launch('worker')];
   await Promise.all([untilHealthy(gateways[0]), untilHealthy(workers[0])]);
 });
 
+test('the front sends each event on as it comes', async () => {
+  const stream = await fetch(client().url(), {
+    method: 'POST',
+    headers: { ...client().headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ input: { text: 'One by one?' }, tools: [], stream: true }),
+  });
+  let seen = '';
+  for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+    seen += chunk;
+    if (seen.includes('response.output_text.delta')) break;
+  }
+  expect(models.requests.at(-1)!.streamed.length).toBeLessThan(text.length);
+});
+
 test('a response is one workflow in the namespace that the file prepares', async () => {
-  const client = new ResponsesClient(world, () => ({ url: `http://127.0.0.1:${gateways[1]!.port}` }));
-  const { data } = await client.create({ input: { text: 'Is anybody there?' }, tools: [] });
-  const record = await client.ended(data.id, 60_000);
+  const { data } = await client().create({ input: { text: 'Is anybody there?' }, tools: [] });
+  const record = await client().ended(data.id, 60_000);
   expect(textOf(record)).toBe(text);
   const connection = await Connection.connect({ address: `127.0.0.1:${temporal.port}` });
   const handle = new Client({ connection }).workflow.getHandle(`response/${world.tenantId}/${data.id}`);
@@ -208,9 +230,21 @@ test('a response is one workflow in the namespace that the file prepares', async
 });
 
 test('each stops within its grace period when it is asked to', async () => {
+  expect(await front.stop()).toEqual({ code: 0, inTime: true });
+  expect(await front.health(), 'nobody is there').not.toBe(0);
   const stopped = await Promise.all([...gateways, ...workers].map((each) => each.stop()));
   expect(stopped).toEqual(stopped.map(() => ({ code: 0, inTime: true })));
   expect(await temporalUi.stop()).toMatchObject({ inTime: true });
   expect(await temporalUi.health(), 'nobody is there').not.toBe(0);
   expect(await temporal.stop()).toMatchObject({ inTime: true });
+});
+
+test('no service has written a secret into its log', () => {
+  const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  expect(logs).toContain('front.log');
+  for (const name of logs) {
+    const log = readFileSync(join(folder, name), 'utf8');
+    for (const value of [world.apiKey, ...Object.values(env).filter((each) => each.length > 40)])
+      expect(log.includes(value), name).toBe(false);
+  }
 });

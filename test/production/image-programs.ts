@@ -42,6 +42,30 @@ export async function findTemporalUi(
   return { command: [join(folder, 'ui-server'), '--root', root, '--env', 'docker', 'start'] };
 }
 
+/** The program of the front, with the file's own configuration for gateways that listen here. */
+export async function findFront(
+  version: string,
+  places: { root: string; port: number; gateways: readonly number[]; progress: Progress },
+): Promise<{ command: string[] }> {
+  const { root, port, gateways, progress } = places;
+  const module = 'github.com/caddyserver/caddy/v2';
+  const folder = await findBuilt({
+    name: 'caddy',
+    module,
+    packages: { caddy: 'cmd/caddy' },
+    version,
+    progress,
+  });
+  const config = join(root, 'Caddyfile');
+  const upstreams = gateways.map((gateway) => `127.0.0.1:${gateway}`).join(' ');
+  const given = readFileSync(new URL('../../deploy/front/Caddyfile', import.meta.url), 'utf8');
+  const here = given
+    .replace(/^:8080 \{$/m, `http://:${port} {\n\tbind 127.0.0.1`)
+    .replace(/dynamic a \{[^}]+\}/, `to ${upstreams}`);
+  writeFileSync(config, here);
+  return { command: [join(folder, 'caddy'), 'run', '--config', config, '--adapter', 'caddyfile'] };
+}
+
 interface Wanted {
   /** Of the folder in the cache. */
   name: string;
