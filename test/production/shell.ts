@@ -1,0 +1,50 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const checkout = fileURLToPath(new URL('../../', import.meta.url));
+
+/** One shell in the checkout, into which text is pasted: variables and functions stay, as in a terminal. */
+export class Shell {
+  readonly #bash: ChildProcess;
+  #stdout = '';
+
+  constructor(env: NodeJS.ProcessEnv) {
+    // A group of its own, which ends with everything that it left running.
+    this.#bash = spawn('bash', ['--noprofile', '--norc'], {
+      cwd: checkout,
+      env,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#bash.stdout!.on('data', (chunk: Buffer) => (this.#stdout += chunk.toString()));
+  }
+
+  /** @returns what the commands printed, when the last of them has ended. */
+  async run(commands: string): Promise<string> {
+    const from = this.#stdout.length;
+    const mark = randomUUID();
+    // The commands are a group with an input of its own, so that none of them reads what is pasted next.
+    this.#bash.stdin!.write(`{\n${commands}\n} < /dev/null\necho ${mark}\n`);
+    while (!this.#stdout.includes(mark, from)) {
+      if (this.#bash.exitCode !== null) throw new Error(`the shell has ended: ${this.#stdout.slice(from)}`);
+      await this.#change();
+    }
+    return this.#stdout.slice(from, this.#stdout.indexOf(mark, from));
+  }
+
+  async #change(): Promise<void> {
+    const seen = new AbortController();
+    const { signal } = seen;
+    await Promise.race([once(this.#bash.stdout!, 'data', { signal }), once(this.#bash, 'exit', { signal })]);
+    seen.abort();
+  }
+
+  async end(): Promise<void> {
+    if (this.#bash.exitCode !== null) return;
+    const ended = once(this.#bash, 'exit');
+    process.kill(-this.#bash.pid!, 'SIGKILL');
+    await ended;
+  }
+}
