@@ -85,13 +85,18 @@ begin
       'principal_status', p.status,
       'principal_type', p.type,
       'space_found', exists (select from spaces s where s.tenant_id = p_tenant and s.id = p_space),
-      'tenant_roles', (select coalesce(jsonb_agg(a.role_key), '[]') from role_assignments a
-                       where a.tenant_id = p_tenant and a.principal_id = p_principal),
-      'space_role', (select m.role_key from space_members m
-                     where m.tenant_id = p_tenant and m.space_id = p_space and m.principal_id = p_principal),
+      'tenant_roles', to_jsonb(held.tenant_roles),
+      'space_role', held.space_role,
+      -- Those that are held: a tenant may have made hundreds.
       'custom_roles', (select coalesce(jsonb_object_agg(r.key, to_jsonb(r.permissions)), '{}') from roles r
-                       where r.tenant_id = p_tenant))
+                       where r.tenant_id = p_tenant and r.key = any (held.tenant_roles || held.space_role)))
     from tenants t join principals p on p.tenant_id = t.tenant_id and p.id = p_principal
+    cross join lateral (
+      select array(select a.role_key from role_assignments a
+                   where a.tenant_id = p_tenant and a.principal_id = p_principal) as tenant_roles,
+             (select m.role_key from space_members m
+              where m.tenant_id = p_tenant and m.space_id = p_space and m.principal_id = p_principal) as space_role
+      offset 0) held
     where t.tenant_id = p_tenant);
 end $$;
 
