@@ -42,28 +42,18 @@ export async function findTemporalUi(
   return { command: [join(folder, 'ui-server'), '--root', root, '--env', 'docker', 'start'] };
 }
 
-/** The program of the front, with the file's own configuration for gateways that listen here. */
-export async function findFront(
-  version: string,
-  places: { root: string; port: number; gateways: readonly number[]; progress: Progress },
-): Promise<{ command: string[] }> {
-  const { root, port, gateways, progress } = places;
+/** @returns the folder of the front's program */
+export async function findCaddy(version: string, progress: Progress): Promise<string> {
   const module = 'github.com/caddyserver/caddy/v2';
-  const folder = await findBuilt({
-    name: 'caddy',
-    module,
-    packages: { caddy: 'cmd/caddy' },
-    version,
-    progress,
-  });
-  const config = join(root, 'Caddyfile');
-  const upstreams = gateways.map((gateway) => `127.0.0.1:${gateway}`).join(' ');
+  return findBuilt({ name: 'caddy', module, packages: { caddy: 'cmd/caddy' }, version, progress });
+}
+
+/** The front's own configuration for a port and gateways that are here. */
+export function frontConfiguration(port: number, gateways: readonly number[]): string {
   const given = readFileSync(new URL('../../deploy/front/Caddyfile', import.meta.url), 'utf8');
-  const here = given
-    .replace(/^:8080 \{$/m, `http://:${port} {\n\tbind 127.0.0.1`)
-    .replace(/dynamic a \{[^}]+\}/, `to ${upstreams}`);
-  writeFileSync(config, here);
-  return { command: [join(folder, 'caddy'), 'run', '--config', config, '--adapter', 'caddyfile'] };
+  return given
+    .replace(/^:8080 \{$/m, `:${port} {\n\tbind 127.0.0.1`)
+    .replace(/dynamic a \{[^}]+\}/, `to ${gateways.map((gateway) => `127.0.0.1:${gateway}`).join(' ')}`);
 }
 
 interface Wanted {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ import { splitFrames } from '../support/sse-frames.ts';
 import { masterKey } from '../support/stack.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 import { HostServices, untilHealthy, type Running } from './host-services.ts';
-import { findFront, findTemporalServer, findTemporalUi } from './image-programs.ts';
+import { findCaddy, findTemporalServer, findTemporalUi, frontConfiguration } from './image-programs.ts';
 
 /** What runs in production, on this machine: the compose file's own commands, Temporal on PostgreSQL. */
 const { services } = readCompose().file;
@@ -29,6 +29,8 @@ const text = Array.from(
   (_, i) => `Sentence ${i * i} is begun by one half of the pair and ended by the other.`,
 ).join(' ');
 const secret = () => randomBytes(24).toString('hex');
+/** The code of a sign-in, which comes in a query. */
+const canary = secret();
 const folder = mkdtempSync(join(tmpdir(), 'platform-production-'));
 
 let postgres: RunningPostgres;
@@ -75,7 +77,8 @@ async function createTemporalRole(adminUrl: string): Promise<void> {
 beforeAll(async () => {
   const versionOf = (name: string) => /:([\d.]+)/.exec(services[name]!.image)![1]!;
   const progress = { ...silentProgress, note: (line: string) => void process.stderr.write(`${line}\n`) };
-  const [programs, ui, { path: cli }] = [
+  const [caddy, programs, ui, { path: cli }] = [
+    await findCaddy(versionOf('front'), progress),
     await findTemporalServer(versionOf('temporal'), progress),
     await findTemporalUi(versionOf('temporal-ui'), { root: join(folder, 'ui'), progress }),
     await findTemporal({ cacheDir: temporalCache(process.env), env: process.env }),
@@ -91,7 +94,7 @@ beforeAll(async () => {
     env,
     postgresPort: postgres.port,
     temporalPort,
-    programs: [programs.folder, dirname(cli)],
+    programs: [programs.folder, dirname(cli), caddy],
   });
   const health = () => host.health('postgres', postgres.port);
   await untilHealthy({ name: 'postgres', health, tail: () => '' });
@@ -123,13 +126,20 @@ beforeAll(async () => {
   workers = await Promise.all(replicas('worker').map(() => launch('worker')));
   await Promise.all([temporalUi, ...gateways, ...workers].map((each) => untilHealthy(each)));
   const frontPort = await claimPort();
-  const { command } = await findFront(versionOf('front'), {
-    root: folder,
+  const configuration = join(folder, 'Caddyfile');
+  writeFileSync(
+    configuration,
+    frontConfiguration(
+      frontPort,
+      gateways.map(({ port }) => port),
+    ),
+  );
+  front = host.launch('front', {
     port: frontPort,
-    gateways: gateways.map(({ port }) => port),
-    progress,
+    command: services['front']!.command!.map((word) => (word === '/deploy/Caddyfile' ? configuration : word)),
+    // Caddy keeps what it ran last in its home.
+    extra: { HOME: folder },
   });
-  front = host.launch('front', { port: frontPort, command });
   await untilHealthy(front);
   const orm = createOrm({
     url: `postgres://app_rt:${env['APP_RT_PASSWORD']}@127.0.0.1:${postgres.port}/platform`,
@@ -190,6 +200,8 @@ test('every response completes while one gateway and one worker of the pairs are
   expect([await gateways[1]!.health(), await workers[1]!.health()]).toEqual([0, 0]);
   const recordings = await Promise.all(following);
   expect(recordings.map(({ done }) => done)).toEqual(recordings.map(() => true));
+  // The front has another gateway for those that come back: none of them is turned away.
+  expect(recordings.map(({ refusals }) => refusals)).toEqual(recordings.map(() => 0));
   const broken = recordings.filter(({ segments }) => segments.length > 1);
   expect(broken.length).toBeGreaterThan(0);
   for (const { segments } of recordings) {
@@ -230,10 +242,12 @@ test('a response is one workflow in the namespace that the file prepares', async
 });
 
 test('each stops within its grace period when it is asked to', async () => {
-  expect(await front.stop()).toEqual({ code: 0, inTime: true });
-  expect(await front.health(), 'nobody is there').not.toBe(0);
   const stopped = await Promise.all([...gateways, ...workers].map((each) => each.stop()));
   expect(stopped).toEqual(stopped.map(() => ({ code: 0, inTime: true })));
+  const callback = `http://127.0.0.1:${front.port}/api/v1/auth/oidc/acme/callback?code=${canary}`;
+  expect((await fetch(callback)).status, 'no gateway is there').toBeGreaterThanOrEqual(502);
+  expect(await front.stop()).toEqual({ code: 0, inTime: true });
+  expect(await front.health(), 'nobody is there').not.toBe(0);
   expect(await temporalUi.stop()).toMatchObject({ inTime: true });
   expect(await temporalUi.health(), 'nobody is there').not.toBe(0);
   expect(await temporal.stop()).toMatchObject({ inTime: true });
@@ -241,10 +255,13 @@ test('each stops within its grace period when it is asked to', async () => {
 
 test('no service has written a secret into its log', () => {
   const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
-  expect(logs).toContain('front.log');
+  // What the front has to tell of: streams that were cut, and a request with a code in its query.
+  const told = readFileSync(join(folder, 'front.log'), 'utf8');
+  expect(told).toContain('aborting with incomplete response');
+  expect(told).toContain('/auth/oidc/acme/callback');
   for (const name of logs) {
     const log = readFileSync(join(folder, name), 'utf8');
-    for (const value of [world.apiKey, ...Object.values(env).filter((each) => each.length > 40)])
+    for (const value of [canary, world.apiKey, ...Object.values(env).filter((each) => each.length > 40)])
       expect(log.includes(value), name).toBe(false);
   }
 });
