@@ -91,6 +91,7 @@ begin
       'custom_roles', (select coalesce(jsonb_object_agg(r.key, to_jsonb(r.permissions)), '{}') from roles r
                        where r.tenant_id = p_tenant and r.key = any (held.tenant_roles || held.space_role)))
     from tenants t join principals p on p.tenant_id = t.tenant_id and p.id = p_principal
+    -- Found once: without the offset both lists are looked up wherever they stand.
     cross join lateral (
       select array(select a.role_key from role_assignments a
                    where a.tenant_id = p_tenant and a.principal_id = p_principal) as tenant_roles,

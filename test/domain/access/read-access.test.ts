@@ -11,7 +11,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   world = await createWorld(database.unitOfWork);
   await database.unitOfWork.inTenant(world.tenantId, async (em) => {
-    for (const key of ['a', 'b', 'c'].map((letter) => `role_${letter}`))
+    for (const key of ['role_a', 'role_b', 'role_c'])
       em.create(Role, {
         tenantId: world.tenantId,
         id: newId(),
