@@ -9,6 +9,7 @@ const checkout = fileURLToPath(new URL('../../', import.meta.url));
 export class Shell {
   readonly #bash: ChildProcess;
   #stdout = '';
+  readonly #abandon = () => this.#killAll();
 
   constructor(env: NodeJS.ProcessEnv) {
     // A group of its own, which ends with everything that it left running.
@@ -19,6 +20,7 @@ export class Shell {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.#bash.stdout!.on('data', (chunk: Buffer) => (this.#stdout += chunk.toString()));
+    process.once('exit', this.#abandon);
   }
 
   /** @returns what the commands printed, when the last of them has ended. */
@@ -28,7 +30,7 @@ export class Shell {
     // The commands are a group with an input of its own, so that none of them reads what is pasted next.
     this.#bash.stdin!.write(`{\n${commands}\n} < /dev/null\necho ${mark}\n`);
     while (!this.#stdout.includes(mark, from)) {
-      if (this.#bash.exitCode !== null) throw new Error(`the shell has ended: ${this.#stdout.slice(from)}`);
+      if (this.#hasEnded()) throw new Error(`the shell has ended: ${this.#stdout.slice(from)}`);
       await this.#change();
     }
     return this.#stdout.slice(from, this.#stdout.indexOf(mark, from));
@@ -42,9 +44,18 @@ export class Shell {
   }
 
   async end(): Promise<void> {
-    if (this.#bash.exitCode !== null) return;
+    process.off('exit', this.#abandon);
+    if (this.#hasEnded()) return;
     const ended = once(this.#bash, 'exit');
-    process.kill(-this.#bash.pid!, 'SIGKILL');
+    this.#killAll();
     await ended;
+  }
+
+  #hasEnded(): boolean {
+    return this.#bash.exitCode !== null || this.#bash.signalCode !== null;
+  }
+
+  #killAll(): void {
+    process.kill(-this.#bash.pid!, 'SIGKILL');
   }
 }
