@@ -59,15 +59,23 @@ export class HostServices {
     return this.#check(service, this.#environment(service, port), port);
   }
 
-  /** One replica of a service that keeps running. `command` is what its image runs where the file names none. */
+  /**
+   * One replica of a service that keeps running. `command` is what its image runs where the file names none, `mounts`
+   * are files that differ here from those that the file mounts.
+   */
   launch(
     name: string,
-    options: { port: number; command?: string[]; extra?: Record<string, string> },
+    options: {
+      port: number;
+      command?: string[];
+      mounts?: Record<string, string>;
+      extra?: Record<string, string>;
+    },
   ): Running {
     const service = this.#service(name);
-    const { port, extra = {} } = options;
+    const { port, mounts = {}, extra = {} } = options;
     const env = { ...this.#environment(service, port), ...extra };
-    const child = this.#spawn(name, options.command ?? this.#commandOf(service), env);
+    const child = this.#spawn(name, options.command ?? this.#commandOf(service, mounts), env);
     const exited = once(child, 'exit') as Promise<[number | null]>;
     const running: Running = {
       name,
@@ -104,9 +112,9 @@ export class HostServices {
     return service;
   }
 
-  #commandOf(service: Service): string[] {
+  #commandOf(service: Service, mounts: Record<string, string> = {}): string[] {
     const words = [...(service.entrypoint ?? []), ...(service.command ?? [])];
-    return words.map((word) => this.#path(service, word));
+    return words.map((word) => mounts[word] ?? this.#path(service, word));
   }
 
   #path(service: Service, word: string): string {

@@ -136,7 +136,7 @@ beforeAll(async () => {
   );
   front = host.launch('front', {
     port: frontPort,
-    command: services['front']!.command!.map((word) => (word === '/deploy/Caddyfile' ? configuration : word)),
+    mounts: { '/deploy/Caddyfile': configuration },
     // Caddy keeps what it ran last in its home.
     extra: { HOME: folder },
   });
