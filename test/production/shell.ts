@@ -2,8 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { until } from '../launcher/started.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
+const longestStepMs = 240_000;
 
 /** One shell in the checkout, into which text is pasted: variables and functions stay, as in a terminal. */
 export class Shell {
@@ -29,18 +31,12 @@ export class Shell {
     const mark = randomUUID();
     // The commands are a group with an input of its own, so that none of them reads what is pasted next.
     this.#bash.stdin!.write(`{\n${commands}\n} < /dev/null\necho ${mark}\n`);
-    while (!this.#stdout.includes(mark, from)) {
+    await until(() => {
+      if (this.#stdout.includes(mark, from)) return true;
       if (this.#hasEnded()) throw new Error(`the shell has ended: ${this.#stdout.slice(from)}`);
-      await this.#change();
-    }
+      return false;
+    }, longestStepMs);
     return this.#stdout.slice(from, this.#stdout.indexOf(mark, from));
-  }
-
-  async #change(): Promise<void> {
-    const seen = new AbortController();
-    const { signal } = seen;
-    await Promise.race([once(this.#bash.stdout!, 'data', { signal }), once(this.#bash, 'exit', { signal })]);
-    seen.abort();
   }
 
   async end(): Promise<void> {

@@ -18,7 +18,7 @@ const [preparation, ...walkthroughs] = section
   .split(/^### /m)
   .map((part) => ({ title: part.slice(0, part.indexOf('\n')), steps: stepsOf(part) }));
 
-let place: Place;
+let place: Place | undefined;
 let platform: Started;
 let shell: Shell;
 /** What stands on the page, and what stands for it here. */
@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await shell?.end();
   await platform?.stop();
-  rmSync(place.dataDirectory, { recursive: true, force: true });
+  if (place) rmSync(place.dataDirectory, { recursive: true, force: true });
 });
 
 test('the page has the four of them', () => {
