@@ -4,6 +4,15 @@ import { taskQueues } from '#workflows/shared/task-queues.ts';
 
 const reassureEveryMs = 30_000;
 
+/** What runs by the clock: ids of schedules, which are those of their workflows, too. */
+const workflowTypes = {
+  maintenance: 'runMaintenance',
+  'seal-events': 'sealEvents',
+  'anchor-chains': 'anchorChains',
+} as const;
+type ScheduleId = keyof typeof workflowTypes;
+export const scheduleIds = Object.keys(workflowTypes) as ScheduleId[];
+
 export interface ScheduleIntervals {
   maintenanceSeconds: number;
   sealSeconds: number;
@@ -18,9 +27,9 @@ export function keepSchedules(
   const { maintenanceSeconds, sealSeconds, anchorSeconds, logger } = options;
   const ensure = async () => {
     try {
-      await ensureSchedule(client, { id: 'maintenance', type: 'runMaintenance', every: maintenanceSeconds });
-      await ensureSchedule(client, { id: 'seal-events', type: 'sealEvents', every: sealSeconds });
-      await ensureSchedule(client, { id: 'anchor-chains', type: 'anchorChains', every: anchorSeconds });
+      await ensureSchedule(client, 'maintenance', maintenanceSeconds);
+      await ensureSchedule(client, 'seal-events', sealSeconds);
+      await ensureSchedule(client, 'anchor-chains', anchorSeconds);
     } catch (error) {
       logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'schedule not ensured');
     }
@@ -30,19 +39,15 @@ export function keepSchedules(
   return { stop: () => clearInterval(timer) };
 }
 
-/** @param schedule its interval is in seconds */
-async function ensureSchedule(
-  client: Client,
-  { id, type, every }: { id: string; type: string; every: number },
-): Promise<void> {
+async function ensureSchedule(client: Client, id: ScheduleId, everySeconds: number): Promise<void> {
   try {
     await client.schedule.create({
       scheduleId: id,
-      spec: { intervals: [{ every: `${every}s` }] },
+      spec: { intervals: [{ every: `${everySeconds}s` }] },
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
       action: {
         type: 'startWorkflow',
-        workflowType: type,
+        workflowType: workflowTypes[id],
         workflowId: id,
         taskQueue: taskQueues.batch,
         workflowExecutionTimeout: '5m',
