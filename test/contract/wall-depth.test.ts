@@ -1,4 +1,5 @@
 import { MikroORM, type EntityManager } from '@mikro-orm/postgresql';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Context } from '#domain/access/context.ts';
 import { permissions } from '#domain/access/permissions.ts';
@@ -8,7 +9,6 @@ import { readDocument } from '#domain/collections/read-document.ts';
 import { searchKnowledge } from '#domain/knowledge/search-knowledge.ts';
 import { findKey } from '#domain/idempotency/idempotency.ts';
 import { newId } from '#domain/kernel/ids.ts';
-import { sealEvents } from '#domain/events/seal-events.ts';
 import { allEntities } from '#domain/persistence/all-entities.ts';
 import { createOrm, ormConfig } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
@@ -18,6 +18,7 @@ import { pageInputItems } from '#domain/responses/page-input-items.ts';
 import { listResponses } from '#domain/responses/list-responses.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { sealAll } from '../support/event-log.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
 import { SignInMaker } from '../support/sign-in-fixtures.ts';
@@ -59,7 +60,7 @@ beforeAll(async () => {
     `insert into skill_uses (tenant_id, skill_id, principal_id) select tenant_id, $1, principal_id from responses where id = $2`,
     [skill, response],
   );
-  await sealAll();
+  await sealEverybody(admin);
   await leaveTraces(abroad.tenantId, { collection, document, response, server });
   await admin.end();
   theirs = { collection, document, response, principal: rows[0].principal_id as string };
@@ -72,10 +73,9 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Seals the events of everybody. */
-async function sealAll(): Promise<void> {
+async function sealEverybody(admin: Client): Promise<void> {
   const orm = createOrm({ url: database.purgeUrl, statementTimeoutMs: 5_000 });
-  await sealEvents({ purge: new UnitOfWork(orm), secrets });
+  await sealAll(admin, { purge: new UnitOfWork(orm), secrets });
   await orm.close(true);
 }
 
