@@ -37,7 +37,9 @@ export function shownPrefix(prefix: string): string {
  * 2. the prefix's end and the text's start have at least 16 characters in common: the longest such run is dropped;
  * 3. the text and the prefix begin with the same 16 or more characters and then differ, or the text ends: restart;
  * 4. else it is new and appended.
- * White space before a repeat of 16 or more characters is dropped with it. White space at the prefix's end stays ours:
+ * White space before a repeat of 16 or more characters is dropped with it. Another answer has none before it: text
+ * that opens with white space and goes on as in 3 is the next sentence, line or row, which opens like the first, and
+ * is appended. White space at the prefix's end stays ours:
  * of the white space behind a dropped repeat (or at the start of new text), the longest run that equals the
  * beginning or the end of ours is taken off. The result does not depend on how the text is cut into pushes.
  */
@@ -89,7 +91,7 @@ export class ContinuationMatcher {
     if (leading > 0 && leading < MAX_LEADING_SPACE) {
       const behind = this.#repeat(text.slice(leading), { ended, least: MIN_MATCH });
       if (behind?.kind === 'match') return { ...behind, drop: leading + behind.drop };
-      if (behind !== undefined) return behind;
+      if (behind?.kind === 'open') return behind;
     }
     return this.#dropSpace(text, { at: 0, matched: 'none', ended });
   }

@@ -71,7 +71,7 @@ function looksLikeRepeat(prefix: string, start: string, longerThan = 15): boolea
   return [start, start.trimStart()].some((candidate) => {
     if (shown !== '' && candidate.startsWith(shown) && shown.length > longerThan) return true;
     if (longerThan === 15 && shown !== '' && start.startsWith(shown)) return true;
-    if (longerThan === 15 && sharedStart(prefix, candidate) > 15) return true;
+    if (longerThan === 15 && sharedStart(prefix, start) > 15) return true;
     return [prefix, shown].some((ours) => {
       for (let n = longerThan + 1; n <= Math.min(ours.length, candidate.length); n += 1) {
         if (ours.endsWith(candidate.slice(0, n))) return true;
@@ -91,6 +91,16 @@ describe('a model that honours the prefix', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test.each([
+    ['sentence', 'The keeper remembers the storm. A heron waits.', ' The keeper remembers the quay, too.'],
+    ['line', '- The harbour of Vell: deep\n- The', '\n- The harbour of Vorn: shallow'],
+    ['row', '| the harbour of Vell | 7 m |\n', '\n| the harbour of Vorn | 2 m |'],
+  ])('loses nothing where its next %s opens like the first', (_, prefix, answer) => {
+    for (const cuts of [[1], [5], [answer.length]]) {
+      expect(join(prefix, pieces(answer, cuts))).toEqual({ text: shownPrefix(prefix) + answer, how: 'none' });
+    }
   });
 
   test('keeps a paragraph break that was cut in its middle', () => {
