@@ -250,12 +250,16 @@ describe.each(prefixes)('an id under %s', (prefix) => {
           beside ?? said(unknown),
         );
       }
-      const { gone } = fixture;
-      if (gone !== undefined) {
-        const own = await ask(fixture, here, await keep(`${position} gone`, () => gone(here)), prefix);
+      if (fixture.gone !== undefined) {
+        const own = await ask(
+          fixture,
+          here,
+          await keep(`${position} gone`, () => fixture.gone!(here)),
+          prefix,
+        );
         const expected = fixture.goneRefusal;
         expect(expected === undefined ? said(own) : verdict(own), 'deleted').toBe(expected ?? said(unknown));
-        const goneAbroad = await keep(`${position} gone abroad`, () => gone(abroad));
+        const goneAbroad = await keep(`${position} gone abroad`, () => fixture.gone!(abroad));
         const foreignGone = await ask(fixture, here, goneAbroad, prefix);
         expect(said(foreignGone), 'deleted in another tenant').toBe(said(unknown));
       }

@@ -5,7 +5,7 @@ import { isAlive } from '../../bin/launcher/processes.ts';
 
 export interface RunFolder {
   path: string;
-  remove(): void;
+  remove: () => void;
 }
 
 /** A file system in memory: to copy a database there takes a tenth of the time that a disk takes. */
