@@ -96,22 +96,15 @@ export async function recordEvent(
   }
   const row = toEventRow(actor, event);
   const ip = await actor.origin.sealedIp?.(em, actor.tenantId);
-  const [written] = await em.execute<{ id: string }[]>(
-    `insert into events (tenant_id, category, event_type, resource_type, resource_id, metadata, actor_id, actor_name, actor_email)
-     select n.*, p.sealed_name, p.sealed_email
-     from (select ?::uuid, ?, ?, ?, ?, ?::jsonb, ?::uuid) as n (tenant, category, type, resource_type, resource_id, metadata, actor)
-     left join principals p on p.tenant_id = n.tenant and p.id = n.actor
-     returning id`,
-    [
-      actor.tenantId,
-      row.category,
-      row.eventType,
-      row.resourceType,
-      row.resourceId,
-      JSON.stringify(ip == null ? row.metadata : { ...row.metadata, ip }),
-      row.actorId,
-    ],
-  );
+  const [written] = await em.execute<{ id: string }[]>('select app.record_event(?, ?, ?, ?, ?, ?, ?) as id', [
+    actor.tenantId,
+    row.category,
+    row.eventType,
+    row.resourceType,
+    row.resourceId,
+    JSON.stringify(ip == null ? row.metadata : { ...row.metadata, ip }),
+    row.actorId,
+  ]);
   if (written !== undefined) {
     await oweFanOut(em, { ...toTold(actor.tenantId, row), id: written.id });
   }

@@ -269,6 +269,7 @@ describe('the doors between tenants', () => {
       'read_streams',
       'read_turn',
       'read_unfinished',
+      'record_event',
       'refuse_change',
       'remove_outbox',
       'sum_usage',

@@ -215,13 +215,30 @@ begin
       '00000000-0000-0000-0000-000000000000'));
 end $$;
 
+-- Writes an event, with the name and the address of its actor as they are sealed at this moment. A function, so that a
+-- connection plans it once. Returns its id.
+create function app.record_event(
+  p_tenant uuid, p_category text, p_event_type text, p_resource_type text, p_resource_id text, p_metadata jsonb, p_actor uuid
+) returns uuid language plpgsql as $$
+declare
+  actor record;
+  recorded uuid;
+begin
+  select p.sealed_name, p.sealed_email into actor from principals p where p.tenant_id = p_tenant and p.id = p_actor;
+  insert into events (tenant_id, category, event_type, resource_type, resource_id, metadata, actor_id, actor_name, actor_email)
+    values (p_tenant, p_category, p_event_type, p_resource_type, p_resource_id, p_metadata, p_actor,
+      actor.sealed_name, actor.sealed_email)
+    returning id into recorded;
+  return recorded;
+end $$;
+
 do $$
 declare
   f text;
 begin
   foreach f in array array['drop_stale_names()', 'first_id(timestamptz)', 'is_fleeting(text)', 'cover_hours(timestamptz,timestamptz)',
     'count_events(uuid,text,text,timestamptz,timestamptz)', 'list_events(uuid,integer,uuid,text,text,text,timestamptz,timestamptz)',
-    'read_event(uuid,uuid)'] loop
+    'read_event(uuid,uuid)', 'record_event(uuid,text,text,text,text,jsonb,uuid)'] loop
     execute format('alter function app.%s owner to app_owner', f);
     execute format('revoke all on function app.%s from public', f);
     execute format('grant execute on function app.%s to app_rt, app_purge', f);
