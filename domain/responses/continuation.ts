@@ -35,13 +35,13 @@ export function shownPrefix(prefix: string): string {
  * the first character that no reading explains settles it. In this order:
  * 1. starts with the whole prefix: that is dropped;
  * 2. the prefix's end and the text's start have at least 16 characters in common: the longest such run is dropped;
- * 3. the text and the prefix begin with the same 16 or more characters and then differ, or the text ends: restart;
+ * 3. the text and the prefix (without white space before it) begin with the same 16 or more characters and then differ,
+ *    or the text ends: restart;
  * 4. else it is new and appended.
- * White space before a repeat of 16 or more characters is dropped with it. Another answer has none before it: text
- * that opens with white space and goes on as in 3 is the next sentence, line or row, which opens like the first, and
- * is appended. White space at the prefix's end stays ours:
- * of the white space behind a dropped repeat (or at the start of new text), the longest run that equals the
- * beginning or the end of ours is taken off. The result does not depend on how the text is cut into pushes.
+ * White space before a repeat of 16 or more characters is dropped with it. Text that opens with white space is never a
+ * restart: it is a next sentence, line or row that opens like the first. White space at the prefix's end stays ours: of
+ * the white space behind a dropped repeat (or at the start of new text), the longest run that equals the beginning or
+ * the end of ours is taken off. The result does not depend on how the text is cut into pushes.
  */
 export class ContinuationMatcher {
   readonly #prefix: string;
@@ -106,7 +106,8 @@ export class ContinuationMatcher {
     if (shown > 0) return this.#dropSpace(text, { at: shown, matched: 'overlap', ended });
     const whole = overlap(this.#prefix, text);
     if (whole > 0) return { kind: 'match', drop: whole, matched: 'overlap' };
-    if (commonStart(this.#prefix, text) >= MIN_MATCH) return { kind: 'restart' };
+    const atOnce = text.trimStart() === text;
+    if (atOnce && commonStart(this.#prefix.trimStart(), text) >= MIN_MATCH) return { kind: 'restart' };
     return undefined;
   }
 

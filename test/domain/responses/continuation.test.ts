@@ -71,7 +71,8 @@ function looksLikeRepeat(prefix: string, start: string, longerThan = 15): boolea
   return [start, start.trimStart()].some((candidate) => {
     if (shown !== '' && candidate.startsWith(shown) && shown.length > longerThan) return true;
     if (longerThan === 15 && shown !== '' && start.startsWith(shown)) return true;
-    if (longerThan === 15 && sharedStart(prefix, start) > 15) return true;
+    const atOnce = start === start.trimStart();
+    if (longerThan === 15 && atOnce && sharedStart(prefix.trimStart(), start) > 15) return true;
     return [prefix, shown].some((ours) => {
       for (let n = longerThan + 1; n <= Math.min(ours.length, candidate.length); n += 1) {
         if (ours.endsWith(candidate.slice(0, n))) return true;
@@ -97,6 +98,9 @@ describe('a model that honours the prefix', () => {
     ['sentence', 'The keeper remembers the storm. A heron waits.', ' The keeper remembers the quay, too.'],
     ['line', '- The harbour of Vell: deep\n- The', '\n- The harbour of Vorn: shallow'],
     ['row', '| the harbour of Vell | 7 m |\n', '\n| the harbour of Vorn | 2 m |'],
+    ['paragraph', '\n\nThe keeper remembers the storm.', '\n\nThe keeper remembers the quay.'],
+    ['indented line', `${' '.repeat(20)}one\n`, `\n${' '.repeat(20)}two`],
+    ['unfinished sentence', 'The keeper remembers the storm.', ' The keeper remembers the'],
   ])('loses nothing where its next %s opens like the first', (_, prefix, answer) => {
     for (const cuts of [[1], [5], [answer.length]]) {
       expect(join(prefix, pieces(answer, cuts))).toEqual({ text: shownPrefix(prefix) + answer, how: 'none' });
@@ -191,6 +195,11 @@ describe('a model that diverges', () => {
       text: 'The first sixteen char',
       how: 'restart',
     });
+  });
+
+  test('restarts also without the line breaks that it opened with before', () => {
+    const told = join(`\n\n${prefix}`, ['The first sixteen', ' words differ']);
+    expect(told).toEqual({ text: 'The first sixteen words differ', how: 'restart' });
   });
 
   test('is appended when fewer than 16 characters are common', () => {
