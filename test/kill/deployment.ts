@@ -1,5 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -8,6 +7,7 @@ import { findTemporal, temporalCache } from '../../bin/launcher/find-temporal.ts
 import { claimPort } from '../support/free-port.ts';
 import { startPostgres, type RunningPostgres } from '../../bin/launcher/postgres.ts';
 import { startTemporal, type RunningTemporal } from '../../bin/launcher/temporal.ts';
+import { makeDataFolder } from '../support/data-folder.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startStack, type Stack, type StackProcess } from '../support/stack.ts';
 import { prepareTemplate } from '../support/test-servers.ts';
@@ -41,7 +41,7 @@ export async function startFileTemporal(folder: string): Promise<KillableServer<
 }
 
 export function temporaryFolder(): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), 'platform-kill-'));
+  const path = makeDataFolder();
   const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   process.once('exit', remove);
   return {

@@ -1,28 +1,21 @@
 import type { TestProject } from 'vitest/node';
 import type { Progress } from '../../bin/launcher/output.ts';
-import { makeRunFolder } from './run-folder.ts';
 import { openRunLogs } from './run-logs.ts';
 import { startTestServers } from './test-servers.ts';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const logs = openRunLogs(`${project.config.root}/.test-logs`);
-  const folder = makeRunFolder();
-  process.env['TMPDIR'] = folder.path;
   try {
     const servers = await startTestServers({ log: (server, line) => logs.write(server, line), progress });
     project.provide('postgres', servers.postgres);
     project.provide('temporal', servers.temporal);
     project.provide('workflowBundle', servers.workflowBundle);
     project.provide('logFolder', logs.folder);
-    // After the handlers of the servers, which end them.
-    process.once('exit', folder.remove);
     return async () => {
       await servers.stop();
-      folder.remove();
       logs.finish(hasFailed(project));
     };
   } catch (error) {
-    folder.remove();
     logs.finish(true);
     throw error;
   }

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -10,6 +9,7 @@ import type { Progress } from '../../bin/launcher/output.ts';
 import { sendSignal } from '../../bin/launcher/processes.ts';
 import { startPostgres, type RunningPostgres } from '../../bin/launcher/postgres.ts';
 import { NAMESPACE, startTemporal, type RunningTemporal } from '../../bin/launcher/temporal.ts';
+import { makeDataFolder } from './data-folder.ts';
 import { databaseUrl, withRole } from './database-urls.ts';
 import type { ProvidedPostgres, ProvidedTemporal } from './provided.ts';
 
@@ -33,7 +33,7 @@ const START_ATTEMPTS = 3;
 
 /** One PostgreSQL and one Temporal server for a whole run, on free ports and in a folder of their own. */
 export async function startTestServers(input: TestServersInput): Promise<TestServers> {
-  const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
+  const folder = makeDataFolder();
   let postmaster: number | undefined;
   /** A run that is interrupted ends at once; the servers' hosts notice, the folder is ours to remove. */
   function abandon(): void {
