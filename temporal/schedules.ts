@@ -4,7 +4,7 @@ import { taskQueues } from '#workflows/shared/task-queues.ts';
 
 const reassureEveryMs = 30_000;
 
-/** What runs by the clock: ids of schedules, which are those of their workflows, too. */
+/** What runs by the clock: the workflow type of each schedule. */
 const workflowTypes = {
   maintenance: 'runMaintenance',
   'seal-events': 'sealEvents',

@@ -9,13 +9,12 @@ export const peopleDefects: readonly Defect[] = [
     file: 'domain/events/record-event.ts',
     replace: [
       [
-        '  const [written] = await em.execute<{ id: string }[]>(\n    `insert into events (',
+        `  const [written] = await em.execute<{ id: string }[]>('select app.record_event(`,
         // A tenant's own first events could not be written at all.
         `  const outside = (work) => event.type === 'space.updated' ? em.transactional(work, { propagation: 'requires_new' }) : work(em);
-  const [written] = await outside((other) => other.execute(
-    \`insert into events (`,
+  const [written] = await outside((other) => other.execute('select app.record_event(`,
       ],
-      ['      row.actorId,\n    ],\n  );', '      row.actorId,\n    ],\n  ));'],
+      ['    row.actorId,\n  ]);', '    row.actorId,\n  ]));'],
     ],
     test: 'test/domain/events/record-event.test.ts',
     caughtBy: 'exactly when its change is',

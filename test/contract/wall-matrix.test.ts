@@ -195,7 +195,7 @@ describe('the matrix', () => {
   });
 });
 
-/** Ids that are only ever refused, by what they are: one of each serves both prefixes. */
+/** Ids of others and of what was deleted, which no call uses up: one of each serves both prefixes. */
 const kept = new Map<string, Promise<string>>();
 
 async function keep(name: string, make: () => Promise<string>): Promise<string> {
