@@ -223,7 +223,7 @@ describe.each(prefixes)('an id under %s', (prefix) => {
         const beside =
           fixture.nextDoorRefusal === null
             ? []
-            : [await ask(fixture, here, await made(nextDoor, 'beside'), prefix)];
+            : [await ask(fixture, here, await fixture.make(nextDoor), prefix)];
         for (const answer of [unknown, foreign, ...beside]) {
           expect([answer.status, answer.headers['idempotent-replayed']], position).toEqual([201, undefined]);
         }
@@ -251,12 +251,8 @@ describe.each(prefixes)('an id under %s', (prefix) => {
         );
       }
       if (fixture.gone !== undefined) {
-        const own = await ask(
-          fixture,
-          here,
-          await keep(`${position} gone`, () => fixture.gone!(here)),
-          prefix,
-        );
+        const goneHere = await keep(`${position} gone here`, () => fixture.gone!(here));
+        const own = await ask(fixture, here, goneHere, prefix);
         const expected = fixture.goneRefusal;
         expect(expected === undefined ? said(own) : verdict(own), 'deleted').toBe(expected ?? said(unknown));
         const goneAbroad = await keep(`${position} gone abroad`, () => fixture.gone!(abroad));
