@@ -6,6 +6,9 @@ const base32Alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 /** Comes before every id there is: where a keyset begins. */
 export const nilUuid = '00000000-0000-0000-0000-000000000000';
 
+/** Comes behind every id there is: where a keyset ends. */
+export const maxUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 /** Time-ordered uuid (version 7). */
 export function newId(): string {
   return v7();

@@ -43,12 +43,12 @@ function fanOut(ids: { tenantId: string; eventId: string }): Unfinished {
         'select event_id from fan_outs where tenant_id = ? and event_id = ? for update',
         [ids.tenantId, ids.eventId],
       );
-      const event = found === undefined ? null : await findEvent(em, ids);
-      if (event === null) {
+      const told = found === undefined ? null : await findEvent(em, ids);
+      if (told === null) {
         await endFanOut(em, ids);
         return null;
       }
-      return enqueueStart(em, fanOutStart(event));
+      return enqueueStart(em, fanOutStart(told.event));
     },
   };
 }

@@ -4,18 +4,12 @@ import { reach } from '#domain/kernel/failpoint.ts';
 import { Project } from '#domain/projects/project.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { endFanOut } from './end-fan-out.ts';
-import { audienceOf, mayRead, type Fragment, type LoggedEvent } from './find-audience.ts';
-import { findEvent } from './find-event.ts';
-import { notificationRules, spaceOfEvent, type NotificationRule } from './rules.ts';
+import { audienceOf, mayRead, within, type LoggedEvent, type Stretch } from './find-audience.ts';
+import { findEvent, type ToldEvent } from './find-event.ts';
+import { spaceOfEvent, type NotificationRule } from './rules.ts';
 
 /** One page of an event's recipients. */
-export interface DeliveryPage {
-  tenantId: string;
-  eventId: string;
-  /** The last id that was considered before. */
-  after: string;
-  limit: number;
-}
+export type DeliveryPage = { tenantId: string; eventId: string } & Stretch;
 
 export interface Delivered {
   /** The last id that was considered; null when there are no more. */
@@ -25,20 +19,22 @@ export interface Delivered {
 }
 
 /**
- * Tells the next page of recipients, in the caller's transaction and in one statement: who is in the audience, who
- * may read what the event is about, and what is written are of one moment. Safe to repeat: the unique key drops
- * what is there. The page behind the last recipient ends the fan-out.
+ * Tells a page of recipients, in the caller's transaction and in one statement: who is in the audience, who may read
+ * what the event is about, and what is written are of one moment. Safe to repeat: the unique key drops what is there.
+ * A page that has a limit and does not reach it is the last one, and ends the fan-out.
  */
 export async function deliverPage(em: EntityManager, page: DeliveryPage): Promise<Delivered> {
-  const event = await findEvent(em, page);
-  const rule = event === null ? undefined : notificationRules[event.type];
-  if (event === null || rule === undefined) {
+  const told = await findEvent(em, page);
+  if (told === null) {
     await endFanOut(em, page);
     return { next: null, delivered: 0 };
   }
-  const { seen, last, delivered } = await insertPage(em, { event, rule }, page);
+  const { seen, last, delivered } = await insertPage(em, told, page);
   reach('notify.before_commit');
-  if (seen < page.limit || last === null) {
+  if ('upTo' in page) {
+    return { next: page.upTo, delivered };
+  }
+  if (seen < page.limit) {
     await endFanOut(em, page);
     return { next: null, delivered };
   }
@@ -47,11 +43,11 @@ export async function deliverPage(em: EntityManager, page: DeliveryPage): Promis
 
 async function insertPage(
   em: EntityManager,
-  { event, rule }: { event: LoggedEvent; rule: NotificationRule },
+  { event, rule }: ToldEvent,
   page: DeliveryPage,
 ): Promise<{ seen: number; last: string | null; delivered: number }> {
   const [audience, readable, space] = [
-    firstOf(await audienceOf(em, rule, event), page),
+    within(await audienceOf(em, rule, event), page),
     await mayRead(em, rule, event),
     await nameOfSpace(em, event),
   ];
@@ -93,17 +89,6 @@ async function insertPage(
     throw new Error('The page of recipients has no count.');
   }
   return row;
-}
-
-/** The next of a page in all parts of an audience; no part gives more than a page. */
-function firstOf(parts: readonly Fragment[], { after, limit }: DeliveryPage): Fragment {
-  const next = parts.map(
-    ({ sql }) => `(select user_id from (${sql}) named where user_id > ?::uuid order by user_id limit ?)`,
-  );
-  return {
-    sql: `select user_id from (${next.join(' union ')}) named order by user_id limit ?`,
-    values: [...parts.flatMap(({ values }) => [...values, after, limit]), limit],
-  };
 }
 
 /** Whoever did something knows it. What a workflow or a schedule did, whoever asked for it wants to know. */

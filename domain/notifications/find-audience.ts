@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rolesGranting } from '#domain/access/roles-granting.ts';
+import { maxUuid } from '#domain/kernel/ids.ts';
 import { spaceOfEvent, type Audience, type NotificationRule, type NotifiedEvent } from './rules.ts';
 
 /** A piece of SQL with its values. */
@@ -100,6 +101,25 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
         values: [tenantId, JSON.stringify(await rolesGranting(em, 'tenants.update'))],
       };
   }
+}
+
+/** A stretch of an audience, in the order of its ids. */
+export type Stretch = {
+  /** The last id before it. */
+  after: string;
+} & ({ limit: number } | { /** Its last id. */ upTo: string });
+
+/** Whoever is in a stretch of an audience; no part of the audience gives more than the stretch may hold. */
+export function within(parts: readonly Fragment[], stretch: Stretch): Fragment {
+  const [upTo, limit] = 'upTo' in stretch ? [stretch.upTo, null] : [maxUuid, stretch.limit];
+  const each = parts.map(
+    ({ sql }) =>
+      `(select user_id from (${sql}) named where user_id > ?::uuid and user_id <= ?::uuid order by user_id limit ?::int)`,
+  );
+  return {
+    sql: `select user_id from (${each.join(' union ')}) named order by user_id limit ?::int`,
+    values: [...parts.flatMap(({ values }) => [...values, stretch.after, upTo, limit]), limit],
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { EventType } from '#domain/events/catalogue.ts';
 import type { LoggedEvent } from './find-audience.ts';
+import { notificationRules, type NotificationRule } from './rules.ts';
 
 interface LoggedRow {
   event_type: EventType;
@@ -10,23 +11,32 @@ interface LoggedRow {
   metadata: Record<string, unknown>;
 }
 
-/** The event that a fan-out tells of; null once its retention is over. */
+/** An event with the rule by which it is told. */
+export interface ToldEvent {
+  event: LoggedEvent;
+  rule: NotificationRule;
+}
+
+/** The event that a fan-out tells of; null once its retention is over, or where no rule names it any more. */
 export async function findEvent(
   em: EntityManager,
   { tenantId, eventId }: { tenantId: string; eventId: string },
-): Promise<LoggedEvent | null> {
+): Promise<ToldEvent | null> {
   const [row] = await em.execute<LoggedRow[]>(
     `select event_type, actor_id, resource_type, resource_id, metadata from events where tenant_id = ? and id = ?`,
     [tenantId, eventId],
   );
-  return row === undefined
-    ? null
-    : {
-        tenantId,
-        id: eventId,
-        type: row.event_type,
-        actorId: row.actor_id,
-        resource: { type: row.resource_type, id: row.resource_id },
-        metadata: row.metadata,
-      };
+  const rule = row && notificationRules[row.event_type];
+  if (row === undefined || rule === undefined) {
+    return null;
+  }
+  const event = {
+    tenantId,
+    id: eventId,
+    type: row.event_type,
+    actorId: row.actor_id,
+    resource: { type: row.resource_type, id: row.resource_id },
+    metadata: row.metadata,
+  };
+  return { event, rule };
 }

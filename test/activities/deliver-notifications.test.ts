@@ -1,10 +1,15 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deliverNotifications } from '#activities/notifications/deliver-notifications.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { deliverNotifications, pageSize } from '#activities/notifications/deliver-notifications.ts';
 import { nilUuid } from '#domain/kernel/ids.ts';
 import type { PageResult } from '#workflows/fan-out-event/messages.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { addUsers, logEvent } from '../support/told-world.ts';
+
+/** The first page, which is told alone, two that are told at once, and a part of one. */
+const everybody = 3.5 * pageSize;
+/** The last of so many pages. */
+const endOf = (pages: number) => users[pages * pageSize - 1];
 
 let engine: Engine;
 let users: string[];
@@ -14,7 +19,7 @@ beforeAll(async () => {
   engine = await openEngine();
   // The owner is a service account: considered, and told nothing.
   await engine.admin.query('delete from space_members');
-  users = await addUsers(engine.admin, engine.world, { count: 7_000 });
+  users = await addUsers(engine.admin, engine.world, { count: everybody });
   const { tenantId, spaceId } = engine.world;
   const resource = { type: 'space', id: spaceId };
   eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource });
@@ -23,10 +28,9 @@ afterAll(() => engine?.stop());
 
 async function run(
   after: string | null,
-  options: { heartbeatDetails?: unknown; stopAt?: number; turnMs?: number } = {},
+  options: { heartbeatDetails?: unknown; stopAt?: number; turnMs?: number; beats?: unknown[] } = {},
 ) {
-  const beats: unknown[] = [];
-  const { heartbeatDetails, stopAt, turnMs = 60_000 } = options;
+  const { heartbeatDetails, stopAt, turnMs = 60_000, beats = [] } = options;
   const environment = new MockActivityEnvironment({ heartbeatDetails });
   environment.on('heartbeat', (details: unknown) => {
     if (beats.push(details) === stopAt) environment.cancel('WORKER_SHUTDOWN');
@@ -41,44 +45,65 @@ async function run(
   return { result, beats };
 }
 
+async function told(): Promise<string[]> {
+  const { rows } = await engine.admin.query<{ user_id: string }>(
+    'select user_id from notifications where event_id = $1 order by user_id',
+    [eventId],
+  );
+  return rows.map((row) => row.user_id);
+}
+
 describe('deliverNotifications', () => {
+  afterEach(() => engine.admin.query('truncate notifications'));
+
   it('that is asked to stop commits the page it is at and says how far it got', async () => {
     const { result, beats } = await run(null, { stopAt: 1 });
-    expect(result).toEqual({ next: users[2_499], delivered: 2_500 });
+    expect(result).toEqual({ next: endOf(1), delivered: pageSize });
     expect(beats).toEqual([{ next: nilUuid, delivered: 0 }]);
-    await engine.admin.query('truncate notifications');
   });
 
   it('whose turn is over after a page gives its place to others, and says how far it got', async () => {
     const { result } = await run(null, { turnMs: 0 });
-    expect(result).toEqual({ next: users[2_499], delivered: 2_500 });
-    expect((await run(result.next, { turnMs: 0 })).result).toEqual({ next: users[4_999], delivered: 2_500 });
-    await engine.admin.query('truncate notifications');
+    expect(result).toEqual({ next: endOf(1), delivered: pageSize });
+    const second = await run(result.next, { turnMs: 0 });
+    expect(second.result).toEqual({ next: endOf(3), delivered: 2 * pageSize });
   });
 
   it('tells all of several pages, and its heartbeat carries how far it got', async () => {
     const { result, beats } = await run(null);
-    expect(result).toEqual({ next: null, delivered: 7_000 });
+    expect(result).toEqual({ next: null, delivered: everybody });
     expect(beats).toEqual([
       { next: nilUuid, delivered: 0 },
-      { next: users[2_499], delivered: 2_500 },
-      { next: users[4_999], delivered: 5_000 },
+      { next: endOf(1), delivered: pageSize },
+      { next: endOf(3), delivered: 3 * pageSize },
     ]);
-    await engine.admin.query('truncate notifications');
+  });
+
+  it('does not claim a page that failed beside another, and tells it when it is tried again', async () => {
+    await engine.admin.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
+      create trigger refuse before insert on notifications for each row
+        when (new.user_id = '${users[pageSize + 7]}') execute function refuse()`);
+    const beats: unknown[] = [];
+    await expect(run(null, { beats })).rejects.toThrow('not now');
+    expect(beats.at(-1)).toEqual({ next: endOf(1), delivered: pageSize });
+    await engine.admin.query('drop trigger refuse on notifications');
+    await run(null, { heartbeatDetails: beats.at(-1) });
+    expect(await told()).toEqual(users);
   });
 
   it('goes on where the heartbeat of a lost attempt stands, and counts what that one had told', async () => {
-    const heartbeatDetails = { next: users[5_999], delivered: 6_000 };
+    const heartbeatDetails = { next: endOf(3), delivered: 3 * pageSize };
     const { result } = await run(null, { heartbeatDetails });
-    expect(result).toEqual({ next: null, delivered: 7_000 });
-    const told = await engine.admin.query('select from notifications where event_id = $1', [eventId]);
-    // the six thousand that the lost attempt claims to have told are taken at its word
-    expect(told.rowCount).toBe(1_000);
+    expect(result).toEqual({ next: null, delivered: everybody });
+    // those whom the lost attempt claims to have told are taken at its word
+    expect(await told()).toHaveLength(everybody - 3 * pageSize);
   });
 
-  it('tells nobody twice when it is run again from the beginning', async () => {
-    expect((await run(null)).result).toEqual({ next: null, delivered: 6_000 });
+  it('tells nobody twice when it is run again from the beginning, or from anywhere', async () => {
+    expect((await run(null)).result).toEqual({ next: null, delivered: everybody });
     expect((await run(null)).result).toEqual({ next: null, delivered: 0 });
-    expect((await run(users[4_999]!)).result).toEqual({ next: null, delivered: 0 });
+    expect((await run(endOf(2)!)).result).toEqual({ next: null, delivered: 0 });
+    expect(await told()).toEqual(users);
   });
 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { pageSize } from '#activities/notifications/deliver-notifications.ts';
 import type { Failpoint } from '#domain/kernel/failpoint.ts';
 import { mulberry32 } from '../support/model-script.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -10,6 +11,9 @@ import { addUsers } from '../support/told-world.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 const seed = Number(process.env['SEED'] ?? 20_261_121);
+
+/** Nine whole pages and a part of one. */
+const lastPage = 9;
 
 describe('a fan-out', () => {
   let database: TestDatabase;
@@ -23,7 +27,7 @@ describe('a fan-out', () => {
     database = await createTestDatabase();
     admin = await connect(database.adminUrl);
     world = await createWorld(database.unitOfWork);
-    users = await addUsers(admin, world, { count: 12_000 });
+    users = await addUsers(admin, world, { count: 9.6 * pageSize });
     admins = await addUsers(admin, world, { count: 3, role: 'space_admin' });
     stack = await startStack({ database, workers: 0 });
   });
@@ -108,15 +112,18 @@ describe('a fan-out', () => {
 
   it.each([
     ['notify.before_commit', 0],
+    // of two pages that are told at once, neither, one, or both are committed
+    ['notify.before_commit', 1],
     ['notify.after_commit', 1],
-    ['notify.after_commit', 4],
+    ['notify.after_commit', 2],
+    ['notify.after_commit', lastPage],
   ] as [Failpoint, number][])(
     'whose worker is killed at %s:%i tells exactly everybody, once',
     async (name, skip) => {
       const eventId = await announce();
       const armed = await stack.start('worker', { PLATFORM_FAILPOINT: `${name}:${skip}` });
       expect(await armed.exited).toBe('SIGKILL');
-      expect(await unfinished()).toBe(skip === 4 ? 0 : 1);
+      expect(await unfinished()).toBe(skip === lastPage ? 0 : 1);
       await stack.start('worker');
       await settle();
       expect(await toldOf(eventId)).toEqual(everybody());

@@ -3,6 +3,7 @@ import type { Caller } from '#domain/access/caller.ts';
 import { eventTypes, type EventType } from '#domain/events/catalogue.ts';
 import { recordEvent, type AuditEvent } from '#domain/events/record-event.ts';
 import { newId, nilUuid } from '#domain/kernel/ids.ts';
+import { cutPages } from '#domain/notifications/cut-pages.ts';
 import { deliverPage } from '#domain/notifications/deliver-page.ts';
 import { notificationRules } from '#domain/notifications/rules.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
@@ -413,6 +414,38 @@ describe('the audience', () => {
     expect([first.delivered, await unfinished()]).toEqual([4, 1]);
     expect(await page(first.next!)).toEqual({ next: null, delivered: 2 });
     expect(await unfinished()).toBe(0);
+  });
+
+  it('of pages that were cut to be told at once is told whole, whoever comes or goes before they are', async () => {
+    const { tenantId } = engine.world;
+    const users = await addUsers(engine.admin, engine.world, { count: 7 });
+    const eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource: inSpace() });
+    const { unitOfWork } = engine.database;
+    const cut = (after: string) =>
+      unitOfWork.inTenant(tenantId, (em) => cutPages(em, { tenantId, eventId, after, size: 2, count: 2 }));
+    const leave = (user: string | undefined) =>
+      engine.admin.query('delete from space_members where principal_id = $1', [user]);
+    const [away, gone] = [users[1], users[0]];
+    await leave(away);
+    const pages = await cut(nilUuid);
+    expect(pages).toEqual([
+      { after: nilUuid, upTo: users[2] },
+      { after: users[2], upTo: users[4] },
+    ]);
+    await engine.admin.query(
+      `insert into space_members (tenant_id, space_id, principal_id, role_key) values ($1, $2, $3, 'space_member')`,
+      [tenantId, inSpace().id, away],
+    );
+    await leave(gone);
+    for (const page of pages.toReversed()) {
+      const told = await unitOfWork.inTenant(tenantId, (em) =>
+        deliverPage(em, { tenantId, eventId, ...page }),
+      );
+      expect(told.delivered).toBe(2);
+    }
+    // what is left is one page and open, so that it finds nobody behind it
+    expect(await cut(users[4]!)).toEqual([{ after: users[4], limit: 2 }]);
+    expect(await usersTold()).toEqual(users.slice(1, 5));
   });
 
   it('of several kinds, some of whom are of both, is paged in order and told once each', async () => {
