@@ -119,13 +119,13 @@ batch as materialized (
     (select min(place) from due where month <> (select month from due where place = 1)), ${2 ** 31})),
 counted as (
   insert into event_counts (tenant_id, grain, starts_at, category, resource_type, n)
-  select input.tenant_id, g, date_trunc(g, b.created_at, 'UTC'), b.category, b.resource_type, count(*)
-  from input, batch b, unnest(array['hour', 'day', 'month']) g group by 1, 2, 3, 4, 5
+  select input.tenant_id, g, app.floor_to(b.created_at, g), b.category, b.resource_type, count(*)
+  from input, batch b, unnest(array['10 minutes', '1 hour', '1 day', '1 month']) g group by 1, 2, 3, 4, 5
   on conflict (tenant_id, grain, starts_at, category, resource_type) do update set n = event_counts.n + excluded.n),
 of_resources as (
   insert into event_resource_counts (tenant_id, resource_id, grain, starts_at, category, resource_type, n)
-  select input.tenant_id, b.resource_id, g, date_trunc(g, b.created_at, 'UTC'), b.category, b.resource_type, count(*)
-  from input, batch b, unnest(array['day', 'month']) g where not app.is_fleeting(b.resource_type) group by 1, 2, 3, 4, 5, 6
+  select input.tenant_id, b.resource_id, g, app.floor_to(b.created_at, g), b.category, b.resource_type, count(*)
+  from input, batch b, unnest(array['1 day', '1 month']) g where not app.is_fleeting(b.resource_type) group by 1, 2, 3, 4, 5, 6
   on conflict (tenant_id, resource_id, grain, starts_at, category, resource_type)
     do update set n = event_resource_counts.n + excluded.n),
 whole as (

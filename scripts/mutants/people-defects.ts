@@ -39,12 +39,12 @@ export const peopleDefects: readonly Defect[] = [
     caughtBy: 'goes on behind events that were recorded while others were still open',
   },
   {
-    name: 'count by the hour taken for a cut hour',
+    name: 'count by ten minutes taken for ten that a window cuts',
     file: 'domain/persistence/migrations/events-functions.sql',
     replace: [
       [
-        `whole_low := date_trunc(unit, v_low + grain - interval '1 microsecond', 'UTC');`,
-        `whole_low := date_trunc(unit, v_low, 'UTC');`,
+        `whole_low := app.floor_to(v_low + finest::interval - interval '1 microsecond', finest);`,
+        `whole_low := app.floor_to(v_low, finest);`,
       ],
     ],
     test: 'test/domain/events/event-list.test.ts',

@@ -30,38 +30,34 @@ create function app.is_fleeting(p_resource_type text) returns boolean language s
   select p_resource_type in ('response', 'document', 'sync_run')
 $$;
 
--- Whole hours from p_low to p_high (exclusive), as few rows of the counts as say them: months, days at their
--- edges, hours at the edges of those; of whole days, no hours. Days and months are UTC's, whatever the server's time zone.
-create function app.cover_hours(p_low timestamptz, p_high timestamptz)
-returns table (grain text, low timestamptz, high timestamptz) language plpgsql immutable set timezone = 'UTC' as $$
-declare
-  month_low timestamptz := date_trunc('month', p_low - interval '1 microsecond', 'UTC') + interval '31 days';
-  month_high timestamptz := date_trunc('month', p_high, 'UTC');
-  gap record;
-  day_low timestamptz;
-  day_high timestamptz;
+-- The beginning of the month, day, hour or ten minutes (a grain) that a moment lies in. UTC's, whatever the server's zone.
+create function app.floor_to(p_at timestamptz, p_grain text) returns timestamptz language sql stable as $$
+  select case p_grain when '1 month' then date_trunc('month', p_at, 'UTC')
+    else date_bin(p_grain::interval, p_at, timestamptz '2000-01-01 00:00+00') end
+$$;
+
+-- A window (p_high exclusive) as few rows of the counts as say it: of the coarsest of p_grains what is whole, of the next
+-- what that leaves at its edges, and so on.
+create function app.cover_window(p_low timestamptz, p_high timestamptz, p_grains text[])
+returns table (grain text, low timestamptz, high timestamptz) language plpgsql stable set timezone = 'UTC' as $$
 begin
-  month_low := date_trunc('month', month_low, 'UTC');
-  if month_low >= month_high then
-    month_low := p_high;
-    month_high := p_high;
-  else
-    return query select 'month', month_low, month_high;
+  if p_low >= p_high then
+    return;
   end if;
-  for gap in select * from (values (p_low, month_low), (month_high, p_high)) as g (a, b) where a < b loop
-    day_low := date_trunc('day', gap.a + interval '1 day' - interval '1 microsecond', 'UTC');
-    day_high := date_trunc('day', gap.b, 'UTC');
-    if day_low >= day_high then
-      return query select 'hour', gap.a, gap.b;
-    else
-      return query select * from (values
-        ('day', day_low, day_high), ('hour', gap.a, day_low), ('hour', day_high, gap.b)) as v (g, a, b) where v.a < v.b;
-    end if;
-  end loop;
+  grain := p_grains[1];
+  low := app.floor_to(p_low + grain::interval - interval '1 microsecond', grain);
+  high := app.floor_to(p_high, grain);
+  if low >= high then
+    return query select * from app.cover_window(p_low, p_high, p_grains[2:]);
+    return;
+  end if;
+  return next;
+  return query select * from app.cover_window(p_low, low, p_grains[2:]);
+  return query select * from app.cover_window(high, p_high, p_grains[2:]);
 end $$;
 
 -- Events by category (space, collection, security, system) from p_low to p_high (exclusive, null: without end),
--- exactly: whole hours (for one resource, days) from the counts of sealed events and the few that are not sealed
+-- exactly: whole ten minutes (for one resource, days) from the counts of sealed events and the few that are not sealed
 -- yet, what the window cuts from the index. All in the snapshot of the calling statement.
 create function app.count_events(
   p_tenant uuid, p_resource_type text, p_resource_id text, p_low timestamptz, p_high timestamptz
@@ -71,8 +67,9 @@ declare
   categories constant text[] := array['space', 'collection', 'security', 'system'];
   totals bigint[] := array[0, 0, 0, 0];
   chain event_chains;
-  grain interval := case when p_resource_id is null then interval '1 hour' else interval '1 day' end;
-  unit text := case when p_resource_id is null then 'hour' else 'day' end;
+  grains constant text[] := case when p_resource_id is null then array['1 month', '1 day', '1 hour', '10 minutes']
+    else array['1 month', '1 day'] end;
+  finest constant text := grains[cardinality(grains)];
   v_low timestamptz := coalesce(p_low, '-infinity');
   v_high timestamptz := coalesce(p_high, 'infinity');
   whole_low timestamptz;
@@ -84,15 +81,15 @@ begin
   if chain.retained_from > v_low then
     v_low := chain.retained_from;
   end if;
-  whole_low := date_trunc(unit, v_low + grain - interval '1 microsecond', 'UTC');
-  whole_high := date_trunc(unit, v_high, 'UTC');
+  whole_low := app.floor_to(v_low + finest::interval - interval '1 microsecond', finest);
+  whole_high := app.floor_to(v_high, finest);
   if chain.tenant_id is null or whole_low >= whole_high or (p_resource_id is not null and not exists (
       select from event_resource_counts c where c.tenant_id = p_tenant and c.resource_id = p_resource_id)) then
     -- nothing of it is in the counts
     whole_low := v_high;
     whole_high := v_high;
   else
-    for span in select * from app.cover_hours(whole_low, whole_high) loop
+    for span in select * from app.cover_window(whole_low, whole_high, grains) loop
       if p_resource_id is null then
         for found_row in
           select array_position(categories, c.category) as place, sum(c.n)::bigint as n from event_counts c
@@ -236,7 +233,8 @@ do $$
 declare
   f text;
 begin
-  foreach f in array array['drop_stale_names()', 'first_id(timestamptz)', 'is_fleeting(text)', 'cover_hours(timestamptz,timestamptz)',
+  foreach f in array array['drop_stale_names()', 'first_id(timestamptz)', 'is_fleeting(text)', 'floor_to(timestamptz,text)',
+    'cover_window(timestamptz,timestamptz,text[])',
     'count_events(uuid,text,text,timestamptz,timestamptz)', 'list_events(uuid,integer,uuid,text,text,text,timestamptz,timestamptz)',
     'read_event(uuid,uuid)', 'record_event(uuid,text,text,text,text,jsonb,uuid)'] loop
     execute format('alter function app.%s owner to app_owner', f);

@@ -69,10 +69,11 @@ create table event_seals (
   primary key (tenant_id, seq)
 );
 
--- Of sealed events, by the hour, day and month (UTC) of their creation.
+-- Of sealed events, by the ten minutes, hour, day and month (UTC) of their creation: the finer, the less of a window is
+-- left to be counted event by event.
 create table event_counts (
   tenant_id uuid not null references tenants,
-  grain text not null check (grain in ('hour', 'day', 'month')),
+  grain text not null check (grain in ('10 minutes', '1 hour', '1 day', '1 month')),
   starts_at timestamptz not null,
   category text not null,
   resource_type text not null,
@@ -84,7 +85,7 @@ create table event_counts (
 create table event_resource_counts (
   tenant_id uuid not null references tenants,
   resource_id text not null,
-  grain text not null check (grain in ('day', 'month')),
+  grain text not null check (grain in ('1 day', '1 month')),
   starts_at timestamptz not null,
   category text not null,
   resource_type text not null,

@@ -110,7 +110,8 @@ describe('months and days', () => {
     const look = async (zone: string) => {
       await engine.admin.query(`set timezone = '${zone}'`);
       const { rows: spans } = await engine.admin.query(
-        `select grain, low, high from app.cover_hours('2026-03-15T00:00Z', '2026-05-10T00:00Z') order by low`,
+        `select grain, low, high from app.cover_window('2026-03-14T22:40Z', '2026-05-10T00:00Z',
+           array['1 month', '1 day', '1 hour', '10 minutes']) order by low`,
       );
       const { rows } = await engine.admin.query<{ counts: string[] }>(
         `select app.count_events($1, null, $2, '2026-03-28T00:30Z', '2026-04-03T00:00Z') as counts`,
@@ -121,6 +122,14 @@ describe('months and days', () => {
     };
     const there = await look('Europe/Berlin');
     expect(there.counts).toEqual([1, 0, 0, 0]);
+    const utc = (at: string) => new Date(`2026-${at}Z`);
+    expect(there.spans).toEqual([
+      { grain: '10 minutes', low: utc('03-14T22:40'), high: utc('03-14T23:00') },
+      { grain: '1 hour', low: utc('03-14T23:00'), high: utc('03-15T00:00') },
+      { grain: '1 day', low: utc('03-15T00:00'), high: utc('04-01T00:00') },
+      { grain: '1 month', low: utc('04-01T00:00'), high: utc('05-01T00:00') },
+      { grain: '1 day', low: utc('05-01T00:00'), high: utc('05-10T00:00') },
+    ]);
     expect(there).toEqual(await look('UTC'));
   });
 });
