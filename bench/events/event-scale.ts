@@ -15,7 +15,7 @@ export interface EventScale {
 export const full: EventScale = {
   sizes: [10_000, 1_000_000, 10_000_000],
   rounds: 7,
-  requests: 500,
+  requests: 1_000,
   warmUp: 50,
   writers: 64,
   windowMs: 5_000,

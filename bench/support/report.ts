@@ -5,6 +5,8 @@ export interface Line {
   name: string;
   /** One ratio per round, ours to the peer's. */
   ratios: number[];
+  /** The ratio of all rounds taken together, where it says more than the median of theirs. */
+  whole?: number;
   goal: number;
   /** Whether a ratio above the goal meets it, or one below. */
   better: 'higher' | 'lower';
@@ -19,11 +21,11 @@ export interface Verdict extends Line {
 }
 
 export function judge(line: Line): Verdict {
-  const ratio = median(line.ratios);
+  const ratio = line.whole ?? median(line.ratios);
   return { ...line, ratio, met: line.better === 'higher' ? ratio >= line.goal : ratio <= line.goal };
 }
 
-/** A table for a terminal: the median of the rounds' ratios with its span, the goal, and whether it is met. */
+/** A table for a terminal: the ratio of the whole, or the median of the rounds', with their span, the goal, and whether it is met. */
 export function toTable(lines: readonly Verdict[]): string {
   const rows = lines.map(({ name, ratio, ratios, goal, better, met, ours, peer }) => [
     name,
