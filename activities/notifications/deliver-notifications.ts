@@ -13,10 +13,12 @@ export interface NotificationDependencies {
   fanOutTurnMs?: number;
 }
 
-/** Recipients of one transaction. */
+/** Recipients of one transaction, where several are left. */
 export const pageSize = 1_250;
-/** Transactions of one fan-out at a time. */
+/** Transactions at a time. */
 const lanes = 2;
+/** Whether a fan-out of this process uses its lanes: the connections of more would be missed by those who wait for answers. */
+let lanesAreTaken = false;
 /** Long enough that starting an activity costs little beside it, short enough for those who wait. */
 const turnMs = 2_000;
 
@@ -24,7 +26,7 @@ const turnMs = 2_000;
  * Tells recipients, page after page, until there are no more, its turn is over or its worker is asked to go; the
  * result says how far it got. So does the heartbeat, so that the attempt after a crash goes on there; what the lost
  * attempt had committed beyond it is dropped by the unique key. The first page is told alone, since most events have no
- * other.
+ * other; so is every page while another fan-out has the lanes.
  */
 export async function deliverNotifications(
   { unitOfWork, fanOutTurnMs = turnMs }: NotificationDependencies,
@@ -43,14 +45,27 @@ export async function deliverNotifications(
   };
   let { next, delivered } = progressOf(context.info.heartbeatDetails) ?? { next: after, delivered: 0 };
   do {
-    context.heartbeat({ next: next ?? nilUuid, delivered });
-    const pages = next === null ? [{ after: nilUuid, limit: pageSize }] : await cut(next);
-    for (const told of await Promise.all(pages.map(tell))) {
-      ({ next } = told);
-      delivered += told.delivered;
+    const from: string = next ?? nilUuid;
+    context.heartbeat({ next: from, delivered });
+    const told =
+      from === nilUuid || lanesAreTaken
+        ? [await tell({ after: from, limit: pageSize })]
+        : await withLanes(async () => Promise.all((await cut(from)).map(tell)));
+    for (const page of told) {
+      ({ next } = page);
+      delivered += page.delivered;
     }
   } while (next !== null && performance.now() < endsAt && !context.cancellationSignal.aborted);
   return { next, delivered };
+}
+
+async function withLanes<T>(work: () => Promise<T>): Promise<T> {
+  lanesAreTaken = true;
+  try {
+    return await work();
+  } finally {
+    lanesAreTaken = false;
+  }
 }
 
 function progressOf(details: unknown): Delivered | null {

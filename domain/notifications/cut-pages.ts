@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { audienceOf, within, type Stretch } from './find-audience.ts';
-import { findEvent, type ToldEvent } from './find-event.ts';
+import { findEvent, type Telling } from './find-event.ts';
 
 /** What is to be cut. */
 export interface Cut {
@@ -10,14 +10,14 @@ export interface Cut {
   after: string;
   /** Recipients of a page. */
   size: number;
-  /** Pages at most. */
+  /** Pages. */
   count: number;
 }
 
 /**
- * The next pages of an event's recipients, for transactions that tell them at once: several whole ones or, where not so
- * many are left, one whose end is open. Each ends where the next begins, so nobody falls between two transactions,
- * whoever comes or goes meanwhile.
+ * The next pages of an event's recipients, for transactions that tell them at once: as many whole ones as asked for or,
+ * where not so many are left, one for all that are. Each ends where the next begins, so nobody falls between two
+ * transactions, whoever comes or goes meanwhile.
  */
 export async function cutPages(
   em: EntityManager,
@@ -25,15 +25,15 @@ export async function cutPages(
 ): Promise<Stretch[]> {
   const told = await findEvent(em, { tenantId, eventId });
   const ends = told === null ? [] : await findEnds(em, told, { after, size, count });
-  return ends.length < 2
-    ? [{ after, limit: size }]
+  return ends.length < count
+    ? [{ after, limit: size * count }]
     : ends.map((upTo, i) => ({ after: ends[i - 1] ?? after, upTo }));
 }
 
 /** The last id of each whole page. */
 async function findEnds(
   em: EntityManager,
-  { event, rule }: ToldEvent,
+  { event, rule }: Telling,
   { after, size, count }: Pick<Cut, 'after' | 'size' | 'count'>,
 ): Promise<string[]> {
   const audience = within(await audienceOf(em, rule, event), { after, limit: size * count });

@@ -5,7 +5,7 @@ import { Project } from '#domain/projects/project.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { endFanOut } from './end-fan-out.ts';
 import { audienceOf, mayRead, within, type LoggedEvent, type Stretch } from './find-audience.ts';
-import { findEvent, type ToldEvent } from './find-event.ts';
+import { findEvent, type Telling } from './find-event.ts';
 import { spaceOfEvent, type NotificationRule } from './rules.ts';
 
 /** One page of an event's recipients. */
@@ -43,7 +43,7 @@ export async function deliverPage(em: EntityManager, page: DeliveryPage): Promis
 
 async function insertPage(
   em: EntityManager,
-  { event, rule }: ToldEvent,
+  { event, rule }: Telling,
   page: DeliveryPage,
 ): Promise<{ seen: number; last: string | null; delivered: number }> {
   const [audience, readable, space] = [

@@ -109,7 +109,7 @@ export type Stretch = {
   after: string;
 } & ({ limit: number } | { /** Its last id. */ upTo: string });
 
-/** Whoever is in a stretch of an audience; no part of the audience gives more than the stretch may hold. */
+/** Whoever is in a stretch of an audience at this moment; no part of the audience gives more than its limit. */
 export function within(parts: readonly Fragment[], stretch: Stretch): Fragment {
   const [upTo, limit] = 'upTo' in stretch ? [stretch.upTo, null] : [maxUuid, stretch.limit];
   const each = parts.map(

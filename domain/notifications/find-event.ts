@@ -11,8 +11,8 @@ interface LoggedRow {
   metadata: Record<string, unknown>;
 }
 
-/** An event with the rule by which it is told. */
-export interface ToldEvent {
+/** What a fan-out tells: an event, by its rule. */
+export interface Telling {
   event: LoggedEvent;
   rule: NotificationRule;
 }
@@ -21,7 +21,7 @@ export interface ToldEvent {
 export async function findEvent(
   em: EntityManager,
   { tenantId, eventId }: { tenantId: string; eventId: string },
-): Promise<ToldEvent | null> {
+): Promise<Telling | null> {
   const [row] = await em.execute<LoggedRow[]>(
     `select event_type, actor_id, resource_type, resource_id, metadata from events where tenant_id = ? and id = ?`,
     [tenantId, eventId],

@@ -28,9 +28,15 @@ afterAll(() => engine?.stop());
 
 async function run(
   after: string | null,
-  options: { heartbeatDetails?: unknown; stopAt?: number; turnMs?: number; beats?: unknown[] } = {},
+  options: {
+    heartbeatDetails?: unknown;
+    stopAt?: number;
+    turnMs?: number;
+    beats?: unknown[];
+    of?: string;
+  } = {},
 ) {
-  const { heartbeatDetails, stopAt, turnMs = 60_000, beats = [] } = options;
+  const { heartbeatDetails, stopAt, turnMs = 60_000, beats = [], of = eventId } = options;
   const environment = new MockActivityEnvironment({ heartbeatDetails });
   environment.on('heartbeat', (details: unknown) => {
     if (beats.push(details) === stopAt) environment.cancel('WORKER_SHUTDOWN');
@@ -39,16 +45,16 @@ async function run(
   const result = await environment.run((): Promise<PageResult> =>
     deliverNotifications(
       { unitOfWork, fanOutTurnMs: turnMs },
-      { tenantId: engine.world.tenantId, eventId, after },
+      { tenantId: engine.world.tenantId, eventId: of, after },
     ),
   );
   return { result, beats };
 }
 
-async function told(): Promise<string[]> {
+async function told(of = eventId): Promise<string[]> {
   const { rows } = await engine.admin.query<{ user_id: string }>(
     'select user_id from notifications where event_id = $1 order by user_id',
-    [eventId],
+    [of],
   );
   return rows.map((row) => row.user_id);
 }
@@ -90,6 +96,20 @@ describe('deliverNotifications', () => {
     await engine.admin.query('drop trigger refuse on notifications');
     await run(null, { heartbeatDetails: beats.at(-1) });
     expect(await told()).toEqual(users);
+  });
+
+  it('tells several events at once, whoever of them is told by two pages at a time', async () => {
+    const { tenantId, spaceId } = engine.world;
+    const resource = { type: 'space', id: spaceId };
+    const others = await Promise.all(
+      [1, 2].map(() => logEvent(engine.admin, tenantId, { type: 'space.deleted', resource })),
+    );
+    const events = [eventId, ...others];
+    const runs = await Promise.all(events.map((of) => run(null, { of })));
+    expect(runs.map(({ result }) => result)).toEqual(
+      events.map(() => ({ next: null, delivered: everybody })),
+    );
+    for (const of of events) expect(await told(of)).toEqual(users);
   });
 
   it('goes on where the heartbeat of a lost attempt stands, and counts what that one had told', async () => {

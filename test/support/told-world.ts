@@ -25,7 +25,7 @@ export async function deliverAll(
   unitOfWork: UnitOfWork,
   tenantId: string,
   eventId: string,
-  limit = 2_500,
+  limit = 1_000,
 ): Promise<number> {
   let delivered = 0;
   for (let after: string | null = nilUuid; after !== null;) {
