@@ -4,7 +4,7 @@ import { percentile } from '../support/stats.ts';
 import type { Log } from './log-lab.ts';
 import type { EventScale } from './event-scale.ts';
 
-/** What is asked of every log: each filter, alone and with others, and windows that cut hours and days. */
+/** What is asked of every log: each filter, alone and with others, and windows that cut ten minutes and days. */
 async function questions({ admin, world }: Log): Promise<Record<string, string>> {
   const { rows } = await admin.query<{ id: string; type: string }>(
     `select resource_id as id, resource_type as type from events where tenant_id = $1 and resource_type = 'document'

@@ -37,11 +37,11 @@ create function app.floor_to(p_at timestamptz, p_grain text) returns timestamptz
 $$;
 
 -- A window (p_high exclusive) as few rows of the counts as say it: of the coarsest of p_grains what is whole, of the next
--- what that leaves at its edges, and so on.
+-- what that leaves at its edges, and so on. What not even the last one has whole is left out.
 create function app.cover_window(p_low timestamptz, p_high timestamptz, p_grains text[])
 returns table (grain text, low timestamptz, high timestamptz) language plpgsql stable set timezone = 'UTC' as $$
 begin
-  if p_low >= p_high then
+  if p_low >= p_high or p_grains = '{}' then
     return;
   end if;
   grain := p_grains[1];

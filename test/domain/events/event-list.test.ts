@@ -40,6 +40,8 @@ describe('the totals of a list', () => {
   it('are those of looking at every event, whatever the window, sealed or not', async () => {
     const { tenantId } = engine.world;
     await fillLog(engine.admin, { tenantId, count: 3_000, days });
+    // enough for several in each ten minutes of the last day
+    await fillLog(engine.admin, { tenantId, count: 1_500, days: 1 });
     await seal();
     await fillLog(engine.admin, { tenantId, count: 400, days });
     const { rows } = await engine.admin.query<{ id: string }>(
@@ -50,8 +52,8 @@ describe('the totals of a list', () => {
     const now = Date.now();
     const moment = fc
       .tuple(
-        fc.integer({ min: -2, max: days * 24 + 2 }),
-        fc.constantFrom(0, 1, 1_800_000, 3_599_999, 3_600_000),
+        fc.oneof(fc.integer({ min: -2, max: 26 }), fc.integer({ min: -2, max: days * 24 + 2 })),
+        fc.constantFrom(0, 1, 599_999, 600_000, 754_321, 1_800_000, 3_599_999, 3_600_000),
       )
       .map(([hours, ms]) => new Date(Math.floor(now / 3_600_000 - hours) * 3_600_000 + ms).toISOString());
     await fc.assert(
@@ -110,7 +112,7 @@ describe('months and days', () => {
     const look = async (zone: string) => {
       await engine.admin.query(`set timezone = '${zone}'`);
       const { rows: spans } = await engine.admin.query(
-        `select grain, low, high from app.cover_window('2026-03-14T22:40Z', '2026-05-10T00:00Z',
+        `select grain, low, high from app.cover_window('2026-03-14T22:40Z', '2026-05-10T02:20Z',
            array['1 month', '1 day', '1 hour', '10 minutes']) order by low`,
       );
       const { rows } = await engine.admin.query<{ counts: string[] }>(
@@ -129,6 +131,8 @@ describe('months and days', () => {
       { grain: '1 day', low: utc('03-15T00:00'), high: utc('04-01T00:00') },
       { grain: '1 month', low: utc('04-01T00:00'), high: utc('05-01T00:00') },
       { grain: '1 day', low: utc('05-01T00:00'), high: utc('05-10T00:00') },
+      { grain: '1 hour', low: utc('05-10T00:00'), high: utc('05-10T02:00') },
+      { grain: '10 minutes', low: utc('05-10T02:00'), high: utc('05-10T02:20') },
     ]);
     expect(there).toEqual(await look('UTC'));
   });
