@@ -14,7 +14,7 @@ const { values } = parseArgs({
 
 const scale: FanOutScale = values.quick
   ? { recipients: [500, 3_000], jobs: 300, rounds: 1 }
-  : { recipients: [10_000, 100_000], jobs: 10_000, rounds: 3 };
+  : { recipients: [10_000, 100_000], jobs: 10_000, rounds: 8 };
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 const startedAt = performance.now();
 const lab = await openLab({ toolRounds: [0], pacedTokens: 1, readers: 1 });

@@ -48,6 +48,9 @@ export async function measureFanOut(
           await prepare(admin);
           rates[side].push(count / (await sides[side]()));
         }
+      }
+      // Behind the pairs: whoever comes right behind ten thousand commits pays for them.
+      for (let round = 0; round < scale.rounds; round += 1) {
         await prepare(admin);
         rates.jobs.push(await rowByRow(lab, hall, Math.min(scale.jobs, count)));
       }
