@@ -28,24 +28,18 @@ async function questions({ admin, world }: Log): Promise<Record<string, string>>
   };
 }
 
-/** Milliseconds of each of `count` requests, one after the other. */
-async function time(log: Log, agent: Agent, query: string, count: number): Promise<number[]> {
-  const times: number[] = [];
-  for (let i = 0; i < count; i += 1) {
-    const began = performance.now();
-    const { statusCode, body } = await request(`${log.url}/api/v1/events?${query}`, {
-      dispatcher: agent,
-      headers: { 'x-api-key': log.world.apiKey },
-    });
-    const text = await body.text();
-    times.push(performance.now() - began);
-    if (statusCode !== 200) throw new Error(`${query} answered ${statusCode}: ${text}`);
-  }
-  return times;
+/** Milliseconds of one request. */
+async function time(log: Log, agent: Agent, query: string): Promise<number> {
+  const began = performance.now();
+  const { statusCode, body } = await request(`${log.url}/api/v1/events?${query}`, {
+    dispatcher: agent,
+    headers: { 'x-api-key': log.world.apiKey },
+  });
+  const text = await body.text();
+  const took = performance.now() - began;
+  if (statusCode !== 200) throw new Error(`${query} answered ${statusCode}: ${text}`);
+  return took;
 }
-
-/** Requests to one log before the next. */
-const perTurn = 10;
 
 const ms = (value: number): string => `${value.toFixed(2)} ms`;
 
@@ -64,7 +58,7 @@ export async function measureListing(
     const asked = await Promise.all(logs.map(questions));
     for (const name of Object.keys(asked[0]!)) {
       const queries = asked.map((each) => each[name]!);
-      for (const [i, log] of logs.entries()) await time(log, agent, queries[i]!, scale.warmUp);
+      await askInTurns(logs, agent, queries, scale.warmUp);
       const all = logs.map((): Times => []);
       for (let round = 0; round < scale.rounds; round += 1) {
         const times = await askInTurns(logs, agent, queries, scale.requests);
@@ -84,7 +78,7 @@ export async function measureListing(
   return lines;
 }
 
-/** A few of each in turn, so that what else the machine does falls on all of them. */
+/** One of each in turn, so that what else the machine does falls on all of them. */
 async function askInTurns(
   logs: readonly Log[],
   agent: Agent,
@@ -92,10 +86,10 @@ async function askInTurns(
   requests: number,
 ): Promise<number[][]> {
   const times = logs.map((): number[] => []);
-  for (let turn = 0; times[0]!.length < requests; turn += 1) {
+  for (let turn = 0; turn < requests; turn += 1) {
     const order = logs.map((_, i) => i);
     if (turn % 2 === 1) order.reverse();
-    for (const i of order) times[i]!.push(...(await time(logs[i]!, agent, queries[i]!, perTurn)));
+    for (const i of order) times[i]!.push(await time(logs[i]!, agent, queries[i]!));
   }
   return times;
 }
