@@ -31,5 +31,7 @@ export interface Caller extends Identity {
   /** Of the reserved platform tenant. */
   isPlatform: boolean;
   spaceId: string | null;
+  /** Whether it has a role in that space; without one, roles in the whole tenant may still reach into it. */
+  isMember: boolean;
   granted: ReadonlySet<Permission>;
 }

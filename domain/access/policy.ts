@@ -46,7 +46,8 @@ export function admit(
   const lists = roleKeys.map((key) => builtInRoles[key] ?? access.custom_roles[key] ?? []);
   const granted = effective(lists, identity.keyPermissions, access.is_platform);
   const { principal_type: principalType, is_platform: isPlatform } = access;
-  return { ...identity, origin, principalType, isPlatform, spaceId, granted };
+  const isMember = access.space_role !== null;
+  return { ...identity, origin, principalType, isPlatform, spaceId, isMember, granted };
 }
 
 /** @throws `missing_permission` naming the permission that is missing. */

@@ -1,10 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
 import { validate } from 'uuid';
-import { authorizeOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
 import type { Permission } from '#domain/access/permissions.ts';
+import { authorize } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
+import { reachesOwnThreads } from './own-threads.ts';
 import { Thread } from './thread.entity.ts';
 
 /** @throws `thread_not_found`, also for one that was deleted or is of another space; `missing_permission` */
@@ -24,8 +25,9 @@ export async function findThread(
   if (thread === null) {
     throw notFound('thread_not_found');
   }
-  // One's own thread needs no grant.
-  authorizeOwn(ctx.caller, permission, thread.createdBy, 'messages.create');
+  if (thread.createdBy !== ctx.caller.principalId || !reachesOwnThreads(ctx.caller, permission)) {
+    authorize(ctx.caller, permission);
+  }
   return thread;
 }
 

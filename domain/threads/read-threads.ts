@@ -1,4 +1,3 @@
-import { reachesOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
@@ -8,6 +7,7 @@ import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { findProject } from '#domain/projects/find-project.ts';
 import { findThread } from './find-thread.ts';
+import { reachesOwnThreads } from './own-threads.ts';
 import { shownThreadStatuses } from './thread-status.ts';
 import { Thread } from './thread.entity.ts';
 
@@ -24,10 +24,13 @@ export interface ListThreads {
   cursor: string | null;
 }
 
-/** The space's threads, newest first: the caller's own, and everybody's with `threads.read`. */
+/**
+ * The space's threads, newest first: the caller's own, and everybody's with `threads.read`.
+ * @throws `missing_permission` for who is not in the space
+ */
 export async function listThreads(ctx: Context, input: ListThreads): Promise<Page<ShownThread>> {
   const { caller } = ctx;
-  if (!reachesOwn(caller, 'threads.read', 'messages.create')) {
+  if (!reachesOwnThreads(caller, 'threads.read')) {
     authorize(caller, 'threads.read');
   }
   const { status, projectId, limit, cursor } = input;

@@ -168,6 +168,7 @@ function allowAll(em: EntityManager): Context {
       principalType: 'user',
       isPlatform: false,
       spaceId: abroad.spaceId,
+      isMember: true,
       granted: new Set(permissions),
     },
   };

@@ -73,6 +73,7 @@ export async function openWorld(): Promise<KnowledgeWorld> {
             origin: { via: 'api', requestId: 'req_test' },
             principalType: 'user',
             isPlatform: false,
+            isMember: true,
             granted: new Set(granted),
           },
         }),

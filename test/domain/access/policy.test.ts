@@ -5,6 +5,7 @@ import { implied, permissions, platformOnly, spaceScoped } from '#domain/access/
 import { admit, authorize, type AccessRecord } from '#domain/access/policy.ts';
 import { builtInRoles } from '#domain/access/roles.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { reachesOwnThreads } from '#domain/threads/own-threads.ts';
 
 const identity = { tenantId: newId(), principalId: newId(), apiKeyId: null, keyPermissions: null };
 const origin = { via: 'api', requestId: null } as const;
@@ -159,5 +160,38 @@ describe('what is a caller’s own', () => {
   it('is nobody else’s', () => {
     expect(opens(null, newId())).toBe(false);
     expect(opens(['responses.create'], newId())).toBe(false);
+  });
+});
+
+describe('a caller’s own threads', () => {
+  const custom_roles = { mute: [], writer: ['messages.create'], reader: ['threads.read'] };
+  const reaches = (access: Partial<AccessRecord>, keyPermissions: string[] | null = null) =>
+    reachesOwnThreads(
+      admit({ ...identity, keyPermissions }, origin, { ...record, custom_roles, ...access }, spaceId),
+      'threads.update',
+    );
+
+  it('are within reach of who is still in the space, whatever its role there', () => {
+    expect(reaches({ space_role: 'space_member' })).toBe(true);
+    expect(reaches({ space_role: 'space_viewer' })).toBe(true);
+    expect(reaches({ space_role: 'mute' })).toBe(true);
+    expect(reaches({})).toBe(false);
+  });
+
+  it('are so too of who may write there by a role in the whole tenant, and of nobody for reading alone', () => {
+    expect(reaches({ tenant_roles: ['writer'] })).toBe(true);
+    expect(reaches({ tenant_roles: ['owner'] })).toBe(true);
+    expect(reaches({ tenant_roles: ['reader'] })).toBe(false);
+    expect(reaches({ tenant_roles: ['auditor'] })).toBe(false);
+    expect(reaches({ tenant_roles: ['member'] })).toBe(false);
+  });
+
+  it('are of no key that was cut down to something else, and of no key at all once its principal has left', () => {
+    const space_role = 'space_member';
+    expect(reaches({ space_role }, ['threads.update'])).toBe(true);
+    expect(reaches({ space_role }, ['messages.create'])).toBe(true);
+    expect(reaches({ space_role }, ['threads.read'])).toBe(false);
+    expect(reaches({}, ['threads.update', 'messages.create'])).toBe(false);
+    expect(reaches({ tenant_roles: ['writer'] }, ['messages.create'])).toBe(true);
   });
 });
