@@ -1,7 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { categoryOf } from '#domain/events/catalogue.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
-import { Project } from '#domain/projects/project.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { endFanOut } from './end-fan-out.ts';
 import { audienceOf, mayRead, within, type LoggedEvent, type Stretch } from './find-audience.ts';
@@ -97,12 +96,7 @@ function isActorExcluded(rule: NotificationRule, { metadata }: LoggedEvent): boo
 }
 
 async function nameOfSpace(em: EntityManager, event: LoggedEvent): Promise<string> {
-  const id = spaceOfEvent(event) ?? (await spaceOfProject(em, event));
+  const id = spaceOfEvent(event);
   const space = id === null ? null : await em.findOne(Space, { id });
   return space === null ? 'a space' : `the space ${space.name}`;
-}
-
-async function spaceOfProject(em: EntityManager, { resource }: LoggedEvent): Promise<string | null> {
-  const project = resource.type === 'project' ? await em.findOne(Project, { id: resource.id }) : null;
-  return project?.spaceId ?? null;
 }

@@ -135,13 +135,20 @@ export async function mayRead(
     return { sql: 'true', values: [] };
   }
   const roles = JSON.stringify(await rolesGranting(em, rule.readable));
+  const holds = (table: string, where: string, ...place: unknown[]): Fragment => ({
+    sql: `exists (select from ${table} h where h.tenant_id = p.tenant_id and h.principal_id = p.id and ${where}
+             and h.principal_id between (select first from ends) and (select last from ends)
+             and h.role_key = any (array(select jsonb_array_elements_text(?::jsonb))))`,
+    values: [...place, roles],
+  });
+  const { type, id } = event.resource;
+  const ways = [
+    holds('space_members', 'h.space_id = ?::uuid', spaceOfEvent(event)),
+    holds('role_assignments', 'true'),
+    ...(type === 'project' ? [holds('project_members', 'h.project_id = ?::uuid', id)] : []),
+  ];
   return {
-    sql: `(exists (select from space_members m where m.tenant_id = p.tenant_id and m.space_id = ?::uuid and m.principal_id = p.id
-             and m.principal_id between (select first from ends) and (select last from ends)
-             and m.role_key = any (array(select jsonb_array_elements_text(?::jsonb))))
-           or exists (select from role_assignments a where a.tenant_id = p.tenant_id and a.principal_id = p.id
-             and a.principal_id between (select first from ends) and (select last from ends)
-             and a.role_key = any (array(select jsonb_array_elements_text(?::jsonb)))))`,
-    values: [spaceOfEvent(event), roles, roles],
+    sql: `(${ways.map(({ sql }) => sql).join(' or ')})`,
+    values: ways.flatMap(({ values }) => values),
   };
 }

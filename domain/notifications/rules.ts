@@ -32,7 +32,7 @@ export type Audience =
 
 export interface NotificationRule {
   audience: readonly [Audience, ...Audience[]];
-  /** What a recipient must be able to read in the event's space; without it, the event is the recipient's own matter. */
+  /** What a recipient must be able to read in the event's space or project; without it, it is the recipient's own matter. */
   readable?: Permission;
   /** The security of an account: whoever acted is told, too, because it may have been somebody else. */
   tellsActor?: true;
@@ -49,6 +49,8 @@ export interface NotificationRule {
 }
 
 const affected: Audience = { kind: 'principal', member: 'principal_id' };
+/** For what needs no right but has a title that names the space: who has left does not hear what it is called now. */
+const namingSpace: Permission = 'spaces.read';
 const spaceAdmins: Audience = { kind: 'space_admins' };
 const tenantAdmins: Audience = { kind: 'tenant_admins' };
 /** From this on a response is one that its asker has turned away from. */
@@ -103,10 +105,12 @@ export const notificationRules: Readonly<Partial<Record<EventType, NotificationR
   },
   'space.project_member_added': {
     audience: [affected],
+    readable: 'projects.read',
     title: (_event, space) => `You are now a member of a project of ${space}`,
   },
   'space.project_role_changed': {
     audience: [affected],
+    readable: 'projects.read',
     title: (_event, space) => `Your role in a project of ${space} has changed`,
   },
   'space.invite_created': {
@@ -135,11 +139,13 @@ export const notificationRules: Readonly<Partial<Record<EventType, NotificationR
   },
   'space.response_completed': {
     audience: [{ kind: 'asker' }],
+    readable: namingSpace,
     when: ({ metadata }) => Number(metadata['duration_ms']) > longResponseMs || metadata['notify'] === true,
     title: (_event, space) => `Your response in ${space} is complete`,
   },
   'space.response_failed': {
     audience: [{ kind: 'asker' }],
+    readable: namingSpace,
     title: (_event, space) => `Your response in ${space} has failed`,
     body: (event) => `The reason is ${text(event, 'reason') || 'unknown'}.`,
   },

@@ -68,7 +68,7 @@ export async function addProjectMember(
   await recordEvent(em, caller, {
     type: 'space.project_member_added',
     resource: { type: 'project', id: projectId },
-    metadata: { principal_id: principalId, role: role.key, member_id: id },
+    metadata: { space_id: spaceId, principal_id: principalId, role: role.key, member_id: id },
   });
   return { member: await em.refreshOrFail(member), roleId: role.id, replayed: false };
 }

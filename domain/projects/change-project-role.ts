@@ -29,7 +29,13 @@ export async function changeProjectRole(
     await recordEvent(em, caller, {
       type: 'space.project_role_changed',
       resource: { type: 'project', id: projectId },
-      metadata: { principal_id: member.principalId, role: role.key, before, member_id: member.id },
+      metadata: {
+        space_id: member.spaceId,
+        principal_id: member.principalId,
+        role: role.key,
+        before,
+        member_id: member.id,
+      },
     });
     await announceChange(em, caller.tenantId);
   }

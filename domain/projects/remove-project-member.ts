@@ -16,12 +16,12 @@ export async function removeProjectMember(
   authorize(caller, 'project_members.remove');
   const { id: projectId } = await findProject(ctx, input.projectId);
   const member = await lockProjectMember(ctx, { projectId, id: input.memberId });
-  const { id, principalId, roleKey: role } = member;
+  const { id, spaceId, principalId, roleKey: role } = member;
   await em.remove(member).flush();
   await recordEvent(em, caller, {
     type: 'space.project_member_removed',
     resource: { type: 'project', id: projectId },
-    metadata: { principal_id: principalId, role, member_id: id },
+    metadata: { space_id: spaceId, principal_id: principalId, role, member_id: id },
   });
   await announceChange(em, caller.tenantId);
 }

@@ -204,6 +204,13 @@ describe('a member of a project', () => {
       'space.project_role_changed',
       'space.project_member_removed',
     ]);
+    const { rows } = await place.admin.query(
+      `select distinct metadata->>'space_id' as space from events where resource_id = $1`,
+      [project],
+    );
+    expect(rows, 'whoever is told of them is asked for rights in the space').toEqual([
+      { space: place.world.spaceId },
+    ]);
   });
 
   it('has what its role adds in that project only, no more than its key, and nothing after the role', async () => {

@@ -396,6 +396,50 @@ describe('the audience', () => {
     expect(spaceId).toBe(inSpace().id);
   });
 
+  it.each(['space.project_member_added', 'space.project_role_changed'] as const)(
+    'of %s is told while it may read the project, by a role in the space or in the project itself',
+    async (type) => {
+      const { tenantId, spaceId, owner } = engine.world;
+      const [stays, leaves] = await addUsers(engine.admin, engine.world, { count: 2 });
+      const [guest, former] = await addUsers(engine.admin, engine.world, { count: 2, role: 'none' });
+      const projectId = newId();
+      await engine.admin.query(
+        `insert into projects (tenant_id, id, space_id, name, created_by) values ($1, $2, $3, 'Pier', $4)`,
+        [tenantId, projectId, spaceId, owner.principalId],
+      );
+      for (const id of [stays, leaves, guest, former]) {
+        await engine.admin.query(
+          `insert into project_members (tenant_id, id, space_id, project_id, principal_id, role_key)
+           values ($1, $2, $3, $4, $5, 'project_viewer')`,
+          [tenantId, newId(), spaceId, projectId, id],
+        );
+      }
+      await engine.admin.query('delete from space_members where principal_id = $1', [leaves]);
+      await engine.admin.query('delete from project_members where principal_id = $1', [former]);
+      const resource = { type: 'project', id: projectId };
+      for (const id of [stays, leaves, guest, former]) {
+        await deliver({ type, resource, metadata: { space_id: spaceId, principal_id: id } });
+      }
+      expect(await usersTold()).toEqual([stays!, guest!].toSorted());
+      expect((await told())[0]!.title).toMatch(/project of the space Space/);
+    },
+  );
+
+  it.each(['space.response_completed', 'space.response_failed'] as const)(
+    'of %s is told while it may read the space, whose name the title tells',
+    async (type) => {
+      const [stays, leaves] = await addUsers(engine.admin, engine.world, { count: 2 });
+      await engine.admin.query('delete from space_members where principal_id = $1', [leaves]);
+      for (const asker of [stays, leaves]) {
+        const id = await engine.create();
+        await engine.admin.query('update response_ids set principal_id = $1 where id = $2', [asker, id]);
+        const resource = { type: 'response', id };
+        await deliver({ type, resource, metadata: { via: 'workflow', space_id: engine.world.spaceId } });
+      }
+      expect(await usersTold()).toEqual([stays]);
+    },
+  );
+
   it('of a page ends the fan-out only behind the last recipient', async () => {
     await addUsers(engine.admin, engine.world, { count: 6 });
     const { tenantId } = engine.world;
