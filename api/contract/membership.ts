@@ -68,7 +68,7 @@ export const inviteRecord = z
   .strictObject({
     id: uuid,
     space_id: uuid,
-    email: z.string(),
+    email: z.string().nullable().meta({ description: 'null when its principal was deleted since.' }),
     role_id: uuid.nullable().meta({ description: 'null when the role was deleted since.' }),
     role: z.string(),
     status: z.enum(inviteStatuses),

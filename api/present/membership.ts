@@ -47,7 +47,7 @@ export function presentInvite({ invite, status, roleId }: InviteView): z.infer<t
   return {
     id: invite.id,
     space_id: invite.spaceId,
-    email: invite.email,
+    email: invite.email ?? null,
     role_id: roleId,
     role: invite.roleKey,
     status,

@@ -60,7 +60,10 @@ export const principals = router({
       ),
     })),
 
-  delete: procedure({ permission: 'principals.delete', audit: ['security.principal_deleted'] })
+  delete: procedure({
+    permission: 'principals.delete',
+    audit: ['security.principal_deleted', 'space.invite_revoked'],
+  })
     .input(inputs.principalInput)
     .output(deleted)
     .mutation(async ({ ctx: { request }, input: { principal_id: principalId } }) => {

@@ -8,6 +8,7 @@ import { recordMembership } from '#domain/spaces/record-membership.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
 import { lockInvite, viewInvite, type InviteView } from './invite-view.ts';
 import type { Invite } from './invite.entity.ts';
+import { foldCase } from './invited-address.ts';
 
 /**
  * Makes the invited principal a member of the caller's space, with the role of the invite. Needs no permission
@@ -54,15 +55,10 @@ export async function declineInvite(ctx: Context, input: { inviteId: string }): 
 async function lockOwnInvite(ctx: Context, inviteId: string): Promise<Invite> {
   const { email } = await findPrincipal(ctx, ctx.caller.principalId);
   const invite = await lockInvite(ctx, inviteId);
-  if (email == null || foldCase(email) !== foldCase(invite.email)) {
+  if (email == null || invite.email == null || foldCase(email) !== foldCase(invite.email)) {
     throw new DomainError('invite_identity_mismatch', 'This invite is for another address.');
   }
   return invite;
-}
-
-/** Of the letters A to Z alone: there are others whose lower case is one of those, and they are in other addresses. */
-function foldCase(address: string): string {
-  return address.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 async function record(

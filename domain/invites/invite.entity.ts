@@ -9,7 +9,8 @@ const schema = defineEntity({
     tenantId: p.uuid().primary(),
     id: p.uuid().primary(),
     spaceId: p.uuid(),
-    email: p.text(),
+    /** null: it went with its principal. */
+    email: p.text().nullable(),
     roleKey: p.text(),
     status: p.text().$type<InviteStatus>().default('pending'),
     invitedBy: p.uuid(),

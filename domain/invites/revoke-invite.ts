@@ -3,6 +3,7 @@ import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
 import { lockInvite, viewInvite, type InviteView } from './invite-view.ts';
+import type { Invite } from './invite.entity.ts';
 
 /** Takes a pending invite back; repeating it changes nothing. @throws `missing_permission`, `invite_not_found`, `invite_expired`, `invalid_state` */
 export async function revokeInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
@@ -11,11 +12,16 @@ export async function revokeInvite(ctx: Context, input: { inviteId: string }): P
   const invite = await lockInvite(ctx, input.inviteId);
   if (invite.answer('revoked', caller.principalId, await databaseNow(em))) {
     await em.flush();
-    await recordEvent(em, caller, {
-      type: 'space.invite_revoked',
-      resource: { type: 'invite', id: invite.id },
-      metadata: { space_id: invite.spaceId },
-    });
+    await recordRevocation(ctx, invite);
   }
   return viewInvite(ctx, invite);
+}
+
+/** Writes down that the caller has taken `invite` back. */
+export async function recordRevocation({ caller, em }: Context, invite: Invite): Promise<void> {
+  await recordEvent(em, caller, {
+    type: 'space.invite_revoked',
+    resource: { type: 'invite', id: invite.id },
+    metadata: { space_id: invite.spaceId },
+  });
 }

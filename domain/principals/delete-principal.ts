@@ -5,6 +5,7 @@ import { authorize } from '#domain/access/policy.ts';
 import { requireAnotherOwner } from '#domain/access/require-an-owner.ts';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { forgetAddress } from '#domain/invites/forget-address.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
 import { endSessions } from '#domain/sessions/end-sessions.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
@@ -12,15 +13,15 @@ import { lockPrincipal } from './find-principal.ts';
 
 /**
  * Takes away all that a principal is and has: its keys and sessions stop with the commit, its roles and memberships go, and
- * so do its name, its address, its links to identity providers and the keys of what was sealed for it alone. The id stays, because rows and the
- * log name it. What runs for it stops before its next step.
+ * so do its name, its address, also from invites, its links to identity providers and the keys of what was sealed for
+ * it alone. The id stays, because rows and the log name it. What runs for it stops before its next step.
  * @throws `missing_permission`, `principal_not_found`, `invalid_state` for the last owner
  */
 export async function deletePrincipal(ctx: Context, input: { principalId: string }): Promise<void> {
   const { caller, em } = ctx;
   authorize(caller, 'principals.delete');
   const principal = await lockPrincipal(ctx, input.principalId);
-  const { id: principalId } = principal;
+  const { id: principalId, email } = principal;
   await requireAnotherOwner(em, principalId);
   const now = await databaseNow(em);
   const keys = await em.nativeUpdate(ApiKey, { principalId, revokedAt: null }, { revokedAt: now });
@@ -32,6 +33,9 @@ export async function deletePrincipal(ctx: Context, input: { principalId: string
   await em.execute('delete from data_keys where principal_id = ?', [principalId]);
   Object.assign(principal, { name: null, email: null, status: 'disabled', deletedAt: now });
   await em.flush();
+  if (email != null) {
+    await forgetAddress(ctx, email);
+  }
   await recordEvent(em, caller, {
     type: 'security.principal_deleted',
     resource: { type: 'principal', id: principalId },

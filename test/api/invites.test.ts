@@ -160,6 +160,54 @@ describe('an invite', () => {
     expect((await invite({ role_id: inviter })).status).toBe(201);
   });
 
+  it('forgets the address of a principal that is deleted, and is taken back while it is pending', async () => {
+    const { id, guest, email } = await invited();
+    await answer(guest, id, 'accept');
+    const again = async (space: string) =>
+      (await own('POST', `/spaces/${space}/invites`, { email: email.toUpperCase() })).body.data.id as string;
+    const late = await again(place.world.spaceId);
+    await runOut(late);
+    const elsewhere = (await own('POST', '/spaces', { name: 'Elsewhere' })).body.data.id as string;
+    const pending = await again(elsewhere);
+    const bystander = await invited();
+
+    await own('DELETE', `/admin/principals/${guest.principalId}`);
+    const { rows } = await place.admin.query(
+      'select id, email, status, answered_by from invites where id = any ($1) order by id',
+      [[id, late, pending]],
+    );
+    const over = { email: null, status: 'expired', answered_by: null };
+    expect(rows).toEqual([
+      { ...over, id, status: 'accepted', answered_by: guest.principalId },
+      { ...over, id: late },
+      { ...over, id: pending, status: 'revoked', answered_by: place.owner.principalId },
+    ]);
+    expect((await own('GET', path(id))).body.data).toMatchObject({ email: null, status: 'accepted' });
+    const list = await own('GET', place.inSpace('/invites?limit=100'));
+    expect(list.text).not.toContain(email);
+    expect(await place.eventsOf(pending)).toEqual(['space.invite_created', 'space.invite_revoked']);
+    expect(await place.eventsOf(late)).toEqual(['space.invite_created', 'space.invite_expired']);
+    expect(await place.eventsOf(id)).toEqual(['space.invite_created', 'space.invite_accepted']);
+    expect((await own('GET', path(bystander.id))).body.data).toMatchObject({
+      email: bystander.email,
+      status: 'pending',
+    });
+    // Nobody's address is not everybody's.
+    expect(verdict(await answer(await place.person({ spaceRole: null }), id, 'accept'))).toBe(
+      '403 invite_identity_mismatch',
+    );
+  });
+
+  it('keeps the address while another principal of the tenant has it', async () => {
+    const { id, guest, email } = await invited();
+    const twin = await place.person({ spaceRole: null, email: email.toUpperCase() });
+    await own('DELETE', `/admin/principals/${guest.principalId}`);
+    expect((await own('GET', path(id))).body.data).toMatchObject({ email, status: 'pending' });
+    expect((await answer(twin, id, 'accept')).status).toBe(200);
+    await own('DELETE', `/admin/principals/${twin.principalId}`);
+    expect((await own('GET', path(id))).body.data).toMatchObject({ email: null, status: 'accepted' });
+  });
+
   it('leaves a membership that was there before as it is', async () => {
     const email = anAddress();
     const member = await place.person({ spaceRole: 'space_editor', email });

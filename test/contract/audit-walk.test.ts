@@ -90,6 +90,18 @@ const successes: Record<string, Success[]> = {
       },
     },
   ],
+  deletePrincipal: [
+    { events: ['security.principal_deleted'] },
+    {
+      when: 'its address is invited',
+      events: ['security.principal_deleted', 'space.invite_revoked'],
+      call: async (call) => {
+        const { guest } = await maker.admin.invite(place.here);
+        return { ...call, path: call.path.replace(/[^/]+$/, guest.principalId) };
+      },
+    },
+  ],
+  'principals.delete': [{ events: ['security.principal_deleted'] }],
   acceptInvite: [{ events: ['space.invite_accepted', 'space.member_added'] }],
   'invites.accept': [{ when: 'the invited person is a member', events: ['space.invite_accepted'] }],
   'models.disable': [
@@ -115,6 +127,7 @@ const screened = ['security.pii_detected', 'security.content_blocked'];
 /** Types that an operation declares for what its fixture does not lead to; another test or route does. */
 const rarely: Record<string, string[]> = {
   'invites.accept': ['space.member_added'],
+  'principals.delete': ['space.invite_revoked'],
   createResponse: screened,
   openAiCreateResponse: screened,
   startThread: screened,

@@ -52,7 +52,8 @@ create table invites (
   tenant_id uuid not null references tenants,
   id uuid not null,
   space_id uuid not null,
-  email text not null,
+  -- goes with the principal that had it
+  email text,
   role_key text not null,
   status text not null default 'pending' check (status in ('pending', 'accepted', 'declined', 'revoked', 'expired')),
   invited_by uuid not null,
@@ -66,7 +67,8 @@ create table invites (
   foreign key (tenant_id, invited_by) references principals,
   foreign key (tenant_id, answered_by) references principals,
   check ((status in ('accepted', 'declined', 'revoked')) = (answered_by is not null)),
-  check ((answered_by is null) = (answered_at is null))
+  check ((answered_by is null) = (answered_at is null)),
+  check (status <> 'pending' or email is not null)
 );
 create unique index invites_pending on invites (tenant_id, space_id, lower(email)) where status = 'pending';
 create index on invites (tenant_id, space_id, created_at desc, id desc);

@@ -116,7 +116,10 @@ export async function principalRoutes(instance: FastifyInstance): Promise<void> 
   app.delete(
     '/admin/principals/:principal_id',
     {
-      config: { permission: 'principals.delete', audit: ['security.principal_deleted'] },
+      config: {
+        permission: 'principals.delete',
+        audit: ['security.principal_deleted', 'space.invite_revoked'],
+      },
       schema: {
         tags,
         operationId: 'deletePrincipal',

@@ -1,0 +1,41 @@
+import { LockMode, raw } from '@mikro-orm/core';
+import type { Context } from '#domain/access/context.ts';
+import { databaseNow } from '#domain/persistence/database-now.ts';
+import { expireInvite } from './expire-invite.ts';
+import { Invite } from './invite.entity.ts';
+import { foldCase, foldedInSql } from './invited-address.ts';
+import { recordRevocation } from './revoke-invite.ts';
+
+/**
+ * Takes an address that has lost its principal off every invite of the tenant, unless another principal has it.
+ * Pending ones are revoked, each with its event; what was answered stays in history.
+ */
+export async function forgetAddress(ctx: Context, address: string): Promise<void> {
+  const { caller, em } = ctx;
+  const folded = foldCase(address);
+  const others = await em.execute(`select id from principals where ${foldedInSql('email')} = ? limit 1`, [
+    folded,
+  ]);
+  if (others.length > 0) {
+    return;
+  }
+  const invites = await em.find(
+    Invite,
+    { [raw((alias) => foldedInSql(`${alias}.email`))]: folded },
+    { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: 'asc' } },
+  );
+  const now = await databaseNow(em);
+  for (const invite of invites) {
+    // One that has run out, and that the sweep has not met yet, was not taken back.
+    await expireInvite(em, caller.tenantId, invite.id);
+    const pending = invite.status === 'pending';
+    if (pending) {
+      invite.answer('revoked', caller.principalId, now);
+    }
+    invite.email = null;
+    await em.flush();
+    if (pending) {
+      await recordRevocation(ctx, invite);
+    }
+  }
+}
