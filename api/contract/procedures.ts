@@ -12,6 +12,7 @@ import { eventCategory } from './notifications.ts';
 import * as membership from './membership.ts';
 import { setObservabilityBody } from './observability.ts';
 import { createSkillBody, draftVersionBody, editDraftBody, updateSkillBody } from './skills.ts';
+import { addMessageBody, startThreadBody, updateThreadBody } from './threads.ts';
 
 /** Inputs of the procedures: JSON, where the routes have text in paths and queries. */
 
@@ -81,6 +82,11 @@ export const revokeApiKeyInput = z.strictObject({ key_id: z.string().min(1).max(
 
 export const listThreadsInput = spaceListInput.extend({ status: z.enum(shownThreadStatuses).nullish() });
 export const threadInput = spaceInput.extend({ thread_id: uuid });
+export const startThreadInput = spaceInput.extend(startThreadBody.shape);
+export const addMessageInput = threadInput.extend(addMessageBody.shape);
+export const updateThreadInput = threadInput
+  .extend(updateThreadBody.shape)
+  .refine(({ title, status }) => title !== undefined || status !== undefined, 'must change something');
 export const listMessagesInput = threadInput.extend({ branch_id: uuid.nullish(), ...page });
 export const updateGovernanceInput = spaceInput.extend(updateGovernanceBody.shape);
 

@@ -4,6 +4,7 @@ import { resolveResponse } from '@trpc/server/http';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DomainError } from '#domain/kernel/errors.ts';
+import { contentBodyLimit } from '../body-limits.ts';
 import type { GatewayDependencies } from '../compose.ts';
 import { noteFailure, refuseWith, type ErrorHandling } from '../plugins/error-handling.ts';
 import { toCallError } from './call-errors.ts';
@@ -40,6 +41,8 @@ export function serveProcedures(deps: GatewayDependencies, options: ErrorHandlin
       method: ['GET', 'POST'],
       url: '/*',
       exposeHeadRoute: false,
+      // Messages of a thread are among what they take.
+      bodyLimit: contentBodyLimit,
       config: { audit: { none: 'each procedure declares its own' } },
       schema: { hide: true, params: callParams, querystring: callQuery },
       handler: async (request, reply) => {

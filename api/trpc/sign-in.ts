@@ -8,8 +8,8 @@ import { registerProvider } from '#domain/identity-providers/add-provider.ts';
 import { linkIdentity } from '#domain/identity-providers/link-identity.ts';
 import { listProviders, readProvider } from '#domain/identity-providers/read-providers.ts';
 import { updateProvider } from '#domain/identity-providers/update-provider.ts';
-import { listSessions } from '#domain/sessions/list-sessions.ts';
-import { revokeSession } from '#domain/sessions/revoke-session.ts';
+import { listOwnSessions, listSessions } from '#domain/sessions/list-sessions.ts';
+import { revokeSession, signOut } from '#domain/sessions/revoke-session.ts';
 import { toChanges, toNewProvider } from '../rest/v1/identity-providers/settings.ts';
 import { procedure, reads, router } from './trpc.ts';
 
@@ -29,13 +29,35 @@ export const sessions = router({
       return toPage({ ...page, items: page.items.map(presentSession(request.identity)) });
     }),
 
-  revoke: procedure({ permission: 'sessions.revoke', audit: ['security.session_revoked'] })
+  own: procedure({ own: 'one’s own sessions', audit: reads })
+    .input(inputs.listOwnSessionsInput)
+    .output(sessionPage)
+    .query(async ({ ctx: { request }, input: { limit, cursor } }) => {
+      const page = await request.inContext(null, (ctx) =>
+        listOwnSessions(ctx, { limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentSession(request.identity)) });
+    }),
+
+  revoke: procedure({
+    permission: 'sessions.revoke',
+    own: 'one’s own session',
+    audit: ['security.session_revoked'],
+  })
     .input(inputs.revokeSessionInput)
     .output(sessionEnvelope)
     .mutation(async ({ ctx: { request }, input: { session_id: sessionId } }) => ({
       data: presentSession(request.identity)(
         await request.inContext(null, (ctx) => revokeSession(ctx, { sessionId })),
       ),
+    })),
+
+  /** Of the access token that it is called with. */
+  signOut: procedure({ own: 'one’s own session', audit: ['security.logout'] })
+    .input(inputs.signOutInput)
+    .output(sessionEnvelope)
+    .mutation(async ({ ctx: { request } }) => ({
+      data: presentSession(request.identity)(await request.inContext(null, signOut)),
     })),
 });
 

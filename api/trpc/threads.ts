@@ -1,14 +1,21 @@
+import { deleted } from '#api/contract/common.ts';
 import { governanceEnvelope } from '#api/contract/governance.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { messagePage, threadEnvelope, threadPage } from '#api/contract/threads.ts';
+import { messageEnvelope, messagePage, threadEnvelope, threadPage } from '#api/contract/threads.ts';
+import { withFoundNames } from '#api/found-names.ts';
 import { toPage } from '#api/present/page.ts';
 import { presentGovernance, presentMessage, presentThread } from '#api/present/threads.ts';
 import { readGovernance, updateGovernance } from '#domain/governance/read-governance.ts';
+import { addMessage } from '#domain/threads/add-message.ts';
+import { deleteThread } from '#domain/threads/delete-thread.ts';
 import { listMessages } from '#domain/threads/list-messages.ts';
 import { listThreads, readThread } from '#domain/threads/read-threads.ts';
+import { startThread } from '#domain/threads/start-thread.ts';
+import { updateThread } from '#domain/threads/update-thread.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 const own = 'the caller’s own threads';
+const screens = ['security.pii_detected', 'security.content_blocked'] as const;
 
 export const threads = router({
   list: procedure({ permission: 'threads.read', own, audit: reads })
@@ -37,6 +44,61 @@ export const threads = router({
         listMessages(ctx, { threadId, branchId: branchId ?? null, limit, cursor: cursor ?? null }),
       );
       return toPage({ ...page, items: page.items.map(presentMessage) });
+    }),
+
+  start: procedure({ permission: 'messages.create', audit: ['space.thread_created', ...screens] })
+    .input(inputs.startThreadInput)
+    .output(messageEnvelope)
+    .mutation(async ({ ctx: { deps, request }, input }) => {
+      const thread = {
+        content: input.content,
+        role: input.role,
+        metadata: input.metadata ?? {},
+        projectId: input.project_id ?? null,
+        title: input.title ?? null,
+        branchId: input.branch_id ?? null,
+        idempotency: null,
+      };
+      const sent = await withFoundNames(deps, request, input.space_id, (ctx, names) =>
+        startThread(ctx, thread, names),
+      );
+      return { data: presentMessage(sent) };
+    }),
+
+  addMessage: procedure({ permission: 'messages.create', audit: screens })
+    .input(inputs.addMessageInput)
+    .output(messageEnvelope)
+    .mutation(async ({ ctx: { deps, request }, input }) => {
+      const message = {
+        threadId: input.thread_id,
+        content: input.content,
+        role: input.role,
+        metadata: input.metadata ?? {},
+        parentMessageId: input.parent_message_id ?? null,
+        branchId: input.branch_id ?? null,
+        idempotency: null,
+      };
+      const sent = await withFoundNames(deps, request, input.space_id, (ctx, names) =>
+        addMessage(ctx, message, names),
+      );
+      return { data: presentMessage(sent) };
+    }),
+
+  update: procedure({ permission: 'threads.update', own, audit: ['space.thread_archived'] })
+    .input(inputs.updateThreadInput)
+    .output(threadEnvelope)
+    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, thread_id: threadId, ...change } }) => ({
+      data: presentThread(
+        await request.inContext(spaceId, (ctx) => updateThread(ctx, { ...change, threadId })),
+      ),
+    })),
+
+  delete: procedure({ permission: 'threads.delete', own, audit: ['space.thread_deleted'] })
+    .input(inputs.threadInput)
+    .output(deleted)
+    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, thread_id: threadId } }) => {
+      await request.inContext(spaceId, (ctx) => deleteThread(ctx, { threadId }));
+      return { data: { id: threadId, deleted: true as const } };
     }),
 });
 

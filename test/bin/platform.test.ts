@@ -23,6 +23,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'prices.json'), JSON.stringify({ 'gpt-none': entry, 'gpt-5-mini': entry }));
   writeFileSync(join(folder, 'instructions.md'), 'Answer in rhymes.');
   writeFileSync(join(folder, 'secret-key'), 'sk-tracing\n');
+  writeFileSync(join(folder, 'message.md'), 'When is high water?');
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
@@ -178,6 +179,7 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   },
   'api-keys revoke': { procedure: 'apiKeys.revoke', args: argument('key_id') },
   'sessions list': { procedure: 'sessions.list', args: flags(...page) },
+  'sessions own': { procedure: 'sessions.own', args: flags(...page) },
   'sessions revoke': { procedure: 'sessions.revoke', args: argument('session_id') },
   'identity-providers list': { procedure: 'identityProviders.list', args: flags(...page) },
   'identity-providers get': {
@@ -320,6 +322,31 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     procedure: 'threads.messages',
     args: (input) => [...argument('thread_id')(input), ...flags(inSpace, ['limit', 'limit'])(input)],
   },
+  'threads start': {
+    procedure: 'threads.start',
+    args: (input) => [
+      ...flags(inSpace, ['title', 'title'], ['project', 'project_id'])(input),
+      '--content-file',
+      join(folder, 'message.md'),
+    ],
+  },
+  'threads add-message': {
+    procedure: 'threads.addMessage',
+    args: (input) => [
+      ...argument('thread_id')(input),
+      ...flags(inSpace, ['branch', 'branch_id'], ['parent', 'parent_message_id'])(input),
+      '--content-file',
+      join(folder, 'message.md'),
+    ],
+  },
+  'threads update': {
+    procedure: 'threads.update',
+    args: (input) => [...argument('thread_id')(input), ...flags(inSpace, ['title', 'title'])(input)],
+  },
+  'threads delete': {
+    procedure: 'threads.delete',
+    args: (input) => [...argument('thread_id')(input), ...flags(inSpace)(input)],
+  },
   'governance get': { procedure: 'governance.get', args: flags(inSpace) },
   'governance set': {
     procedure: 'governance.update',
@@ -353,7 +380,9 @@ describe('the commands', () => {
     const registered = leaves(createProgram({ out: () => undefined, err: () => undefined }));
     expect(registered.sort()).toEqual([...Object.keys(commands), ...local].sort());
     const called = new Set(Object.values(commands).map(({ procedure }) => procedure));
-    expect([...called].sort()).toEqual(place.all.map(({ path }) => path).sort());
+    // A session is ended with its own access token, and the terminal has a key.
+    const callable = place.all.map(({ path }) => path).filter((path) => path !== 'sessions.signOut');
+    expect([...called].sort()).toEqual(callable.sort());
   });
 
   it.each(Object.entries(commands))(
@@ -384,7 +413,7 @@ describe('the commands', () => {
       expect(text.out.trim()).not.toBe('');
 
       const refused = await ask(await words(), lacking.apiKey);
-      if (name === 'responses list') {
+      if (name === 'responses list' || name === 'sessions own') {
         // Everybody lists; the cursor was another's.
         expect(refused.err).toMatch(/^invalid_cursor: .+ \(cursor\) \[req_[0-9a-f]{32}\]\n$/);
       } else if (permission === undefined) {

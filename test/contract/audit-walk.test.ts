@@ -47,6 +47,12 @@ const successes: Record<string, Success[]> = {
     { events: [] },
     { when: 'it is put away', body: { status: 'archived' }, events: ['space.thread_archived'] },
   ],
+  'threads.start': [{ events: ['space.thread_created'] }],
+  'threads.addMessage': [{ events: [] }],
+  'threads.update': [
+    { events: [] },
+    { when: 'it is put away', input: { status: 'archived' }, events: ['space.thread_archived'] },
+  ],
   deleteResponse: [{ events: ['space.response_cancelled', 'space.response_deleted'] }],
   openAiDeleteResponse: [{ events: ['space.response_cancelled', 'space.response_deleted'] }],
   updateServer: [
@@ -132,6 +138,8 @@ const rarely: Record<string, string[]> = {
   openAiCreateResponse: screened,
   startThread: screened,
   addMessage: screened,
+  'threads.start': screened,
+  'threads.addMessage': screened,
 };
 
 let place: CallWorld;
@@ -236,8 +244,8 @@ describe('a success of an operation writes exactly the events that are named for
         when === 'a model has another price' ? 'gpt-5-mini' : 'other',
       ]);
     }
-    const apiKey = place.keyFor(procedure, place.here);
-    await judge(success, () => callProcedure(place.gateway, { procedure, input, apiKey }));
+    const proof = await place.proofFor(procedure, place.here);
+    await judge(success, () => callProcedure(place.gateway, { procedure, input, ...proof }));
   });
 });
 

@@ -72,6 +72,14 @@ const mutations =
   (procedure) =>
     procedure.type === 'mutation' ? kind(procedure) : [];
 
+/** Messages take up to a million characters. */
+function tooLong({ path, type }: Procedure): number {
+  if (['threads.start', 'threads.addMessage'].includes(path)) {
+    return 1_000_001;
+  }
+  return type === 'mutation' ? 150_000 : 5_000;
+}
+
 const kinds: Record<string, Kind> = {
   'an unknown member': always((procedure) =>
     unknown(sent(procedure, { ...good.get(procedure.path), colour: 'red' }), 'colour'),
@@ -81,8 +89,7 @@ const kinds: Record<string, Kind> = {
   'a lone surrogate': inTexts('a\uD800b'),
   'an empty text': inTexts(''),
   // A query stands in the address, which takes less.
-  'a very long text': (procedure) =>
-    inTexts('x'.repeat(procedure.type === 'mutation' ? 150_000 : 5_000))(procedure),
+  'a very long text': (procedure) => inTexts('x'.repeat(tooLong(procedure)))(procedure),
   'deep nesting': withText(`${'{"a":'.repeat(80)}1${'}'.repeat(80)}`),
   'too many members': mutations(
     withText(JSON.stringify(Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`k${i}`, 1])))),

@@ -45,6 +45,12 @@ const plainText = [
   ...['draft', 'edit'].flatMap((verb) =>
     ['instructions', 'allowed_tools[]', 'notes'].map((name) => `skillVersions.${verb} ${name}`),
   ),
+  ...['start', 'addMessage'].flatMap((verb) =>
+    ['content', 'metadata.*'].map((name) => `threads.${verb} ${name}`),
+  ),
+  // It names a branch of the thread that is begun, and means nothing outside.
+  'threads.start branch_id',
+  ...['start', 'update'].map((verb) => `threads.${verb} title`),
   ...['tracing_public_key', 'tracing_secret_key', 'tracing_base_url'].map(
     (name) => `observability.set ${name}`,
   ),
@@ -116,6 +122,14 @@ describe('every procedure', () => {
   });
 });
 
+/** What comes of calling what is about the caller’s own, where it is not about invites. */
+const notTheirs: Record<string, string> = {
+  // The cursor was another's.
+  'sessions.own': '422 invalid_cursor',
+  // A key has no session.
+  'sessions.signOut': '409 invalid_state',
+};
+
 /** No permission makes up for not being the one whom it is for. */
 async function isForOneAlone(procedure: Procedure, prefix: (typeof prefixes)[number]): Promise<void> {
   const input = await fixtureOf(procedure).input(place.here);
@@ -123,8 +137,11 @@ async function isForOneAlone(procedure: Procedure, prefix: (typeof prefixes)[num
   const other = await addMember(place.database.unitOfWork, place.world, { tenantRoles: ['owner'] });
   expect(verdict(await callProcedure(place.gateway, call))).toBe('401 not_authenticated');
   const refused = await callProcedure(place.gateway, { ...call, apiKey: other.apiKey });
-  expect(verdict(refused)).toBe('403 invite_identity_mismatch');
-  const answer = await callProcedure(place.gateway, { ...call, apiKey: place.here.apiKey });
+  expect(verdict(refused)).toBe(notTheirs[procedure.path] ?? '403 invite_identity_mismatch');
+  const answer = await callProcedure(place.gateway, {
+    ...call,
+    ...(await place.proofFor(procedure, place.here)),
+  });
   expect(answer.status, answer.text).toBe(200);
 }
 
@@ -241,6 +258,57 @@ describe('the workflow of a tool server', () => {
     ]) {
       expect(verdict(await ask(other)), other).toBe('404 workflow_not_found');
     }
+  });
+});
+
+describe('a session', () => {
+  it('is among one’s own, and ended by signing out', async () => {
+    const ask = async (verb: string, input: object, proof: object) =>
+      callProcedure(place.gateway, {
+        procedure: all.find(({ path }) => path === `sessions.${verb}`)!,
+        input,
+        ...proof,
+      });
+    const proof = await place.proofFor({ path: 'sessions.signOut' }, place.here);
+    const own = await ask('own', { limit: 1 }, proof);
+    expect(own.body.result.data.data).toMatchObject([{ current: true, status: 'active' }]);
+    const ended = await ask('signOut', {}, proof);
+    expect(ended.body.result.data.data).toMatchObject({
+      session_id: own.body.result.data.data[0].session_id,
+      status: 'ended',
+      end_reason: 'logout',
+    });
+    expect(verdict(await ask('own', {}, proof))).toBe('401 invalid_credentials');
+  });
+});
+
+describe('a thread', () => {
+  const say = (verb: string, input: object) =>
+    callProcedure(place.gateway, {
+      procedure: all.find(({ path }) => path === `threads.${verb}`)!,
+      input: { space_id: place.here.spaceId, ...input },
+      apiKey: place.here.apiKey,
+    });
+
+  it('is begun, gone on with, put away and deleted', async () => {
+    const begun = (await say('start', { content: 'When is high water?', title: 'Tides' })).body.result.data;
+    expect(begun.data).toMatchObject({ role: 'user', content: 'When is high water?', metadata: {} });
+    const ref = { thread_id: begun.data.thread_id as string };
+    // More than a megabyte, as the route takes it.
+    const long = 'é'.repeat(700_000);
+    const more = await say('addMessage', { ...ref, content: long, metadata: { from: 'a tool' } });
+    expect(more.body.result.data.data).toMatchObject({
+      parent_message_id: begun.data.id,
+      content: long,
+      metadata: { from: 'a tool' },
+    });
+    expect(verdict(await say('update', ref))).toBe('422 invalid_request');
+    const put = await say('update', { ...ref, title: null, status: 'archived' });
+    expect(put.body.result.data.data).toMatchObject({ title: null, status: 'archived' });
+    expect(verdict(await say('addMessage', { ...ref, content: 'Late' }))).toBe('409 thread_archived');
+    const deleted = await say('delete', ref);
+    expect(deleted.body.result.data.data).toEqual({ id: ref.thread_id, deleted: true });
+    expect(verdict(await say('get', ref))).toBe('404 thread_not_found');
   });
 });
 

@@ -22,6 +22,11 @@ export interface CallWorld {
   fixtures: Record<string, ProcedureFixture>;
   /** Whose key the procedure is called with in a place: its owner's, or the operator's. */
   keyFor(procedure: Pick<Procedure, 'path'>, place: Place): string;
+  /** What a call of it by the same proves itself with. */
+  proofFor(
+    procedure: Pick<Procedure, 'path'>,
+    place: Place,
+  ): Promise<{ apiKey: string } | { headers: Record<string, string> }>;
   close(): Promise<void>;
 }
 
@@ -63,6 +68,12 @@ export async function openCallWorld(): Promise<CallWorld> {
     all,
     fixtures,
     keyFor,
+    proofFor: async (procedure, place) => {
+      const token = await fixtures[procedure.path]!.token?.(place);
+      return token === undefined
+        ? { apiKey: keyFor(procedure, place) }
+        : { headers: { authorization: `Bearer ${token}` } };
+    },
     close: async () => {
       await gateway.close();
       await admin.end();

@@ -19,6 +19,8 @@ export interface ProcedureFixture {
   ids: Record<string, { unknown(): string; code: string }>;
   /** Whether it reaches what belongs to its caller alone: its input is then made with the caller's key in the place. */
   personal?: true;
+  /** The access token that it is called with, where a key will not do. */
+  token?(place: Place): Promise<string>;
   /** Whether only an operator of the platform may call it. */
   operator?: true;
 }
@@ -92,6 +94,10 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     return { space_id: place.spaceId };
   };
   const inSpace = async (place: Place) => ({ space_id: place.spaceId });
+  const aThread = async (place: Place) => ({
+    space_id: place.spaceId,
+    thread_id: (await beginThread(maker, place)).thread_id,
+  });
   const ofResponse = async (place: Place) => ({ response_id: await maker.response(place) });
   const workflow = {
     input: async (place: Place) => ({
@@ -297,13 +303,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       },
       ids: { space_id: space, cursor },
     },
-    'threads.get': {
-      input: async (place) => ({
-        space_id: place.spaceId,
-        thread_id: (await beginThread(maker, place)).thread_id,
-      }),
-      ids: { space_id: space, thread_id: thread },
-    },
+    'threads.get': { input: aThread, ids: { space_id: space, thread_id: thread } },
     'threads.messages': {
       input: async (place) => {
         const begun = await beginThread(maker, place);
@@ -320,6 +320,38 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
         cursor,
       },
     },
+    'threads.start': {
+      input: async (place) => ({
+        space_id: place.spaceId,
+        content: 'Hello',
+        title: 'Tides',
+        project_id: await maker.admin.project(place),
+      }),
+      ids: { space_id: space, project_id: { unknown: newId, code: '404 project_not_found' } },
+    },
+    'threads.addMessage': {
+      input: async (place) => {
+        const begun = await beginThread(maker, place);
+        return {
+          space_id: place.spaceId,
+          thread_id: begun.thread_id,
+          content: 'More',
+          branch_id: begun.branch_id,
+          parent_message_id: begun.id,
+        };
+      },
+      ids: {
+        space_id: space,
+        thread_id: thread,
+        branch_id: { unknown: newId, code: '404 branch_not_found' },
+        parent_message_id: { unknown: newId, code: '404 message_not_found' },
+      },
+    },
+    'threads.update': {
+      input: async (place) => ({ ...(await aThread(place)), title: 'Tides' }),
+      ids: { space_id: space, thread_id: thread },
+    },
+    'threads.delete': { input: aThread, ids: { space_id: space, thread_id: thread } },
     'governance.get': { input: inSpace, ids: { space_id: space } },
     'governance.update': {
       input: async (place) => ({ space_id: place.spaceId, pii: { mode: 'off' } }),

@@ -258,6 +258,12 @@ export function signInProcedures(
   const ids = { identity_provider_id: provider };
   return {
     'sessions.list': listed('sessions.list', (place) => made.session(place)),
+    'sessions.own': listed('sessions.own', (place) => made.session(place)),
+    'sessions.signOut': {
+      input: async () => ({}),
+      ids: {},
+      token: async (place) => (await made.session(place)).accessToken,
+    },
     'sessions.revoke': {
       input: async (place) => ({ session_id: (await made.session(place)).id }),
       ids: { session_id: { unknown: newId, code: '404 session_not_found' } },

@@ -1,11 +1,25 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Provisioning, SigningAlg } from '#domain/identity-providers/provider-settings.ts';
+import type { Outputs } from '../connect.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
 
 export function addSessions(program: Command): void {
   const group = program.command('sessions').description('who is signed in');
+
+  const show = ({ data, meta }: Outputs['sessions']['list']): string =>
+    withNext(
+      table(data, {
+        id: (row) => row.session_id,
+        principal: (row) => row.principal_id,
+        status: (row) => row.status,
+        reason: (row) => row.end_reason,
+        used: (row) => row.last_used_at,
+        expires: (row) => row.expires_at,
+      }),
+      meta,
+    );
 
   remote(
     paged(group.command('list').description('sessions, newest first')).option(
@@ -18,20 +32,13 @@ export function addSessions(program: Command): void {
           ...pageInput(page),
           ...(principal === undefined ? {} : { principal_id: principal }),
         }),
-      show: ({ data, meta }) =>
-        withNext(
-          table(data, {
-            id: (row) => row.session_id,
-            principal: (row) => row.principal_id,
-            status: (row) => row.status,
-            reason: (row) => row.end_reason,
-            used: (row) => row.last_used_at,
-            expires: (row) => row.expires_at,
-          }),
-          meta,
-        ),
+      show,
     },
   );
+  remote(paged(group.command('own').description('one’s own sessions, newest first')), {
+    call: (client, page: PageOptions) => client.sessions.own.query(pageInput(page)),
+    show,
+  });
   remote(
     group.command('revoke').description('end a session for the very next request').argument('<session_id>'),
     {
