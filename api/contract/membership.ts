@@ -79,5 +79,18 @@ export const inviteRecord = z
     created_at: timestamp,
   })
   .meta({ id: 'Invite' });
+export const listOwnInvitesQuery = z.strictObject(pageQuery);
+export const ownInviteRecord = z
+  .strictObject({
+    id: uuid,
+    space_id: uuid,
+    space_name: z.string(),
+    role: z.string(),
+    status: z.literal('pending'),
+    expires_at: timestamp,
+    created_at: timestamp,
+  })
+  .meta({ id: 'OwnInvite' });
+export const ownInvitePage = page(ownInviteRecord);
 export const inviteEnvelope = data(inviteRecord);
 export const invitePage = page(inviteRecord);

@@ -1,7 +1,13 @@
 import type { z } from 'zod';
 import type { memberRecord } from '#api/contract/administration.ts';
-import type { inviteRecord, projectMemberRecord, projectRecord } from '#api/contract/membership.ts';
+import type {
+  inviteRecord,
+  ownInviteRecord,
+  projectMemberRecord,
+  projectRecord,
+} from '#api/contract/membership.ts';
 import type { InviteView } from '#domain/invites/invite-view.ts';
+import type { OwnInvite } from '#domain/invites/list-own-invites.ts';
 import type { ProjectMemberView } from '#domain/projects/project-member-view.ts';
 import type { Project } from '#domain/projects/project.entity.ts';
 import type { MemberView } from '#domain/spaces/member-view.ts';
@@ -54,6 +60,18 @@ export function presentInvite({ invite, status, roleId }: InviteView): z.infer<t
     invited_by: invite.invitedBy,
     answered_by: invite.answeredBy ?? null,
     answered_at: invite.answeredAt?.toISOString() ?? null,
+    expires_at: invite.expiresAt.toISOString(),
+    created_at: invite.createdAt.toISOString(),
+  };
+}
+
+export function presentOwnInvite({ invite, spaceName }: OwnInvite): z.infer<typeof ownInviteRecord> {
+  return {
+    id: invite.id,
+    space_id: invite.spaceId,
+    space_name: spaceName,
+    role: invite.roleKey,
+    status: 'pending',
     expires_at: invite.expiresAt.toISOString(),
     created_at: invite.createdAt.toISOString(),
   };

@@ -1,9 +1,10 @@
-import { inviteEnvelope, invitePage } from '#api/contract/membership.ts';
+import { inviteEnvelope, invitePage, ownInvitePage } from '#api/contract/membership.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { presentInvite } from '#api/present/membership.ts';
+import { presentInvite, presentOwnInvite } from '#api/present/membership.ts';
 import { toPage } from '#api/present/page.ts';
 import { acceptInvite, declineInvite } from '#domain/invites/answer-invite.ts';
 import { createInvite } from '#domain/invites/create-invite.ts';
+import { listOwnInvites } from '#domain/invites/list-own-invites.ts';
 import { listInvites, readInvite } from '#domain/invites/read-invites.ts';
 import { revokeInvite } from '#domain/invites/revoke-invite.ts';
 import { procedure, reads, router } from './trpc.ts';
@@ -19,6 +20,16 @@ export const invites = router({
         listInvites(ctx, { limit, cursor: cursor ?? null, status: status ?? null }),
       );
       return toPage({ ...page, items: page.items.map(presentInvite) });
+    }),
+
+  own: procedure({ permission: 'invites.read', own, audit: reads })
+    .input(inputs.listInput)
+    .output(ownInvitePage)
+    .query(async ({ ctx: { request }, input: { limit, cursor } }) => {
+      const page = await request.inContext(null, (ctx) =>
+        listOwnInvites(ctx, { limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentOwnInvite) });
     }),
 
   get: procedure({ permission: 'invites.read', audit: reads })

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Permission } from '#domain/access/permissions.ts';
 import { builtInRoleId } from '#domain/access/role-ids.ts';
 import { openAdminWorld, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
 import { untilBlocked } from '../support/tables.ts';
+import { createWorld } from '../support/world.ts';
 
 let place: AdminWorld;
 let count = 0;
@@ -235,5 +237,122 @@ describe('an invite', () => {
       [guest.principalId],
     );
     expect(rows).toEqual([{ event_type: 'space.invite_accepted' }]);
+  });
+});
+
+describe('one’s own invites', () => {
+  const mine = (who: Person, search = '') => place.ask(who, 'GET', `/invites${search}`);
+  const idsOf = async (who: Person): Promise<string[]> => {
+    const { status, body } = await mine(who, '?limit=100');
+    expect(status).toBe(200);
+    return body.data.map(({ id }: { id: string }) => id);
+  };
+  const invite = async (space: string, email: string): Promise<string> =>
+    (await own('POST', `/spaces/${space}/invites`, { email })).body.data.id;
+
+  it('are found by the invited with all that accepting takes, and are gone once answered', async () => {
+    const email = anAddress();
+    const id = await invite(place.world.spaceId, email.toUpperCase());
+    const known = (await own('GET', path(id))).body.data;
+    const space = (await own('GET', place.inSpace(''))).body.data;
+    // Whoever comes after the invite was made, with no right anywhere.
+    const guest = await place.person({ spaceRole: null, email });
+    const list = await mine(guest);
+    expect(list.body).toEqual({
+      data: [
+        {
+          id,
+          space_id: space.id,
+          space_name: space.name,
+          role: 'space_member',
+          status: 'pending',
+          expires_at: known.expires_at,
+          created_at: known.created_at,
+        },
+      ],
+      meta: { next_cursor: null, has_more: false },
+    });
+    const [found] = list.body.data;
+    const accepted = await place.ask(guest, 'POST', `/spaces/${found.space_id}/invites/${found.id}/accept`);
+    expect(accepted.body.data.status).toBe('accepted');
+    expect(await idsOf(guest)).toEqual([]);
+  });
+
+  it('come from every space, newest first, page by page', async () => {
+    const email = anAddress();
+    const guest = await place.person({ spaceRole: null, email });
+    const made: string[] = [];
+    for (const name of ['Pier', 'Jetty', 'Dock']) {
+      made.unshift(await invite((await own('POST', '/spaces', { name })).body.data.id, email));
+    }
+    const first = await mine(guest, '?limit=2');
+    expect(first.body.data.map(({ space_name: name }: { space_name: string }) => name)).toEqual([
+      'Dock',
+      'Jetty',
+    ]);
+    const { next_cursor: cursor } = first.body.meta;
+    const second = await mine(guest, `?limit=2&cursor=${encodeURIComponent(cursor)}`);
+    expect([...first.body.data, ...second.body.data].map(({ id }: { id: string }) => id)).toEqual(made);
+    expect(second.body.meta).toEqual({ next_cursor: null, has_more: false });
+    // Not the page of somebody else's list.
+    const other = await place.person({ spaceRole: null, email: anAddress() });
+    expect(verdict(await mine(other, `?cursor=${encodeURIComponent(cursor)}`))).toBe('422 invalid_cursor');
+  });
+
+  it('are nobody else’s, and none once declined, taken back or run out', async () => {
+    const { id, guest, email } = await invited();
+    const kelvin = await invited();
+    await place.admin.query(`update invites set email = 'kim' || email where id = $1`, [kelvin.id]);
+    const others = [
+      place.owner,
+      await place.person({ spaceRole: null }),
+      await place.person({ spaceRole: 'space_admin', email: anAddress() }),
+      await place.person({ spaceRole: null, email: `x${email}` }),
+      await place.person({ spaceRole: null, email: `\u212aim${kelvin.email}` }),
+    ];
+    for (const other of others) {
+      expect(await idsOf(other)).toEqual([]);
+    }
+    expect(await idsOf(guest)).toEqual([id]);
+    await runOut(id);
+    expect(await idsOf(guest)).toEqual([]);
+    for (const [who, verb] of [
+      [guest, 'decline'],
+      [place.owner, 'revoke'],
+    ] as const) {
+      const again = await invite(place.world.spaceId, email);
+      expect(await idsOf(guest)).toEqual([again]);
+      await answer(who, again, verb);
+      expect(await idsOf(guest)).toEqual([]);
+    }
+  });
+
+  it('of another tenant are not shown to who has the same address here', async () => {
+    const { id, guest, email } = await invited();
+    const abroad = await createWorld(place.database.unitOfWork);
+    const made = await place.gateway.send({
+      method: 'POST',
+      path: `/v1/spaces/${abroad.spaceId}/invites`,
+      apiKey: abroad.apiKey,
+      body: { email },
+    });
+    expect(made.status, made.text).toBe(201);
+    expect(await idsOf(guest)).toEqual([id]);
+    await place.admin.query('update principals set email = $1 where id = $2', [
+      email,
+      abroad.owner.principalId,
+    ]);
+    expect(await idsOf({ principalId: abroad.owner.principalId, apiKey: abroad.apiKey })).toEqual([
+      made.body.data.id,
+    ]);
+  });
+
+  it('are out of reach for a key that is cut down to something else', async () => {
+    const email = anAddress();
+    const id = await invite(place.world.spaceId, email);
+    const one = (permission: Permission) =>
+      place.person({ spaceRole: null, email, keyPermissions: [permission] });
+    expect(verdict(await mine(await one('responses.create')))).toBe('403 missing_permission invites.read');
+    expect(await idsOf(await one('invites.read'))).toEqual([id]);
   });
 });

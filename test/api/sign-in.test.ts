@@ -163,6 +163,24 @@ describe('a sign-in', () => {
     expect(await eventsOf('security.principal_created')).toHaveLength(2);
   });
 
+  it('shows somebody new the invites that were made before, which they accept', async () => {
+    const path = `/v1/spaces/${world.spaceId}/invites`;
+    for (const email of ['ida@example.com', 'mallory@example.com']) {
+      await gateway.send({ method: 'POST', path, apiKey: world.apiKey, body: { email } });
+    }
+    const ida = bearer((await signIn(gateway, server, provider.slug, 'ida')).access_token);
+    const [found, ...more] = (await call('/v1/invites', ida)).body.data;
+    expect(more).toEqual([]);
+    const accept = `/v1/spaces/${found.space_id}/invites/${found.id}/accept`;
+    expect((await call(accept, ida, 'POST')).body.data).toMatchObject({ status: 'accepted' });
+    expect((await call('/v1/invites', ida)).body.data).toEqual([]);
+    expect((await call(`/v1/spaces/${world.spaceId}`, ida)).status).toBe(200);
+    // An address that nobody has verified is none.
+    server.forge = (asked) => server.idToken(asked, { claims: { email_verified: false } });
+    const mallory = bearer((await signIn(gateway, server, provider.slug, 'mallory')).access_token);
+    expect((await call('/v1/invites', mallory)).body.data).toEqual([]);
+  });
+
   it('keeps no address that the provider has not verified', async () => {
     server.forge = (asked) => server.idToken(asked, { claims: { email_verified: false } });
     await signIn(gateway, server, provider.slug, 'mallory');

@@ -134,6 +134,7 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     args: (input) => [...argument('member_id')(input), ...flags(...inProject)(input)],
   },
   'invites list': { procedure: 'invites.list', args: flags(inSpace, ...page) },
+  'invites own': { procedure: 'invites.own', args: flags(...page) },
   'invites create': {
     procedure: 'invites.create',
     args: flags(inSpace, ['email', 'email'], ['role-id', 'role_id']),

@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 /** Lists that everybody may read: of what is one's own. */
-const ownLists = ['listResponses', 'listApiKeys', 'listSpaces', 'listThreads'];
+const ownLists = ['listResponses', 'listApiKeys', 'listSpaces', 'listThreads', 'listOwnInvites'];
 
 /** One's own threads need one to be in the space. */
 const listsOwn = (id: string, { name }: Identity): boolean =>
@@ -125,6 +125,14 @@ async function notOwn({ route, credential }: Cell, rows: Record<string, string>[
       return rows.filter((row) => row['principal_id'] !== principalId).length;
     case 'listThreads':
       return rows.filter((row) => row['created_by'] !== principalId).length;
+    case 'listOwnInvites': {
+      const { rowCount } = await admin.query(
+        `select from invites i where i.id = any ($2::uuid[]) and not exists (
+           select from principals p where p.id = $1 and lower(p.email) = lower(i.email))`,
+        [principalId, rows.map((row) => row['id'])],
+      );
+      return rowCount ?? 0;
+    }
     case 'listSpaces':
       return rows.filter((row) => row['id'] !== here.spaceId).length;
     default: {

@@ -82,6 +82,7 @@ export function wholeCalls(maker: AdminMaker): Record<string, (place: Place) => 
     listEvents: listing('/events'),
     createSpace: creating('/spaces', bodies.space),
     listSpaces: listing('/spaces'),
+    listOwnInvites: listing('/invites'),
   };
 }
 
@@ -297,6 +298,12 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
   });
   const aMember = async (place: Place) => `/members/${(await maker.member(place)).id}`;
 
+  const invitees = new Map<string, Promise<Guest>>();
+  const inviteeOf = (place: Place): Promise<Guest> => {
+    const made = invitees.get(place.spaceId) ?? maker.invitee(place);
+    invitees.set(place.spaceId, made);
+    return made;
+  };
   const guests = new Map<string, Guest & { spaceId: string }>();
   const anInvite = async (place: Place): Promise<string> => {
     const { id, guest } = await maker.invite(place);
@@ -458,6 +465,15 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
       async (place) => inSpace(place, '/members'),
       (place) => maker.member(place),
     ),
+    'listOwnInvites query cursor': {
+      make: async (place) => maker.cursor(place, '/invites', (await inviteeOf(place)).apiKey),
+      unknown: someCursor,
+      call: async (place, id) => ({
+        ...at(place, 'GET', `/invites?cursor=${id}`),
+        apiKey: (await inviteeOf(place)).apiKey,
+      }),
+      refusal: '422 invalid_cursor',
+    },
     'changeMemberRole path space_id': space('PATCH', aMember, givenRole),
     'changeMemberRole path member_id': memberIn('PATCH', givenRole),
     'changeMemberRole body role_id': inBody(

@@ -97,6 +97,14 @@ export class AdminMaker {
     return { guest, id: (await this.#done(place, 'POST', path, { email: guest.email })).id! };
   }
 
+  /** A guest with pending invites into two spaces. */
+  async invitee(place: Place): Promise<Guest> {
+    const { guest } = await this.invite(place);
+    const { id } = await this.#done(place, 'POST', '/spaces', { name: 'Quay' });
+    await this.#done(place, 'POST', `/spaces/${id}/invites`, { email: guest.email });
+    return guest;
+  }
+
   async remove(place: Place, path: string): Promise<void> {
     await this.#done(place, 'DELETE', path);
   }

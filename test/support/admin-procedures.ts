@@ -72,6 +72,21 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
     const made = await maker.send({ method: 'POST', path, apiKey: place.apiKey, body: { email } });
     return { ...at(place), invite_id: made.body.data.id as string };
   };
+  /** The cursor behind the first of two invites of whoever the place's key belongs to. */
+  const ownInvites = async (place: Place): Promise<string> => {
+    const email = `own-${newId()}@example.com`;
+    await admin.query(
+      'update principals set email = $1 where id = (select principal_id from api_keys where key_id = $2)',
+      [email, place.apiKey.split('.')[1]],
+    );
+    const post = (path: string, body: object) =>
+      maker.send({ method: 'POST', path: `/v1/spaces${path}`, apiKey: place.apiKey, body });
+    for (const name of ['Quay', 'Pier']) {
+      const space = await post('', { name });
+      await post(`/${space.body.data.id}/invites`, { email });
+    }
+    return maker.cursor(place, '/invites');
+  };
   const inviteIds = { space_id: space, invite_id: unknown('invite') };
   const memberIds = { space_id: space, project_id: project, member_id: member };
   const ofPrincipal = async (place: Place) => ({ principal_id: await maker.principal(place) });
@@ -123,6 +138,11 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
     },
     'projectMembers.remove': { input: projectMember, ids: memberIds },
     'invites.list': listed('invites.list', (place) => maker.invite(place)),
+    'invites.own': {
+      personal: true,
+      input: async (place) => ({ limit: 1, cursor: await ownInvites(place) }),
+      ids: { cursor },
+    },
     'invites.get': { input: invite, ids: inviteIds },
     'invites.create': {
       input: async (place) => ({

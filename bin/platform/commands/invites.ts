@@ -37,6 +37,20 @@ export function addInvites(program: Command): void {
         ),
     },
   );
+  remote(paged(group.command('own')).description('one’s own pending invites, newest first'), {
+    call: (client, page: PageOptions) => client.invites.own.query(pageInput(page)),
+    show: ({ data, meta }) =>
+      withNext(
+        table(data, {
+          id: (row) => row.id,
+          space: (row) => row.space_id,
+          name: (row) => row.space_name,
+          role: (row) => row.role,
+          expires: (row) => row.expires_at,
+        }),
+        meta,
+      ),
+  });
   remote(inSpace(group.command('get').description('one invite').argument(id)), {
     call: (client, options: InSpace, invite) => client.invites.get.query(ref(options, invite)),
     show,

@@ -72,6 +72,8 @@ create table invites (
 );
 create unique index invites_pending on invites (tenant_id, space_id, lower(email)) where status = 'pending';
 create index on invites (tenant_id, space_id, created_at desc, id desc);
+-- What an address is invited to: asked by whoever has it.
+create index invites_standing on invites (tenant_id, created_at desc, id desc) where status = 'pending';
 create index on invites (tenant_id, invited_by);
 create index on invites (tenant_id, answered_by);
 create index on invites (tenant_id, role_key) where status = 'pending';

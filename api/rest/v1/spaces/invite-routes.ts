@@ -5,12 +5,13 @@ import type { z } from 'zod';
 import { createHeaders } from '#api/contract/access.ts';
 import { errorResponses, spaceParams } from '#api/contract/common.ts';
 import * as contract from '#api/contract/membership.ts';
-import { presentInvite } from '#api/present/membership.ts';
+import { presentInvite, presentOwnInvite } from '#api/present/membership.ts';
 import { toPage } from '#api/present/page.ts';
 import type { Context } from '#domain/access/context.ts';
 import { acceptInvite, declineInvite } from '#domain/invites/answer-invite.ts';
 import { createInvite } from '#domain/invites/create-invite.ts';
 import type { InviteView } from '#domain/invites/invite-view.ts';
+import { listOwnInvites } from '#domain/invites/list-own-invites.ts';
 import { listInvites, readInvite } from '#domain/invites/read-invites.ts';
 import { revokeInvite } from '#domain/invites/revoke-invite.ts';
 import { markCreated } from '../created.ts';
@@ -70,6 +71,28 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
         listInvites(ctx, { limit, cursor: cursor ?? null, status: status ?? null }),
       );
       return toPage({ ...page, items: page.items.map(presentInvite) });
+    },
+  );
+
+  app.get(
+    '/invites',
+    {
+      config: { permission: 'invites.read', own: 'one’s own invites', audit: reads },
+      schema: {
+        tags,
+        operationId: 'listOwnInvites',
+        summary: 'List one’s own pending invites, newest first',
+        description: 'Those to one’s verified address, into whatever space.',
+        querystring: contract.listOwnInvitesQuery,
+        response: { 200: contract.ownInvitePage, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { limit, cursor } = request.query;
+      const page = await request.inContext(null, (ctx) =>
+        listOwnInvites(ctx, { limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentOwnInvite) });
     },
   );
 
