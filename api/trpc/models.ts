@@ -34,7 +34,7 @@ export const models = router({
     .input(inputs.addModelInput)
     .output(modelEnvelope)
     .mutation(async ({ ctx: { request }, input }) => {
-      const model = await request.inContext(null, (ctx) =>
+      const { model } = await request.inContext(null, (ctx) =>
         registerModel(ctx, {
           alias: input.alias,
           providerKind: input.provider_kind,

@@ -8,6 +8,8 @@ import { Model } from './model.entity.ts';
 import type { Price } from './pricing.ts';
 
 export interface NewModel {
+  /** Without it a new one. */
+  id?: string;
   alias: string;
   providerKind: ProviderKind;
   providerModel: string;
@@ -24,8 +26,8 @@ export interface NewModel {
 
 /** A model with its first price. Later prices are new rows; none is ever changed. @throws `already_exists` */
 export async function addModel(em: EntityManager, actor: Actor, input: NewModel): Promise<Model> {
-  const { price, ...rest } = input;
-  const model = em.create(Model, { tenantId: actor.tenantId, id: newId(), ...rest });
+  const { price, id = newId(), ...rest } = input;
+  const model = em.create(Model, { tenantId: actor.tenantId, id, ...rest });
   await em.flush().catch(refuseTaken('A model with this alias exists.', 'alias'));
   em.create(ModelPrice, { tenantId: actor.tenantId, id: newId(), modelId: model.id, ...price });
   await recordEvent(em, actor, {

@@ -1,7 +1,10 @@
 import { authorize } from '#domain/access/policy.ts';
 import type { Context } from '#domain/access/context.ts';
+import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
+import { newId } from '#domain/kernel/ids.ts';
 import { addModel } from './add-model.ts';
 import { checkModel } from './check-model.ts';
+import { findModelById } from './find-model.ts';
 import type { Continuation, InputModality, ProviderKind } from './model-gateway.ts';
 import type { Model } from './model.entity.ts';
 import { toPrice, type PriceUsd } from './pricing.ts';
@@ -23,12 +26,24 @@ export interface RegisterModel {
   contextWindow?: number;
   maxOutputTokens?: number;
   price: PriceUsd;
+  idempotency?: IdempotentRequest | null;
 }
 
-/** Adds a model to the tenant, with its first price. @throws `missing_permission`, `invalid_request`, `already_exists` */
-export async function registerModel(ctx: Context, input: RegisterModel): Promise<Model> {
+/**
+ * Adds a model to the tenant, with its first price.
+ * @throws `missing_permission`, `invalid_request`, `already_exists`, and the refusals of `claimKey`
+ */
+export async function registerModel(
+  ctx: Context,
+  input: RegisterModel,
+): Promise<{ model: Model; replayed: boolean }> {
   authorize(ctx.caller, 'models.manage');
-  const { price, ...given } = input;
+  const { price, idempotency, ...given } = input;
+  const id = newId();
+  const claimed = idempotency ? await claimKey(ctx, idempotency, id) : id;
+  if (claimed !== id) {
+    return { model: await findModelById(ctx, claimed), replayed: true };
+  }
   const chosen = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const settings = {
     baseUrl: null,
@@ -37,5 +52,6 @@ export async function registerModel(ctx: Context, input: RegisterModel): Promise
     ...(chosen as typeof given),
   };
   checkModel(settings);
-  return addModel(ctx.em, ctx.caller, { ...settings, price: toPrice(price) });
+  const model = await addModel(ctx.em, ctx.caller, { ...settings, id, price: toPrice(price) });
+  return { model, replayed: false };
 }

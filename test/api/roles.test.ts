@@ -238,3 +238,25 @@ it('a role made with one idempotency key is made once', async () => {
   expect(again.body).toEqual(first.body);
   expect(verdict(other)).toBe('422 idempotency_key_reused');
 });
+
+it('a model added with one idempotency key is added once, and its answer lost is told again', async () => {
+  const call = (contextWindow: number) =>
+    place.gateway.send({
+      method: 'POST',
+      path: '/v1/admin/models',
+      apiKey: place.owner.apiKey,
+      headers: { 'idempotency-key': 'once' },
+      body: {
+        alias: 'once',
+        provider_kind: 'openai',
+        provider_model: 'gpt-5-mini',
+        context_window: contextWindow,
+        price: { input: '1', output: '2' },
+      },
+    });
+  const [first, again, other] = [await call(90_000), await call(90_000), await call(80_000)];
+  expect([first.status, again.status, again.headers['idempotent-replayed']]).toEqual([201, 200, 'true']);
+  expect(again.body).toEqual(first.body);
+  expect(verdict(other)).toBe('422 idempotency_key_reused');
+  expect(await place.eventsOf(first.body.data.id)).toEqual(['system.model_added']);
+});

@@ -1,5 +1,6 @@
 import type { RouteOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
 import { permissions } from '#domain/access/permissions.ts';
@@ -25,6 +26,9 @@ function missingFrom(route: RouteOptions): string[] {
       : audit.length > 0 && audit.every((type) => eventTypes.includes(type)));
   const permitted = config.permission !== undefined && permissions.includes(config.permission);
   const statuses = Object.keys(schema?.response ?? {});
+  const creates = route.method === 'POST' && statuses.includes('201');
+  const headers = schema?.headers;
+  const takesKey = headers instanceof z.ZodObject && 'idempotency-key' in headers.shape;
   return [
     ...(permitted || [config.public, config.own].some((reason) => (reason ?? '') !== '')
       ? []
@@ -32,6 +36,7 @@ function missingFrom(route: RouteOptions): string[] {
     ...(audited ? [] : ['audit']),
     ...(statuses.some((status) => /^2\d\d$/.test(status)) ? [] : ['response schema']),
     ...(schema?.operationId === undefined ? ['operationId'] : []),
+    ...(creates && !takesKey ? ['idempotency key'] : []),
   ];
 }
 
@@ -60,6 +65,13 @@ describe('every operation of version 1', () => {
       }
     });
     expect(problemsOf(routes)).toEqual([`DELETE /v1/spaces/:space_id/responses/:response_id: ${what}`]);
+  });
+
+  it('takes an Idempotency-Key where it creates something, and is named when it does not', async () => {
+    const routes = await routesOf(gateway, (route) => {
+      if (route.method === 'POST' && route.url === '/v1/admin/models') delete route.schema!.headers;
+    });
+    expect(problemsOf(routes)).toEqual(['POST /v1/admin/models: idempotency key']);
   });
 
   it('stands under both prefixes', async () => {

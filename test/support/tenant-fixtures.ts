@@ -148,6 +148,10 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
         [`${operation} path version_id`, byVersion],
       ]),
     ),
+    'addModel header idempotency-key': keyed(async (place, id) => {
+      const headers = { 'idempotency-key': id };
+      return admin(place, 'POST', 'models', { body: { ...modelBody(), alias: id }, headers });
+    }),
     'listTenantModels query cursor': cursorOf(async (place) => {
       await maker.addedModel(place);
       await maker.addedModel(place);

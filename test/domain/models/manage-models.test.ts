@@ -39,14 +39,14 @@ const eventsOf = async (id: string) =>
 
 describe('administering models', () => {
   it("registers a model with its provider's defaults and its first price, and tells of it", async () => {
-    const model = await act((ctx) => registerModel(ctx, claude('claude')));
+    const { model } = await act((ctx) => registerModel(ctx, claude('claude')));
     expect(model).toMatchObject({
       continuation: 'instruct',
       supportsReasoning: true,
       inputModalities: ['text', 'image', 'file'],
       contextWindow: 200_000,
     });
-    const older = await act((ctx) =>
+    const { model: older } = await act((ctx) =>
       registerModel(ctx, { ...claude('older'), providerModel: 'claude-3-5-haiku', supportsReasoning: false }),
     );
     expect(older.continuation).toBe('prefill');
@@ -75,7 +75,9 @@ describe('administering models', () => {
   });
 
   it('changes what is given and nothing else', async () => {
-    const { id } = await act((ctx) => registerModel(ctx, claude('changed')));
+    const {
+      model: { id },
+    } = await act((ctx) => registerModel(ctx, claude('changed')));
     await act((ctx) => updateModel(ctx, { alias: 'changed', contextWindow: 1_000, credentialRef: null }));
     const { items } = await act((ctx) => listModels(ctx, { limit: 50, cursor: null }));
     const found = items.find(({ model }) => model.id === id)!;
@@ -91,7 +93,9 @@ describe('administering models', () => {
   });
 
   it('a disabled model takes no new response until it is enabled again', async () => {
-    const { id } = await act((ctx) => registerModel(ctx, claude('withdrawn')));
+    const {
+      model: { id },
+    } = await act((ctx) => registerModel(ctx, claude('withdrawn')));
     await act((ctx) => setSpaceModels(ctx, { models: ['paid', 'withdrawn'], defaultModel: 'paid' }));
     await engine.create({ modelAlias: 'withdrawn' });
     await act((ctx) => disableModel(ctx, { alias: 'withdrawn', disabled: true }));

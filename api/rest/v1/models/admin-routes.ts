@@ -2,7 +2,7 @@ import '#api/plugins/route-config.ts';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { listedModelEnvelope, modelEnvelope, modelPage } from '#api/contract/administration.ts';
-import { listQuery } from '#api/contract/collections.ts';
+import { createHeaders, listQuery } from '#api/contract/collections.ts';
 import { errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/models.ts';
 import { presentListedModel, presentModel } from '#api/present/administration.ts';
@@ -13,6 +13,8 @@ import { readModel } from '#domain/models/find-model.ts';
 import { listModels } from '#domain/models/list-models.ts';
 import { registerModel } from '#domain/models/register-model.ts';
 import { updateModel } from '#domain/models/update-model.ts';
+import { markCreated } from '../created.ts';
+import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Models'];
 const reads = { none: 'reads' };
@@ -31,22 +33,24 @@ export async function adminModelRoutes(instance: FastifyInstance): Promise<void>
         operationId: 'addModel',
         summary: 'Add a model with its first price',
         description: 'What is left out is the provider’s default. An alias can be taken once.',
+        headers: createHeaders,
         body: contract.addModelBody,
-        response: { 201: modelEnvelope, ...errorResponses },
+        response: { 200: modelEnvelope, 201: modelEnvelope, ...errorResponses },
       },
     },
     async (request, reply) => {
-      const { body } = request;
-      const model = await request.inContext(null, (ctx) =>
+      const { headers, body } = request;
+      const { model, replayed } = await request.inContext(null, (ctx) =>
         registerModel(ctx, {
           alias: body.alias,
           providerKind: body.provider_kind,
           providerModel: body.provider_model,
           ...toModelSettings(body),
           price: toPriceInput(body.price),
+          idempotency: idempotencyOf(headers['idempotency-key'], `/v1${all}`, body),
         }),
       );
-      reply.status(201);
+      markCreated(reply, replayed);
       return { data: presentModel(model) };
     },
   );
