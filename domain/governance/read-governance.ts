@@ -22,17 +22,23 @@ export async function readGovernance(ctx: Context): Promise<SpaceGovernance> {
   return toGovernance(await findSpace(ctx, false));
 }
 
-/** Replaces what the space demands; running responses keep what they began under. @throws `missing_permission` */
+/**
+ * Replaces what the space demands; running responses keep what they began under. The same demands again change
+ * nothing. @throws `missing_permission`
+ */
 export async function updateGovernance(ctx: Context, pii: PiiSettings): Promise<SpaceGovernance> {
   authorize(ctx.caller, 'governance.update');
   const space = await findSpace(ctx, true);
   const before = toGovernance(space);
-  space.policy = { ...space.policy, pii, version: before.policyVersion + 1 };
-  space.updatedAt = await databaseNow(ctx.em);
-  await ctx.em.flush();
   const changed = Object.entries(pii).flatMap(([name, value]) =>
     JSON.stringify(value) === JSON.stringify(before.pii[name as keyof PiiSettings]) ? [] : [`pii.${name}`],
   );
+  if (changed.length === 0) {
+    return before;
+  }
+  space.policy = { ...space.policy, pii, version: before.policyVersion + 1 };
+  space.updatedAt = await databaseNow(ctx.em);
+  await ctx.em.flush();
   await recordEvent(ctx.em, ctx.caller, {
     type: 'space.governance_updated',
     resource: { type: 'space', id: space.id },

@@ -16,7 +16,8 @@ export type UpdateProvider = { providerId: string; status?: IdentityProvider['st
 };
 
 /**
- * Changes a provider's settings. Disabling it refuses new sign-ins and ends the sessions that came of it.
+ * Changes a provider's settings. Disabling it refuses new sign-ins and ends the sessions that came of it. What
+ * changes nothing writes no event.
  * @throws `missing_permission`, `identity_provider_not_found`, `url_not_allowed`
  */
 export async function updateProvider(ctx: Context, input: UpdateProvider): Promise<IdentityProvider> {
@@ -28,25 +29,35 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
     displayName: settings.displayName === undefined ? undefined : displayName(settings.displayName),
     redirectUris: settings.redirectUris === undefined ? undefined : redirectUris(settings.redirectUris),
   };
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  const given = Object.entries(changes).filter(
+    ([name, value]) =>
+      value !== undefined && JSON.stringify(value) !== JSON.stringify(provider[name as keyof typeof changes]),
+  );
+  const changed = given.map(([name]) => name);
   Object.assign(provider, Object.fromEntries(given));
-  if (clientSecret !== undefined) {
+  // A secret that is given is sealed anew and counts as a change: none is opened to be compared.
+  if (clientSecret !== undefined && (clientSecret ?? provider.clientSecret ?? null) !== null) {
     await keepClientSecret(ctx, provider, clientSecret);
+    changed.push('clientSecret');
   }
-  provider.updatedAt = new Date();
-  await ctx.em.flush();
+  if (changed.length > 0) {
+    provider.updatedAt = new Date();
+    await ctx.em.flush();
+  }
   const ended =
     provider.status === 'disabled'
       ? await endSessions(ctx.em, { providerId: provider.id, reason: 'provider_disabled' })
       : [];
-  await recordEvent(ctx.em, ctx.caller, {
-    type: 'security.identity_provider_changed',
-    resource: { type: 'identity_provider', id: provider.id },
-    changedFields: [...given.map(([name]) => name), ...(clientSecret === undefined ? [] : ['clientSecret'])],
-    metadata: {
-      change: settings.status ?? 'updated',
-      sessions_ended: ended.length,
-    },
-  });
+  if (changed.length > 0 || ended.length > 0) {
+    await recordEvent(ctx.em, ctx.caller, {
+      type: 'security.identity_provider_changed',
+      resource: { type: 'identity_provider', id: provider.id },
+      changedFields: changed,
+      metadata: {
+        change: changed.includes('status') ? provider.status : 'updated',
+        sessions_ended: ended.length,
+      },
+    });
+  }
   return provider;
 }

@@ -63,6 +63,16 @@ describe('the governance of a space', () => {
     ]);
   });
 
+  it('that is set to what it is stays as it is, and is not told', async () => {
+    const before = await send('GET', 'governance');
+    const defaults = await send('PUT', 'governance', { pii: {} });
+    expect(defaults.body).toEqual(before.body);
+    const set = await send('PUT', 'governance', { pii: { mode: 'block' } });
+    const again = await send('PUT', 'governance', { pii: { mode: 'block' } });
+    expect(again.body).toEqual(set.body);
+    expect(await eventsOf('space.governance_updated')).toMatchObject([{ changed_fields: 'pii.mode' }]);
+  });
+
   it('is set by whoever may, and only as it is known', async () => {
     const refused = await send('PUT', 'governance', { pii: {} }, member.apiKey);
     expect(refused.body.error).toMatchObject({ missing_permission: 'governance.update' });

@@ -477,6 +477,43 @@ describe('a session', () => {
     expect(await countSessions()).toBe(0);
   });
 
+  it('lasts when its provider is set to what it is, and of that nothing is told', async () => {
+    const signedIn = await signIn(gateway, server, provider.slug);
+    const set = (body: object) =>
+      gateway.send({
+        method: 'PATCH',
+        path: `/v1/admin/identity-providers/${provider.id}`,
+        apiKey: world.apiKey,
+        body,
+      });
+    const changes = async () =>
+      (await eventsOf('security.identity_provider_changed'))
+        .filter(({ metadata }) => metadata['change'] !== 'added')
+        .map(({ metadata }) => [metadata['change'], metadata['changed_fields'], metadata['sessions_ended']]);
+    const same = {
+      display_name: 'People',
+      redirect_uris: [frontend],
+      status: 'active',
+      strict_rotation: false,
+    };
+    const first = await set(same);
+    expect(first.status, first.text).toBe(200);
+    expect((await set({})).body).toEqual(first.body);
+    expect(await changes()).toEqual([]);
+    expect((await call('/v1/sessions', bearer(signedIn.access_token))).status).toBe(200);
+    // Only what has another value is named; a secret that is given is always a new one.
+    await set({ ...same, display_name: 'Everybody', client_secret: 'upstream-client-secret' });
+    await set({ client_secret: null });
+    await set({ client_secret: null });
+    await set({ status: 'disabled' });
+    await set({ status: 'disabled' });
+    expect(await changes()).toEqual([
+      ['updated', ['displayName', 'clientSecret'], 0],
+      ['updated', ['clientSecret'], 0],
+      ['disabled', ['status'], 1],
+    ]);
+  });
+
   it('ends when its provider is disabled, and nobody begins another', async () => {
     const signedIn = await signIn(gateway, server, provider.slug);
     const started = await startLogin(gateway, provider.slug);

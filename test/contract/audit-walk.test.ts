@@ -87,6 +87,18 @@ const successes: Record<string, Success[]> = {
       events: ['system.model_removed', 'system.model_updated'],
     },
   ],
+  updateGovernance: [
+    { when: 'a demand changes', body: { pii: { language: 'de' } }, events: ['space.governance_updated'] },
+    { when: 'nothing changes', body: { pii: { language: 'de' } }, events: [] },
+  ],
+  'governance.update': [
+    { when: 'a demand changes', input: { pii: { language: 'fr' } }, events: ['space.governance_updated'] },
+    { when: 'nothing changes', input: { pii: { language: 'fr' } }, events: [] },
+  ],
+  updateIdentityProvider: [
+    { events: ['security.identity_provider_changed'] },
+    { when: 'nothing changes', body: { display_name: 'People' }, events: [] },
+  ],
   signOut: [
     {
       events: ['security.logout'],

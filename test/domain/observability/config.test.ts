@@ -56,6 +56,16 @@ describe('the configuration of a space', () => {
     expect(JSON.stringify(events)).not.toContain(secretKey);
   });
 
+  it('is sealed anew and told each time that it is given, also with the same secret', async () => {
+    const told = async () =>
+      (await engine.admin.query(`select 1 from events where event_type = 'space.observability_updated'`))
+        .rows;
+    const before = { row: (await rows())[0]!, events: await told() };
+    await set();
+    expect((await rows())[0]!.secret_key).not.toBe(before.row.secret_key);
+    expect(await told()).toHaveLength(before.events.length + 1);
+  });
+
   it('whose secret is put where another space’s stands opens nothing', async () => {
     const id = await answered();
     const [{ secret_key: sealed }] = (await rows()) as [{ secret_key: string }];
