@@ -3,9 +3,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
 import type { Answer, Call } from '../support/gateway.ts';
 import { goodCall, idFixtures, type IdFixture } from '../support/id-fixtures.ts';
+import { IdentityProviderServer } from '../support/identity-provider.ts';
 import { Maker } from '../support/places.ts';
 import { callProcedure, procedures } from '../support/procedures.ts';
-import { beforeSignIn, SignInMaker } from '../support/sign-in-fixtures.ts';
+import { SignInMaker } from '../support/sign-in-fixtures.ts';
+import {
+  callback,
+  handleOf,
+  registerProvider,
+  startLogin,
+  type RegisteredProvider,
+} from '../support/sign-in.ts';
 import { routesOf } from '../support/routes.ts';
 import { assemble } from '#api/compose.ts';
 import { gatewayConfig } from '../support/gateway.ts';
@@ -31,6 +39,8 @@ const opened = [
   'system.tenant_created',
   'system.tenant_created',
 ];
+const arrived = 'security.principal_created';
+const signedIn = 'security.login_succeeded';
 const tools = 'space.mcp_tools_updated';
 const server = 'space.mcp_server_updated';
 
@@ -99,6 +109,19 @@ const successes: Record<string, Success[]> = {
     { events: ['security.identity_provider_changed'] },
     { when: 'nothing changes', body: { display_name: 'People' }, events: [] },
   ],
+  startLogin: [
+    { events: [], call: async () => ({ method: 'GET', path: `/v1/auth/oidc/${provider.slug}/start` }) },
+  ],
+  finishLogin: [
+    { when: 'somebody new comes', events: [arrived], call: () => comingBack('ada') },
+    { when: 'they come again', events: [], call: () => comingBack('ada') },
+  ],
+  createSession: [
+    { when: 'somebody new brings a token', events: [arrived, signedIn], call: () => bringing('grace') },
+    { when: 'they bring another', events: [signedIn], call: () => bringing('grace') },
+    { when: 'a handle is redeemed', events: [signedIn], call: () => redeeming('grace') },
+  ],
+  refreshSession: [{ events: [] }],
   signOut: [
     {
       events: ['security.logout'],
@@ -152,26 +175,56 @@ const rarely: Record<string, string[]> = {
   addMessage: screened,
   'threads.start': screened,
   'threads.addMessage': screened,
+  // What failed or was stolen: test/api/sign-in.test.ts looks at it.
+  finishLogin: ['security.login_failed'],
+  createSession: ['security.login_failed'],
+  refreshSession: ['security.refresh_reuse_detected'],
 };
 
 let place: CallWorld;
 let maker: Maker;
 let fixtures: Record<string, IdFixture>;
+let people: IdentityProviderServer;
+let provider: RegisteredProvider;
 
 const config = gatewayConfig('postgres://nobody@127.0.0.1:1/none');
 const unconnected = assemble(config);
-/** They need an identity provider: their events are looked at in test/api/sign-in.test.ts. */
-const signIns = new Set<string>(beforeSignIn);
-const routes = (await routesOf(unconnected)).filter(({ schema }) => !signIns.has(schema!.operationId!));
+const routes = await routesOf(unconnected);
 await unconnected.close();
 const calls = procedures();
 
 beforeAll(async () => {
-  place = await openCallWorld();
+  people = await new IdentityProviderServer().start();
+  place = await openCallWorld({ EGRESS_ALLOW: people.issuer });
   maker = new Maker(() => place.gateway);
   fixtures = idFixtures(maker);
+  provider = await registerProvider(place.database, place.world, people);
 });
-afterAll(() => place?.close());
+afterAll(async () => {
+  await place?.close();
+  await people?.stop();
+});
+
+/** A browser on its way back from the provider. */
+async function comingBack(sub: string): Promise<Call> {
+  const { address, cookie } = await startLogin(place.gateway, provider.slug);
+  const { pathname, search } = new URL(people.authorize(address, sub));
+  return { method: 'GET', path: pathname.replace(/^\/api/, '') + search, headers: { cookie } };
+}
+
+const atSession = { method: 'POST', path: '/v1/auth/oidc/session' };
+
+async function bringing(sub: string): Promise<Call> {
+  const { nonce } = await startLogin(place.gateway, provider.slug);
+  const idToken = await people.idToken({ nonce, sub, clientId: provider.clientId });
+  return { ...atSession, body: { provider_id: provider.slug, id_token: idToken } };
+}
+
+async function redeeming(sub: string): Promise<Call> {
+  const { address, cookie } = await startLogin(place.gateway, provider.slug);
+  const back = await callback(place.gateway, people.authorize(address, sub), cookie);
+  return { ...atSession, headers: { cookie }, body: { handle: handleOf(back) } };
+}
 
 type Audit = readonly string[] | { none: string } | undefined;
 const declared = (audit: Audit): readonly string[] => (audit === undefined || 'none' in audit ? [] : audit);

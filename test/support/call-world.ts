@@ -30,9 +30,9 @@ export interface CallWorld {
   close(): Promise<void>;
 }
 
-export async function openCallWorld(): Promise<CallWorld> {
+export async function openCallWorld(env: Record<string, string> = {}): Promise<CallWorld> {
   const database = await createTestDatabase();
-  const gateway = await openGateway(database);
+  const gateway = await openGateway(database, env);
   const admin = await connect(database.adminUrl);
   const { world, here, nextDoor, abroad } = await createPlaces(database);
   const operator = await addOperator(database.unitOfWork);

@@ -16,6 +16,8 @@ import { limitStarts } from './start-limit.ts';
 
 const tags = ['Sign-in'];
 const anonymous = 'nobody has signed in yet';
+/** Where the provider's setting lets somebody new come in. */
+const newcomer = 'security.principal_created';
 const base = '/auth/oidc/:provider_id';
 
 /** Where browsers reach us, whatever a Host header says. */
@@ -70,7 +72,7 @@ export function signInRoutes(deps: GatewayDependencies) {
     app.get(
       `${base}/callback`,
       {
-        config: { public: anonymous, audit: ['security.login_failed'] },
+        config: { public: anonymous, audit: [newcomer, 'security.login_failed'] },
         schema: {
           tags,
           operationId: 'finishLogin',
@@ -106,7 +108,10 @@ export function signInRoutes(deps: GatewayDependencies) {
     app.post(
       '/auth/oidc/session',
       {
-        config: { public: anonymous, audit: ['security.login_succeeded', 'security.login_failed'] },
+        config: {
+          public: anonymous,
+          audit: ['security.login_succeeded', newcomer, 'security.login_failed'],
+        },
         schema: {
           tags,
           operationId: 'createSession',
