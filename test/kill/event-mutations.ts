@@ -6,9 +6,12 @@ import { startStack } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { Fleet } from './fleet.ts';
+import { mutate, nothingKnown, told, type Client, type MutationRequest } from './mutation-kinds.ts';
 
 export interface MutationRun {
   mutations: number;
+  /** How many there were of each kind. */
+  made: Record<string, number>;
   /** Requests whose outcome a kill hid from the client. */
   inDoubt: number;
   kills: { gateway: number; worker: number };
@@ -24,14 +27,6 @@ export interface MutationOptions {
   kills: number;
   clients: number;
   say: (line: string) => void;
-}
-
-type Method = 'POST' | 'DELETE';
-
-/** What one client knows to exist, and what must have been written about it. */
-interface Known {
-  collections: { id: string; documents: string[] }[];
-  responses: string[];
 }
 
 /**
@@ -85,8 +80,7 @@ export async function runMutations(options: MutationOptions): Promise<MutationRu
       await sleep(200);
     }
     const { rows: written } = await admin.query<{ what: string }>(
-      `select concat_ws(' ', event_type, resource_id, metadata ->> 'document_id') as what
-       from events where tenant_id = $1 and id > $2 order by 1`,
+      `select ${told} as what from events where tenant_id = $1 and id > $2 order by 1`,
       [world.tenantId, before[0]!.id],
     );
     const { rows: statuses } = await admin.query<{ what: string }>(
@@ -99,6 +93,7 @@ export async function runMutations(options: MutationOptions): Promise<MutationRu
       (await admin.query<Row>(text, values)).rows;
     return {
       mutations: run.done,
+      made: run.made,
       inDoubt: run.inDoubt,
       kills,
       wrong: differences(expected, found),
@@ -122,9 +117,10 @@ function differences(expected: readonly string[], found: readonly string[]): str
 class Mutations {
   done = 0;
   inDoubt = 0;
+  readonly made: Record<string, number> = {};
   readonly expected: string[] = [];
   readonly #options: MutationOptions & { world: World; fleet: Fleet; random: () => number };
-  #key = 0;
+  #words = 0;
 
   constructor(options: MutationOptions & { world: World; fleet: Fleet; random: () => number }) {
     this.#options = options;
@@ -133,68 +129,39 @@ class Mutations {
   async all(): Promise<void> {
     await Promise.all(
       Array.from({ length: this.#options.clients }, async () => {
-        const known: Known = { collections: [], responses: [] };
+        const client = this.#client();
         while (this.done < this.#options.mutations) {
-          await this.#mutate(known);
+          const kind = await mutate(client);
+          this.made[kind] = (this.made[kind] ?? 0) + 1;
           this.done += 1;
         }
       }),
     );
   }
 
-  async #mutate(known: Known): Promise<void> {
-    const { random } = this.#options;
-    const dice = random();
-    const collection = pick(known.collections, random);
-    if (collection === undefined || dice < 0.2) {
-      const { id } = await this.#create('collections', { name: 'Harbours' });
-      known.collections.push({ id, documents: [] });
-      this.expected.push(`collection.created ${id}`);
-    } else if (dice < 0.45) {
-      const body = { filename: 'a.txt', media_type: 'text/plain', content: 'The beacon is blue.' };
-      const { id } = await this.#create(`collections/${collection.id}/documents`, body);
-      collection.documents.push(id);
-      this.expected.push(`collection.documents_added ${collection.id} ${id}`);
-    } else if (dice < 0.6 && collection.documents.length > 0) {
-      const id = collection.documents.pop()!;
-      await this.#remove(`collections/${collection.id}/documents/${id}`);
-      this.expected.push(`collection.documents_deleted ${collection.id} ${id}`);
-    } else if (dice < 0.7) {
-      known.collections.splice(known.collections.indexOf(collection), 1);
-      await this.#remove(`collections/${collection.id}`);
-      this.expected.push(`collection.deleted ${collection.id}`);
-    } else if (dice < 0.78) {
-      const { id } = await this.#create('responses', { input: { text: 'Which colour is the beacon?' } });
-      known.responses.push(id);
-    } else if (dice < 0.85 && known.responses.length > 0) {
-      // Whichever end it has, by its client or by its worker, is told of once.
-      const [id] = known.responses.splice(Math.floor(random() * known.responses.length), 1);
-      await this.#send('POST', `responses/${id}/cancel`, [200, 409]);
-    } else {
-      const { id } = await this.#create('collections', { name: 'Piers' });
-      known.collections.push({ id, documents: [] });
-      this.expected.push(`collection.created ${id}`);
-    }
+  #client(): Client {
+    const { world, random } = this.#options;
+    return {
+      spaceId: world.spaceId,
+      known: nothingKnown(),
+      random,
+      word: () => this.#word(),
+      send: (request) => this.#send(request),
+      expect: (...parts) => this.expected.push(parts.join(' ')),
+    };
   }
 
-  async #create(path: string, body: object): Promise<{ id: string }> {
-    const answer = await this.#send('POST', path, [200, 201, 202], body);
-    return (answer as { data?: { id: string } }).data ?? (answer as { id: string });
-  }
-
-  async #remove(path: string): Promise<void> {
-    await this.#send('DELETE', path, [200]);
+  #word(): string {
+    this.#words += 1;
+    return `mutation_${this.#words}`;
   }
 
   /** Repeats a request until somebody answers it, with the same key. */
-  async #send(method: Method, path: string, good: readonly number[], body?: object): Promise<unknown> {
+  async #send({ method, path, body, alsoGood }: MutationRequest): Promise<Record<string, string>> {
     const { fleet, world, random } = this.#options;
     const headers: Record<string, string> = { 'X-API-Key': world.apiKey };
-    if (body !== undefined) {
-      this.#key += 1;
-      headers['Content-Type'] = 'application/json';
-      headers['Idempotency-Key'] = `mutation-${this.#key}`;
-    }
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    if (method === 'POST' && body !== undefined) headers['Idempotency-Key'] = this.#word();
     let mayHaveHappened = false;
     for (;;) {
       const gateway = pick(fleet.ready('gateway'), random);
@@ -203,14 +170,14 @@ class Mutations {
         continue;
       }
       try {
-        const answer = await fetch(`${gateway.url}/api/v1/spaces/${world.spaceId}/${path}`, {
+        const answer = await fetch(`${gateway.url}/api/v1/${path}`, {
           method,
           headers,
           signal: AbortSignal.timeout(15_000),
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         });
         const text = await answer.text();
-        if (good.includes(answer.status)) return text === '' ? {} : JSON.parse(text);
+        if (answer.ok || answer.status === alsoGood) return thingOf(text);
         if (answer.status === 404 && method === 'DELETE' && mayHaveHappened) return {};
         if (answer.status !== 503 && answer.status !== 409) {
           throw new Refused(`${method} ${path} answered ${answer.status}: ${text}`);
@@ -226,6 +193,11 @@ class Mutations {
 }
 
 class Refused extends Error {}
+
+function thingOf(text: string): Record<string, string> {
+  const answer = (text === '' ? {} : JSON.parse(text)) as { data?: Record<string, string> };
+  return answer.data ?? (answer as Record<string, string>);
+}
 
 function pick<T>(list: readonly T[], random: () => number): T | undefined {
   return list[Math.floor(random() * list.length)];

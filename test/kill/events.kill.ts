@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { runMutations } from './event-mutations.ts';
+import { kinds } from './mutation-kinds.ts';
 import { seedFrom } from './plan.ts';
 
 const mutations = Number(process.env['MUTATIONS'] ?? 10_000);
@@ -12,6 +13,7 @@ it(`the log holds exactly what ${mutations} random mutations did, while gateways
   const { wrong, verification, ...rest } = run;
   console.log(JSON.stringify({ ...rest, batches: verification.batches, verified: verification.events }));
   expect(wrong).toEqual([]);
+  if (mutations >= 1_000) expect(Object.keys(run.made).sort()).toEqual(Object.keys(kinds).sort());
   expect(run.kills).toEqual({ gateway: 30, worker: 30 });
   expect(verification).toMatchObject({ findings: [], unsealed: 0 });
 }, 3_000_000);
