@@ -62,7 +62,7 @@ export const principals = router({
 
   delete: procedure({
     permission: 'principals.delete',
-    audit: ['security.principal_deleted', 'space.invite_revoked'],
+    audit: ['security.principal_deleted', 'space.invite_revoked', 'space.invite_expired'],
   })
     .input(inputs.principalInput)
     .output(deleted)

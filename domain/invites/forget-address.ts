@@ -19,23 +19,24 @@ export async function forgetAddress(ctx: Context, address: string): Promise<void
   if (others.length > 0) {
     return;
   }
-  const invites = await em.find(
+  const theirs = { [raw((alias) => foldedInSql(`${alias}.email`))]: folded };
+  const pending = await em.find(
     Invite,
-    { [raw((alias) => foldedInSql(`${alias}.email`))]: folded },
+    { ...theirs, status: 'pending' },
     { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: 'asc' } },
   );
   const now = await databaseNow(em);
-  for (const invite of invites) {
+  for (const invite of pending) {
     // One that has run out, and that the sweep has not met yet, was not taken back.
-    await expireInvite(em, caller.tenantId, invite.id);
-    const pending = invite.status === 'pending';
-    if (pending) {
+    if (!(await expireInvite(em, caller.tenantId, invite.id))) {
       invite.answer('revoked', caller.principalId, now);
-    }
-    invite.email = null;
-    await em.flush();
-    if (pending) {
+      await em.flush();
       await recordRevocation(ctx, invite);
     }
   }
+  // One that somebody makes at this moment stands.
+  await em.execute(
+    `update invites set email = null where status <> 'pending' and ${foldedInSql('email')} = ?`,
+    [folded],
+  );
 }

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rolesGranting } from '#domain/access/roles-granting.ts';
+import { foldedInSql } from '#domain/invites/invited-address.ts';
 import { maxUuid } from '#domain/kernel/ids.ts';
 import { spaceOfEvent, type Audience, type NotificationRule, type NotifiedEvent } from './rules.ts';
 
@@ -54,7 +55,7 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
     case 'invited':
       return {
         sql: `select p.id as user_id from invites i
-                join principals p on p.tenant_id = i.tenant_id and lower(p.email) = lower(i.email)
+                join principals p on p.tenant_id = i.tenant_id and ${foldedInSql('p.email')} = ${foldedInSql('i.email')}
                where i.tenant_id = ? and i.id = ?::uuid and i.status = 'pending'`,
         values: [tenantId, event.resource.id],
       };

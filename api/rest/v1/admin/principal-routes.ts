@@ -118,7 +118,7 @@ export async function principalRoutes(instance: FastifyInstance): Promise<void> 
     {
       config: {
         permission: 'principals.delete',
-        audit: ['security.principal_deleted', 'space.invite_revoked'],
+        audit: ['security.principal_deleted', 'space.invite_revoked', 'space.invite_expired'],
       },
       schema: {
         tags,
