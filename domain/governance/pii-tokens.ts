@@ -22,6 +22,11 @@ export function tokenPattern(): RegExp {
   return new RegExp(form, 'g');
 }
 
+/** Every token in a JSON document, with its quotes where it is all of a string that is no member's name. */
+export function stringTokenPattern(): RegExp {
+  return new RegExp(`(?<!\\\\)"${form}"(?!\\s*:)|${form}`, 'g');
+}
+
 const any = new RegExp(form);
 
 export function mayHoldTokens(text: string): boolean {

@@ -12,6 +12,8 @@ export interface PiiEntry {
   value: string;
   /** How the value stood in the JSON document that it was found in, where escapes made it another text. */
   written?: string;
+  /** It was a number of a JSON document. There the token stands as a string, and is restored without its quotes. */
+  bare?: true;
 }
 
 /** Findings of a recogniser service in one text. */
@@ -77,8 +79,10 @@ export class Redactor {
     const found: Place[] = [];
     let from = 0;
     const plain = (end: number) => {
-      const gap = text.slice(from, end);
-      found.push(...(/\d{7}/.test(gap) ? this.#find(gap).map((each) => shift(each, from)) : []));
+      // A comma parts two numbers here; elsewhere it may be within one.
+      const gap = text.slice(from, end).replaceAll(',', ';');
+      const numbers = /\d{7}/.test(gap) ? this.#find(gap).map((each) => wholeNumber(gap, each, from)) : [];
+      found.push(...numbers.filter(({ start }, i) => i === 0 || start >= (numbers[i - 1]?.end ?? 0)));
     };
     for (const match of text.matchAll(stringLiteral)) {
       plain(match.index);
@@ -97,26 +101,28 @@ export class Redactor {
   #replace(text: string, found: readonly Place[]): string {
     let out = '';
     let from = 0;
-    for (const { kind, start, end, value } of found) {
-      out += text.slice(from, start) + this.#tokenFor(kind, text.slice(start, end), value);
-      from = end;
+    for (const place of found) {
+      out += text.slice(from, place.start) + this.#tokenFor(place, text.slice(place.start, place.end));
+      from = place.end;
     }
     return out + text.slice(from);
   }
 
-  #tokenFor(kind: TokenKind, written: string, value = written): string {
+  #tokenFor({ kind, value, bare }: Place, written: string): string {
     const { secrets, scope } = this.#options;
-    const token = tokenOf(secrets, scope, { kind, value: written });
+    // A number and the same digits in a string come back in two ways.
+    const token = tokenOf(secrets, scope, { kind, value: bare === true ? `=${written}` : written });
     const entry = this.#entries.get(token) ?? {
       token,
       type: kind,
       count: 0,
-      value,
-      ...(written === value ? {} : { written }),
+      value: value ?? written,
+      ...(value === undefined || value === written ? {} : { written }),
+      ...(bare === true ? { bare } : {}),
     };
     entry.count += 1;
     this.#entries.set(token, entry);
-    return token;
+    return bare === true ? `"${token}"` : token;
   }
 }
 
@@ -126,10 +132,15 @@ interface Place {
   end: number;
   /** Left out: the text there. */
   value?: string;
+  /** A number of a JSON document. */
+  bare?: true;
 }
 
-function shift({ start, end, ...place }: Place, by: number): Place {
-  return { ...place, start: start + by, end: end + by };
+/** What was found between the strings of a JSON document, as the number that it is part of. */
+function wholeNumber(gap: string, { kind, start, end }: Place, offset: number): Place {
+  const before = /[-+.\deE]*$/.exec(gap.slice(0, start))?.[0].length ?? 0;
+  const after = /^[-+.\deE]*/.exec(gap.slice(end))?.[0].length ?? 0;
+  return { kind, start: offset + start - before, end: offset + end + after, bare: true };
 }
 
 const stringLiteral = /"(?:[^"\\]|\\.)*"/g;

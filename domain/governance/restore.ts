@@ -1,8 +1,9 @@
-import { countTokens, mayHoldTokens, tokenPattern } from './pii-tokens.ts';
-import { mapStrings } from './redact.ts';
+import { countTokens, mayHoldTokens, stringTokenPattern, tokenPattern } from './pii-tokens.ts';
+import { mapStrings, type PiiEntry } from './redact.ts';
 
 /** Values by their tokens. */
-type Values = ReadonlyMap<string, { value: string; written?: string }>;
+type Values = ReadonlyMap<string, Value>;
+type Value = Pick<PiiEntry, 'value' | 'written' | 'bare'>;
 
 /** A text with the values in the place of their tokens. A token that stands for nothing stays. */
 export function restoreText(text: string, mapping: Values): string {
@@ -13,9 +14,18 @@ export function restoreText(text: string, mapping: Values): string {
 
 /** The same for the text of a JSON document: what was JSON remains so. */
 export function restoreJsonText(text: string, mapping: Values): string {
-  return text.replace(tokenPattern(), (token) => {
-    const known = mapping.get(token);
-    return known === undefined ? token : (known.written ?? JSON.stringify(known.value).slice(1, -1));
+  return restoreStrings(text, mapping, ({ value, written }) => written ?? JSON.stringify(value).slice(1, -1));
+}
+
+/** A token that stands for a number goes with the quotes that it was given. */
+function restoreStrings(text: string, mapping: Values, write: (known: Value) => string): string {
+  return text.replace(stringTokenPattern(), (found) => {
+    const quote = found.startsWith('"') ? '"' : '';
+    const known = mapping.get(quote === '' ? found : found.slice(1, -1));
+    if (known === undefined) {
+      return found;
+    }
+    return known.bare === true ? known.value : `${quote}${write(known)}${quote}`;
   });
 }
 
@@ -24,10 +34,7 @@ const documents = new Set(['arguments']);
 
 /** What tools and callers said, as they wrote it. */
 function restoreWritten(text: string, mapping: Values): string {
-  return text.replace(tokenPattern(), (token) => {
-    const known = mapping.get(token);
-    return known?.written ?? known?.value ?? token;
-  });
+  return restoreStrings(text, mapping, ({ value, written }) => written ?? value);
 }
 
 /** Text files stand in messages as data. */

@@ -76,7 +76,12 @@ describe('a redacted text', () => {
 describe('JSON', () => {
   it('stays JSON, and comes back exactly with its escapes and blanks', () => {
     const value = fc.anything({
-      values: [texts, fc.integer(), fc.boolean()],
+      values: [
+        texts,
+        fc.integer(),
+        fc.boolean(),
+        fc.constantFrom(4111111111111111, 4111111111111111.5, -6011000990139424),
+      ],
       maxDepth: 3,
     });
     fc.assert(
@@ -87,7 +92,7 @@ describe('JSON', () => {
         const used = redactor();
         const redacted = used.maybeJson(text);
         expect(() => JSON.parse(redacted) as unknown).not.toThrow();
-        expect(redacted).not.toMatch(/anna\.meier/);
+        expect(redacted).not.toMatch(/anna\.meier|4111111111111111(?!\.)/);
         const item = { output: redacted, arguments: redacted };
         expect(restoreValue(item, mappingOf(used))).toEqual({ output: text, arguments: text });
       }),
@@ -104,6 +109,22 @@ describe('JSON', () => {
     expect(shown.output).toBe('{"to":"anna\\u0040example.org"}');
     expect(shown.text).toBe('Written to anna@example.org.');
     expect(JSON.parse(shown.arguments)).toEqual({ to: 'anna@example.org' });
+  });
+
+  it('has a string for a number, which comes back as the number, also from where a model copied it to', () => {
+    const used = redactor();
+    const text = used.maybeJson('{"card": 4111111111111111, "again": "4111111111111111"}');
+    const read = JSON.parse(text) as { card: string; again: string };
+    expect(read.card).toMatch(/^\[CARD_\w{12}\]$/);
+    expect(read.again).not.toBe(read.card);
+    const said = `{"a":"${read.card}","b":"${read.again}","c":"no. ${read.card}","${read.card}":"\\"${read.card}"}`;
+    const shown = restoreValue({ arguments: said }, mappingOf(used));
+    expect(JSON.parse(shown.arguments)).toEqual({
+      a: 4111111111111111,
+      b: '4111111111111111',
+      c: 'no. 4111111111111111',
+      '4111111111111111': '"4111111111111111',
+    });
   });
 
   it('of arguments stays JSON when a value holds quotes', () => {
