@@ -14,6 +14,7 @@ import { retryLater } from '../failures.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { abandonRun } from './abandon-run.ts';
 import { commitSurely } from './commit-surely.ts';
+import { screenCalls } from './screen-call.ts';
 import { screenPrompt } from './screen-prompt.ts';
 import type { ScreeningDependencies } from './screening.ts';
 import { streamTurn } from './stream-turn.ts';
@@ -46,7 +47,7 @@ async function attempt(
 ): Promise<TurnResult> {
   const startedAt = performance.now();
   try {
-    const outcome = await stream(deps, turn, stop);
+    const outcome = await screenCalls(deps, turn, await stream(deps, turn, stop));
     const result = await commit(deps, turn, outcome);
     reach('turn.after_commit');
     deps.metrics.modelTurn({ outcome: 'committed', seconds: (performance.now() - startedAt) / 1_000 });

@@ -4,7 +4,28 @@ import { mayHoldTokens } from '#domain/governance/pii-tokens.ts';
 import type { Redactor } from '#domain/governance/redact.ts';
 import type { KnowledgeReply } from '#domain/knowledge/knowledge-tool.ts';
 import type { ClaimedCall } from '#domain/responses/claim-call.ts';
+import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
+import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
 import { screen, type ScreeningDependencies } from './screening.ts';
+
+/**
+ * The calls of a turn as they may be kept, told and made: personal data that the model wrote by itself is a token too.
+ * This is done before the turn is committed, so every attempt at a call sends what the ledger holds.
+ */
+export async function screenCalls(
+  deps: ScreeningDependencies,
+  turn: ClaimedTurn,
+  outcome: TurnOutcome,
+): Promise<TurnOutcome> {
+  const { redaction } = turn.settings;
+  if (redaction === undefined || outcome.calls.length === 0) {
+    return outcome;
+  }
+  const calls = await screen(deps, { ...turn, redaction }, (redactor) =>
+    outcome.calls.map((call) => ({ ...call, arguments: redactor.maybeJson(call.arguments) })),
+  );
+  return { ...outcome, calls };
+}
 
 /** A call as its tool is told it: with values where the space allows that, else with tokens. */
 export async function restoreArguments(deps: ScreeningDependencies, call: ClaimedCall): Promise<ClaimedCall> {
