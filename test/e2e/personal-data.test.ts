@@ -54,6 +54,18 @@ const scripts = [
       ],
     ],
   },
+  {
+    name: 'tell-plain',
+    echo: true as const,
+    text: '',
+    // As a model writes what no token stood for; every other one within JSON of its own.
+    calls: [
+      batches.map((batch, i) => ({
+        name: 'mcp__closed__unkeyed_add',
+        arguments: { item: i % 2 === 0 ? textFor(batch) : JSON.stringify({ rows: batch.map(sentenceOf) }) },
+      })),
+    ],
+  },
   { name: 'slow', echo: true as const, text: '', tokenDelayMs: 15 },
 ];
 
@@ -110,11 +122,35 @@ function strings(value: unknown): string {
   return typeof value === 'object' && value !== null ? Object.values(value).map(strings).join('\n') : '';
 }
 
+/** All that tool servers were called with. */
+const toolWire = () =>
+  server
+    .arrivals()
+    .map(({ item }) => item)
+    .join('\n');
+
 /** Digits and letters only: a value is there in whatever writing. */
 const bare = (text: string) => text.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase();
 
+function countLeaks(name: string, wire: string) {
+  const bareWire = bare(wire);
+  return kinds.map((kind) => {
+    const mine = planted.filter((each) => each.kind === kind);
+    const arrived = mine.filter(({ mark }) => wire.includes(mark));
+    const leaked = arrived.filter(({ value }) => wire.includes(value) || bareWire.includes(bare(value)));
+    return {
+      wire: name,
+      kind,
+      planted: mine.length,
+      arrived: arrived.length,
+      leaked: leaked.map(({ value }) => value),
+      recall: (arrived.length - leaked.length) / arrived.length,
+    };
+  });
+}
+
 describe('a space that demands redaction', () => {
-  it('lets none of 300 planted items reach the model, from inputs, documents or tools', async () => {
+  it('lets none of 300 planted items reach the model or a closed tool server, wherever they come from', async () => {
     const outputs: ResponseRecord[] = [];
     for (const batch of asked) {
       outputs.push(await tools.ask('echo', { input: { text: textFor(batch) }, tools: [] }));
@@ -130,34 +166,24 @@ describe('a space that demands redaction', () => {
     for (const topic of topics) {
       outputs.push(await tools.ask(`record-${topic}`, { tools: ['mcp__open__*'] }));
     }
-    expect(new Set(outputs.map(({ status }) => status))).toEqual(new Set(['completed']));
-    const wire = modelWire();
-    const bareWire = bare(wire);
-    const lines = kinds.map((kind) => {
-      const mine = planted.filter((each) => each.kind === kind);
-      const arrived = mine.filter(({ mark }) => wire.includes(mark));
-      const leaked = arrived.filter(({ value }) => wire.includes(value) || bareWire.includes(bare(value)));
-      const recall = (arrived.length - leaked.length) / arrived.length;
-      return {
-        kind,
-        planted: mine.length,
-        arrived: arrived.length,
-        leaked: leaked.map(({ value }) => value),
-        recall,
-      };
-    });
+    const told = await tools.ask('tell-plain', { tools: ['mcp__closed__*'] });
+    expect(new Set([...outputs, told].map(({ status }) => status))).toEqual(new Set(['completed']));
+    const lines = [...countLeaks('model', modelWire()), ...countLeaks('server', toolWire())];
     console.log(
       lines
         .map(
-          ({ kind, planted: all, arrived, leaked, recall }) =>
-            `${kind.padEnd(8)} planted ${all} arrived ${arrived} leaked ${leaked.length} recall ${recall.toFixed(3)} ${leaked.join(' | ')}`,
+          ({ wire, kind, planted: all, arrived, leaked, recall }) =>
+            `${wire.padEnd(6)} ${kind.padEnd(8)} planted ${all} arrived ${arrived} leaked ${leaked.length} recall ${recall.toFixed(3)} ${leaked.join(' | ')}`,
         )
         .join('\n'),
     );
-    for (const { kind, planted: all, arrived, recall } of lines) {
-      expect({ kind, arrived }).toEqual({ kind, arrived: all });
-      expect({ kind, recall }).toEqual({ kind, recall: 1 });
+    for (const { wire, kind, planted: all, arrived, recall } of lines) {
+      expect({ wire, kind, arrived }).toEqual({ wire, kind, arrived: all });
+      expect({ wire, kind, recall }).toEqual({ wire, kind, recall: 1 });
     }
+    // Whoever asked reads what the model wrote.
+    const written = told.output.flatMap((item) => (item.type === 'mcp_call' ? [item.arguments] : []));
+    expect(planted.filter(({ value }) => !written.some((args) => args.includes(value)))).toEqual([]);
     // Whoever asked reads all of it, letter by letter.
     for (const [i, batch] of asked.entries()) {
       expect(batch.every(({ value }) => textOf(outputs[i]!).includes(value))).toBe(true);
