@@ -1,6 +1,7 @@
 import { inspectedResponse } from '#api/contract/administration.ts';
 import { listResponsesInput, responseInput } from '#api/contract/procedures.ts';
 import { responseEnvelope, responsePage } from '#api/contract/responses.ts';
+import { withFoundNames } from '#api/found-names.ts';
 import { presentInspection } from '#api/present/inspection.ts';
 import { toPage } from '#api/present/page.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
@@ -46,7 +47,10 @@ export const responses = router({
       ),
     })),
 
-  restart: procedure({ permission: 'responses.create', audit: ['space.response_restarted'] })
+  restart: procedure({
+    permission: 'responses.create',
+    audit: ['space.response_restarted', 'security.pii_detected'],
+  })
     .input(responseInput)
     .output(responseEnvelope)
     .mutation(async ({ ctx: { request, deps }, input: { response_id: responseId } }) => {
@@ -55,9 +59,12 @@ export const responses = router({
         maxActivePerTenant: deps.config.MAX_ACTIVE_RESPONSES_PER_TENANT,
         retentionSeconds: deps.config.RESPONSE_RETENTION_SECONDS,
       };
-      const record = await request.inContext(
+      const newId = newResponseId();
+      const record = await withFoundNames(
+        deps,
+        request,
         (em) => locateResponse(em, responseId),
-        (ctx) => restartResponse(ctx, { responseId }, { newId: newResponseId(), limits }),
+        (ctx, names) => restartResponse(ctx, { responseId }, { newId, limits, names }),
       );
       return { data: record };
     }),

@@ -10,7 +10,7 @@ import type { ScreenedInput } from './screen-input.ts';
 export async function keepScreened(
   ctx: Context,
   response: { id: string; spaceId: string },
-  { redaction, found, inherited }: ScreenedInput,
+  { redaction, found, inherited }: Omit<ScreenedInput, 'input'>,
 ): Promise<void> {
   const holder = redaction?.holders[0];
   if (holder === undefined) {
@@ -28,7 +28,10 @@ export async function keepScreened(
 }
 
 /** Says in a settled request what was looked for and how much was replaced. */
-export function noteRedaction(settled: Settled, { redaction, found }: ScreenedInput): void {
+export function noteRedaction(
+  settled: Settled,
+  { redaction, found }: Pick<ScreenedInput, 'redaction' | 'found'>,
+): void {
   if (redaction === null) {
     return;
   }
@@ -41,7 +44,7 @@ export function noteRedaction(settled: Settled, { redaction, found }: ScreenedIn
 }
 
 /** What a response says of the demand that it was made under. */
-export function shownDemand({ mode, kinds }: PiiSettings): NonNullable<Governance['pii']> {
+function shownDemand({ mode, kinds }: PiiSettings): NonNullable<Governance['pii']> {
   return { mode: mode === 'block' ? 'block' : 'redact', kinds };
 }
 

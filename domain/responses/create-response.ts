@@ -3,6 +3,7 @@ import type { Context } from '#domain/access/context.ts';
 import type { FoundNames } from '#domain/governance/found-names.ts';
 import { keepScreened, noteRedaction } from '#domain/governance/keep-screened.ts';
 import { screenInput } from '#domain/governance/screen-input.ts';
+import { screenSettled } from '#domain/governance/screen-settled.ts';
 import { claimKey } from '#domain/idempotency/idempotency.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
@@ -41,7 +42,7 @@ export async function createResponse(
   options: { responseId: string; limits: CreateLimits; names?: FoundNames | null },
 ): Promise<Created> {
   authorize(ctx.caller, 'responses.create');
-  const { responseId, limits } = options;
+  const { responseId, limits, names = null } = options;
   if (asked.idempotency !== null) {
     const winner = await claimKey(ctx, asked.idempotency, responseId);
     if (winner !== responseId) {
@@ -49,11 +50,17 @@ export async function createResponse(
     }
   }
   const { space, model, active } = await resolveModel(ctx, asked);
-  const screened = await screenInput(ctx, asked, { space, responseId, names: options.names ?? null });
+  const screened = await screenInput(ctx, asked, { space, responseId, names });
   const { input } = screened;
   const settled = await settleRequest(ctx, input, { space, model });
-  noteRedaction(settled, screened);
   settled.request.approved_calls = await answerApprovals(ctx, input, responseId);
+  if (screened.redaction !== null) {
+    const { redaction } = screened;
+    const { request, found } = screenSettled(ctx, settled.request, { redaction, names });
+    settled.request = request;
+    screened.found.push(...found);
+  }
+  noteRedaction(settled, screened);
   await refuseWhenBusy(ctx, space.id, limits, active);
   const [head] = await ctx.em.execute<{ head: object }[]>(
     `with head as (

@@ -2,8 +2,10 @@ import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
-import { inheritEntries, shownDemand } from '#domain/governance/keep-screened.ts';
+import type { FoundNames } from '#domain/governance/found-names.ts';
+import { inheritEntries, keepScreened, noteRedaction } from '#domain/governance/keep-screened.ts';
 import { demandOf } from '#domain/governance/pii-settings.ts';
+import { screenSettled } from '#domain/governance/screen-settled.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { requireOffered } from '#domain/skills/pin-skill.ts';
@@ -23,12 +25,13 @@ import { ToolCall } from './tool-call.entity.ts';
  * with the limits that were settled then. What the failed one had put out is not taken over, and what the
  * caller may no longer use is refused when it is used. What its space has come to demand since holds for it.
  * @throws `missing_permission`, `response_not_found` and its like, `model_not_allowed`, `invalid_state` unless it failed
- *   and has no approved call that was begun or restarted before; as `returnToThread` does
+ *   and has no approved call that was begun or restarted before; as `returnToThread` does;
+ *   `NamesNeeded`
  */
 export async function restartResponse(
   ctx: Context,
   input: { responseId: string },
-  options: { newId: string; limits: CreateLimits },
+  options: { newId: string; limits: CreateLimits; names?: FoundNames | null },
 ): Promise<ResponseRecord> {
   const { caller, em } = ctx;
   const failed = await findOwn(ctx, input.responseId, 'responses.read');
@@ -56,7 +59,7 @@ export async function restartResponse(
     [options.newId, failed.id],
   );
   const response = await em.findOneOrFail(Response, { id: options.newId });
-  await keepRedaction(ctx, failed, response);
+  await keepRedaction(ctx, failed, response, options.names ?? null);
   const record = await currentRecord(em, response);
   await publish(em, response, [{ type: 'response.created', response: record }]);
   ctx.dispatches.push(await oweGeneration(em, response));
@@ -96,7 +99,12 @@ async function copyHead(
 }
 
 /** What tokens stand for outlives the failed response; what was asked before the space demanded it is screened now. */
-async function keepRedaction(ctx: Context, failed: Response, response: Response): Promise<void> {
+async function keepRedaction(
+  ctx: Context,
+  failed: Response,
+  response: Response,
+  names: FoundNames | null,
+): Promise<void> {
   const { redaction } = failed.request;
   if (redaction !== undefined) {
     await inheritEntries(ctx, redaction, response.id);
@@ -107,8 +115,12 @@ async function keepRedaction(ctx: Context, failed: Response, response: Response)
   if (demand !== null) {
     const holder = response.threadId == null ? { responseId: response.id } : { threadId: response.threadId };
     const scope = response.threadId ?? response.id;
-    response.request = { ...response.request, redaction: { ...demand, scope, holders: [holder] } };
-    response.governance = { ...response.governance, pii: shownDemand(demand) };
+    const demanded = { ...demand, scope, holders: [holder] };
+    const { request, found } = screenSettled(ctx, response.request, { redaction: demanded, names });
+    const settled = { request, governance: { ...response.governance } };
+    noteRedaction(settled, { redaction: demanded, found });
+    Object.assign(response, settled);
+    await keepScreened(ctx, response, { redaction: demanded, found, inherited: [] });
   }
 }
 

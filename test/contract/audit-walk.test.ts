@@ -153,6 +153,7 @@ const successes: Record<string, Success[]> = {
     { events: ['security.events_exported'], input: { cursor: undefined } },
     { when: 'it goes on', events: [] },
   ],
+  'responses.restart': [{ events: ['space.response_restarted'] }],
   'prices.import': [
     { when: 'no model has another price', events: [] },
     { when: 'a model has another price', events: ['system.model_updated'] },
@@ -176,6 +177,7 @@ const rarely: Record<string, string[]> = {
   addMessage: screened,
   'threads.start': screened,
   'threads.addMessage': screened,
+  'responses.restart': ['security.pii_detected'],
   // What failed or was stolen: test/api/sign-in.test.ts looks at it.
   finishLogin: ['security.login_failed'],
   createSession: ['security.login_failed'],

@@ -1,0 +1,41 @@
+import type { Context } from '#domain/access/context.ts';
+import type { OfferedTool, ResponseRequest } from '#domain/responses/response-request.ts';
+import { withNames, type FoundNames } from './found-names.ts';
+import { formKinds } from './pii-kinds.ts';
+import type { Redaction } from './pii-settings.ts';
+import type { PiiEntry, Redactor } from './redact.ts';
+
+/**
+ * Replaces personal data in what a settled request holds besides its caller's input: definitions of tools, and calls
+ * that were asked for before the space demanded anything. In definitions, which somebody has approved, no service is
+ * asked for names: of all that a space has connected that would be hundreds of texts for each response.
+ * @returns the request, and what was found
+ * @throws `NamesNeeded` when the recogniser service has to be asked about approved calls
+ */
+export function screenSettled(
+  ctx: Context,
+  request: ResponseRequest,
+  { redaction, names }: { redaction: Redaction; names: FoundNames | null },
+): { request: ResponseRequest; found: PiiEntry[] } {
+  const options = { ...redaction, secrets: ctx.secrets, tokens: 'mine' as const };
+  const kinds = formKinds.filter((kind) => redaction.kinds.includes(kind));
+  const { tools, format, approved_calls: approved } = request;
+  const defined = withNames({ ...options, kinds }, null, (redactor) => ({
+    tools: tools.map((tool) => screenOffer(tool, redactor)),
+    format: format.type === 'json_schema' ? { ...format, schema: redactor.value(format.schema) } : format,
+  }));
+  const called = withNames(options, names, (redactor) =>
+    approved.map((call) => ({ ...call, arguments: redactor.maybeJson(call.arguments) })),
+  );
+  return {
+    request: { ...request, ...defined.result, approved_calls: called.result },
+    found: [...defined.redactor.entries, ...called.redactor.entries],
+  };
+}
+
+/** Names stay: of tools, and of the members of what they are called with. */
+function screenOffer(tool: OfferedTool, redactor: Redactor): OfferedTool {
+  return tool.type === 'knowledge_search'
+    ? tool
+    : { ...tool, description: redactor.text(tool.description), parameters: redactor.value(tool.parameters) };
+}

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { withFoundNames } from '#api/found-names.ts';
+import type { Context } from '#domain/access/context.ts';
+import { NamesNeeded, type FoundNames } from '#domain/governance/found-names.ts';
+import { piiSettings } from '#domain/governance/pii-settings.ts';
+
+const settings = piiSettings.parse({ presidio_url: 'https://names.example.com' });
+/** Of a use case that needs nothing of its context. */
+const request = {
+  inContext: <T>(_space: unknown, work: (ctx: Context) => Promise<T>) => work({} as Context),
+};
+
+function deps(asked: string[][]) {
+  const find = (_url: string, _language: string, texts: readonly string[]) => {
+    asked.push([...texts]);
+    return Promise.resolve(texts.map(() => []));
+  };
+  return { names: { find } };
+}
+
+/** Looks at one text after the other, and goes on only with what is known of it. */
+const needing =
+  (...texts: string[]) =>
+  (_ctx: Context, names: FoundNames | null): Promise<number> => {
+    const open = texts.find((text) => names?.has(text) !== true);
+    return open === undefined
+      ? Promise.resolve(texts.length)
+      : Promise.reject(new NamesNeeded(settings, [open]));
+  };
+
+it('texts that come up one after the other are each asked about once', async () => {
+  const asked: string[][] = [];
+  expect(await withFoundNames(deps(asked), request, 'space', needing('input', 'approved'))).toBe(2);
+  expect(asked).toEqual([['input'], ['approved']]);
+});
+
+it('a use case that always finds another text is not begun without end', async () => {
+  const asked: string[][] = [];
+  const endless = needing('a', 'b', 'c', 'd');
+  await expect(withFoundNames(deps(asked), request, 'space', endless)).rejects.toBeInstanceOf(NamesNeeded);
+  expect(asked).toHaveLength(2);
+});
