@@ -1,7 +1,7 @@
 import { readMapping } from '#domain/governance/pii-mapping.ts';
 import { restoreJsonText } from '#domain/governance/restore.ts';
 import { mayHoldTokens } from '#domain/governance/pii-tokens.ts';
-import type { Redactor } from '#domain/governance/redact.ts';
+import type { PiiEntry, Redactor } from '#domain/governance/redact.ts';
 import type { KnowledgeReply } from '#domain/knowledge/knowledge-tool.ts';
 import type { ClaimedCall } from '#domain/responses/claim-call.ts';
 import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
@@ -40,7 +40,13 @@ export async function restoreArguments(deps: ScreeningDependencies, call: Claime
   const mapping = await deps.unitOfWork.inTenant(tenantId, (em) =>
     readMapping({ em, secrets: deps.secrets }, tenantId, redaction.holders),
   );
-  return { ...call, arguments: restoreJsonText(call.arguments, mapping) };
+  // A search is for text, also for that of what was a number where it was found.
+  const values = call.target.kind === 'search' ? asStrings(mapping) : mapping;
+  return { ...call, arguments: restoreJsonText(call.arguments, values) };
+}
+
+function asStrings(mapping: ReadonlyMap<string, PiiEntry>): ReadonlyMap<string, PiiEntry> {
+  return new Map([...mapping].map(([token, { bare: _number, ...entry }]) => [token, entry]));
 }
 
 /** What a tool answered, as it may be kept and told. */

@@ -11,6 +11,7 @@ import type { Redaction } from '#domain/governance/pii-settings.ts';
 import type { Redactor } from '#domain/governance/redact.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { commitSurely } from './commit-surely.ts';
 
 export interface ScreeningDependencies {
   unitOfWork: UnitOfWork;
@@ -49,7 +50,9 @@ export async function screen<T>(
   const { redactor, result } = withNames(options, names, work);
   const found = redactor.entries;
   if (found.length > 0) {
-    await deps.unitOfWork.inTenant(of.tenantId, (em) => keepFound({ em, secrets: deps.secrets }, of, found));
+    await commitSurely(() =>
+      deps.unitOfWork.inTenant(of.tenantId, (em) => keepFound({ em, secrets: deps.secrets }, of, found)),
+    );
   }
   return result;
 }

@@ -138,10 +138,13 @@ interface Place {
 
 /** What was found between the strings of a JSON document, as the number that it is part of. */
 function wholeNumber(gap: string, { kind, start, end }: Place, offset: number): Place {
-  const before = /[-+.\deE]*$/.exec(gap.slice(0, start))?.[0].length ?? 0;
-  const after = /^[-+.\deE]*/.exec(gap.slice(end))?.[0].length ?? 0;
-  return { kind, start: offset + start - before, end: offset + end + after, bare: true };
+  let [from, to] = [start, end];
+  while (ofNumber.has(gap.charAt(from - 1))) from -= 1;
+  while (ofNumber.has(gap.charAt(to))) to += 1;
+  return { kind, start: offset + from, end: offset + to, bare: true };
 }
+
+const ofNumber: ReadonlySet<string> = new Set('0123456789+-.eE');
 
 const stringLiteral = /"(?:[^"\\]|\\.)*"/g;
 

@@ -29,7 +29,8 @@ export function screenSettled(
   );
   return {
     request: { ...request, ...defined.result, approved_calls: called.result },
-    found: [...defined.redactor.entries, ...called.redactor.entries],
+    // What a definition says is the same for each response, and nothing that somebody brought.
+    found: [...defined.redactor.entries.map((entry) => ({ ...entry, count: 0 })), ...called.redactor.entries],
   };
 }
 

@@ -49,7 +49,7 @@ const models: ModelGateway = {
     yield {
       type: 'tool_call',
       name: 'knowledge_search',
-      arguments: '{"query":"ada@example.org"}',
+      arguments: '{"query":4111111111111111}',
       state: null,
     };
     yield { type: 'finish', reason: 'tool_calls', usage: null };
@@ -119,7 +119,7 @@ it('what a model wrote by itself reaches a server as tokens, the same at every a
   expect(first?.known).toEqual(expect.arrayContaining(tokens ?? []));
 });
 
-it('a server that may see values is told what the model wrote, and a search looks for it', async () => {
+it('a server that may see values is told what the model wrote, and a search looks for the text of it', async () => {
   expect(await call(1)).toEqual({ outcome: 'succeeded' });
   expect(sent.at(-1)?.call.arguments).toEqual(meant);
   expect(await call(2)).toEqual({ outcome: 'succeeded' });

@@ -127,6 +127,16 @@ describe('JSON', () => {
     });
   });
 
+  it('is read in a time that grows with its length, whatever its numbers are', () => {
+    const cards = JSON.stringify(Array.from({ length: 20_000 }, () => 4111111111111111));
+    const startedAt = performance.now();
+    for (const text of [cards, `[${'7'.repeat(300_000)}, 4111111111111111]`]) {
+      expect(redactor().maybeJson(text)).toContain('[CARD_');
+    }
+    // A square of it would take a minute.
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+  });
+
   it('of arguments stays JSON when a value holds quotes', () => {
     const token = '[NAME_aaaaaaaaaaaa]';
     const entry = { token, type: 'person' as const, count: 1, value: 'Ann "Sea" O\\Neil\n' };
