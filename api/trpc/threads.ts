@@ -12,10 +12,10 @@ import { listMessages } from '#domain/threads/list-messages.ts';
 import { listThreads, readThread } from '#domain/threads/read-threads.ts';
 import { startThread } from '#domain/threads/start-thread.ts';
 import { updateThread } from '#domain/threads/update-thread.ts';
+import { screens, toNewMessage, toNewThread } from '../rest/v1/threads/messages.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 const own = 'the caller’s own threads';
-const screens = ['security.pii_detected', 'security.content_blocked'] as const;
 
 export const threads = router({
   list: procedure({ permission: 'threads.read', own, audit: reads })
@@ -50,15 +50,7 @@ export const threads = router({
     .input(inputs.startThreadInput)
     .output(messageEnvelope)
     .mutation(async ({ ctx: { deps, request }, input }) => {
-      const thread = {
-        content: input.content,
-        role: input.role,
-        metadata: input.metadata ?? {},
-        projectId: input.project_id ?? null,
-        title: input.title ?? null,
-        branchId: input.branch_id ?? null,
-        idempotency: null,
-      };
+      const thread = { ...toNewThread(input), idempotency: null };
       const sent = await withFoundNames(deps, request, input.space_id, (ctx, names) =>
         startThread(ctx, thread, names),
       );
@@ -69,15 +61,7 @@ export const threads = router({
     .input(inputs.addMessageInput)
     .output(messageEnvelope)
     .mutation(async ({ ctx: { deps, request }, input }) => {
-      const message = {
-        threadId: input.thread_id,
-        content: input.content,
-        role: input.role,
-        metadata: input.metadata ?? {},
-        parentMessageId: input.parent_message_id ?? null,
-        branchId: input.branch_id ?? null,
-        idempotency: null,
-      };
+      const message = { ...toNewMessage(input), threadId: input.thread_id, idempotency: null };
       const sent = await withFoundNames(deps, request, input.space_id, (ctx, names) =>
         addMessage(ctx, message, names),
       );

@@ -4,6 +4,7 @@ import { spaceOf } from '#domain/access/space-of.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
 import { LockMode } from '@mikro-orm/core';
+import { changedFields } from '#domain/kernel/changed-fields.ts';
 import { notFound } from '#domain/kernel/errors.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { piiSettings, type PiiSettings } from './pii-settings.ts';
@@ -30,9 +31,8 @@ export async function updateGovernance(ctx: Context, pii: PiiSettings): Promise<
   authorize(ctx.caller, 'governance.update');
   const space = await findSpace(ctx, true);
   const before = toGovernance(space);
-  const changed = Object.entries(pii).flatMap(([name, value]) =>
-    JSON.stringify(value) === JSON.stringify(before.pii[name as keyof PiiSettings]) ? [] : [`pii.${name}`],
-  );
+  const fields = Object.keys(pii) as (keyof PiiSettings)[];
+  const changed = changedFields(fields, pii, before.pii).map((name) => `pii.${name}`);
   if (changed.length === 0) {
     return before;
   }

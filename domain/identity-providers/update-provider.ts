@@ -1,6 +1,7 @@
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { changedFields } from '#domain/kernel/changed-fields.ts';
 import { endSessions } from '#domain/sessions/end-sessions.ts';
 import type { NewProvider } from './add-provider.ts';
 import { keepClientSecret } from './client-secret.ts';
@@ -29,12 +30,10 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
     displayName: settings.displayName === undefined ? undefined : displayName(settings.displayName),
     redirectUris: settings.redirectUris === undefined ? undefined : redirectUris(settings.redirectUris),
   };
-  const given = Object.entries(changes).filter(
-    ([name, value]) =>
-      value !== undefined && JSON.stringify(value) !== JSON.stringify(provider[name as keyof typeof changes]),
-  );
-  const changed = given.map(([name]) => name);
-  Object.assign(provider, Object.fromEntries(given));
+  const fields = Object.keys(changes) as (keyof typeof changes)[];
+  const settled = changedFields(fields, changes, provider);
+  const changed: string[] = [...settled];
+  Object.assign(provider, Object.fromEntries(settled.map((field) => [field, changes[field]])));
   // A secret that is given is sealed anew and counts as a change: none is opened to be compared.
   if (clientSecret !== undefined && (clientSecret ?? provider.clientSecret ?? null) !== null) {
     await keepClientSecret(ctx, provider, clientSecret);

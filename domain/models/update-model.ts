@@ -1,6 +1,7 @@
 import { authorize } from '#domain/access/policy.ts';
 import type { Context } from '#domain/access/context.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { changedFields } from '#domain/kernel/changed-fields.ts';
 import { checkModel } from './check-model.ts';
 import { findModel, findModelById } from './find-model.ts';
 import type { Continuation, InputModality } from './model-gateway.ts';
@@ -36,10 +37,7 @@ const changeable = [
 export async function updateModel(ctx: Context, input: UpdateModel): Promise<Model> {
   authorize(ctx.caller, 'models.manage');
   const model = await ('alias' in input ? findModel(ctx, input.alias) : findModelById(ctx, input.modelId));
-  const changed = changeable.filter(
-    (field) =>
-      input[field] !== undefined && JSON.stringify(input[field]) !== JSON.stringify(model[field] ?? null),
-  );
+  const changed = changedFields(changeable, input, model);
   Object.assign(model, Object.fromEntries(changed.map((field) => [field, input[field]])));
   checkModel({
     alias: model.alias,

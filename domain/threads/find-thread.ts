@@ -2,10 +2,9 @@ import { LockMode } from '@mikro-orm/core';
 import { validate } from 'uuid';
 import type { Context } from '#domain/access/context.ts';
 import type { Permission } from '#domain/access/permissions.ts';
-import { authorize } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
-import { reachesOwnThreads } from './own-threads.ts';
+import { authorizeThread } from './authorize-thread.ts';
 import { Thread } from './thread.entity.ts';
 
 /** @throws `thread_not_found`, also for one that was deleted or is of another space; `missing_permission` */
@@ -25,9 +24,7 @@ export async function findThread(
   if (thread === null) {
     throw notFound('thread_not_found');
   }
-  if (thread.createdBy !== ctx.caller.principalId || !reachesOwnThreads(ctx.caller, permission)) {
-    authorize(ctx.caller, permission);
-  }
+  authorizeThread(ctx.caller, permission, thread.createdBy);
   return thread;
 }
 

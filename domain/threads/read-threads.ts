@@ -1,13 +1,12 @@
 import type { Context } from '#domain/access/context.ts';
-import { authorize } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import { readMappings } from '#domain/governance/pii-mapping.ts';
 import type { PiiEntry } from '#domain/governance/redact.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { findProject } from '#domain/projects/find-project.ts';
+import { authorizeThread } from './authorize-thread.ts';
 import { findThread } from './find-thread.ts';
-import { reachesOwnThreads } from './own-threads.ts';
 import { shownThreadStatuses } from './thread-status.ts';
 import { Thread } from './thread.entity.ts';
 
@@ -30,9 +29,7 @@ export interface ListThreads {
  */
 export async function listThreads(ctx: Context, input: ListThreads): Promise<Page<ShownThread>> {
   const { caller } = ctx;
-  if (!reachesOwnThreads(caller, 'threads.read')) {
-    authorize(caller, 'threads.read');
-  }
+  authorizeThread(caller, 'threads.read', caller.principalId);
   const { status, projectId, limit, cursor } = input;
   const where = {
     spaceId: spaceOf(caller),

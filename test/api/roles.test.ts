@@ -224,39 +224,36 @@ describe('a role in the whole tenant', () => {
   });
 });
 
-it('a role made with one idempotency key is made once', async () => {
-  const call = (name: string) =>
+/** Sends `bodies` with one key: twice the first, then the other. @returns what the first was answered with */
+async function sendOnce(path: string, [body, otherBody]: [object, object]) {
+  const call = (sent: object) =>
     place.gateway.send({
       method: 'POST',
-      path: '/v1/admin/roles',
+      path,
       apiKey: place.owner.apiKey,
       headers: { 'idempotency-key': 'once' },
-      body: { key: 'once', name },
+      body: sent,
     });
-  const [first, again, other] = [await call('Once'), await call('Once'), await call('Other')];
+  const [first, again, other] = [await call(body), await call(body), await call(otherBody)];
   expect([first.status, again.status, again.headers['idempotent-replayed']]).toEqual([201, 200, 'true']);
   expect(again.body).toEqual(first.body);
   expect(verdict(other)).toBe('422 idempotency_key_reused');
+  return first;
+}
+
+it('a role made with one idempotency key is made once', async () => {
+  const body = (name: string) => ({ key: 'once', name });
+  await sendOnce('/v1/admin/roles', [body('Once'), body('Other')]);
 });
 
 it('a model added with one idempotency key is added once, and its answer lost is told again', async () => {
-  const call = (contextWindow: number) =>
-    place.gateway.send({
-      method: 'POST',
-      path: '/v1/admin/models',
-      apiKey: place.owner.apiKey,
-      headers: { 'idempotency-key': 'once' },
-      body: {
-        alias: 'once',
-        provider_kind: 'openai',
-        provider_model: 'gpt-5-mini',
-        context_window: contextWindow,
-        price: { input: '1', output: '2' },
-      },
-    });
-  const [first, again, other] = [await call(90_000), await call(90_000), await call(80_000)];
-  expect([first.status, again.status, again.headers['idempotent-replayed']]).toEqual([201, 200, 'true']);
-  expect(again.body).toEqual(first.body);
-  expect(verdict(other)).toBe('422 idempotency_key_reused');
+  const body = (contextWindow: number) => ({
+    alias: 'once',
+    provider_kind: 'openai',
+    provider_model: 'gpt-5-mini',
+    context_window: contextWindow,
+    price: { input: '1', output: '2' },
+  });
+  const first = await sendOnce('/v1/admin/models', [body(90_000), body(80_000)]);
   expect(await place.eventsOf(first.body.data.id)).toEqual(['system.model_added']);
 });

@@ -5,7 +5,7 @@ import { implied, permissions, platformOnly, spaceScoped } from '#domain/access/
 import { admit, authorize, type AccessRecord } from '#domain/access/policy.ts';
 import { builtInRoles } from '#domain/access/roles.ts';
 import { newId } from '#domain/kernel/ids.ts';
-import { reachesOwnThreads } from '#domain/threads/own-threads.ts';
+import { authorizeThread } from '#domain/threads/authorize-thread.ts';
 
 const identity = { tenantId: newId(), principalId: newId(), apiKeyId: null, keyPermissions: null };
 const origin = { via: 'api', requestId: null } as const;
@@ -165,11 +165,17 @@ describe('what is a caller’s own', () => {
 
 describe('a caller’s own threads', () => {
   const custom_roles = { mute: [], writer: ['messages.create'], reader: ['threads.read'] };
-  const reaches = (access: Partial<AccessRecord>, keyPermissions: string[] | null = null) =>
-    reachesOwnThreads(
-      admit({ ...identity, keyPermissions }, origin, { ...record, custom_roles, ...access }, spaceId),
-      'threads.update',
-    );
+  const reaches = (access: Partial<AccessRecord>, keyPermissions: string[] | null = null) => {
+    const full = { ...record, custom_roles, ...access };
+    const caller = admit({ ...identity, keyPermissions }, origin, full, spaceId);
+    try {
+      authorizeThread(caller, 'threads.update', caller.principalId);
+      return true;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'missing_permission' });
+      return false;
+    }
+  };
 
   it('are within reach of who is still in the space, whatever its role there', () => {
     expect(reaches({ space_role: 'space_member' })).toBe(true);

@@ -12,9 +12,9 @@ import { addMessage } from '#domain/threads/add-message.ts';
 import { listMessages } from '#domain/threads/list-messages.ts';
 import { startThread } from '#domain/threads/start-thread.ts';
 import { idempotencyOf } from '../idempotency.ts';
+import { screens, toNewMessage, toNewThread } from './messages.ts';
 
 const tags = ['Threads'];
-const screens = ['security.pii_detected', 'security.content_blocked'] as const;
 
 export function messageRoutes(deps: GatewayDependencies) {
   return async (instance: FastifyInstance): Promise<void> => {
@@ -40,12 +40,7 @@ export function messageRoutes(deps: GatewayDependencies) {
         const { params, headers, body } = request;
         const path = `/v1/spaces/${params.space_id}/threads/messages`;
         const input = {
-          content: body.content,
-          role: body.role,
-          metadata: body.metadata ?? {},
-          projectId: body.project_id ?? null,
-          title: body.title ?? null,
-          branchId: body.branch_id ?? null,
+          ...toNewThread(body),
           idempotency: idempotencyOf(headers['idempotency-key'], path, body),
         };
         const sent = await withFoundNames(deps, request, params.space_id, (ctx, names) =>
@@ -82,11 +77,7 @@ export function messageRoutes(deps: GatewayDependencies) {
         const path = `/v1/spaces/${params.space_id}/threads/${params.thread_id}/messages`;
         const input = {
           threadId: params.thread_id,
-          content: body.content,
-          role: body.role,
-          metadata: body.metadata ?? {},
-          parentMessageId: body.parent_message_id ?? null,
-          branchId: body.branch_id ?? null,
+          ...toNewMessage(body),
           idempotency: idempotencyOf(headers['idempotency-key'], path, body),
         };
         const sent = await withFoundNames(deps, request, params.space_id, (ctx, names) =>

@@ -1,0 +1,31 @@
+import type { z } from 'zod';
+import type { addMessageBody, startThreadBody } from '#api/contract/threads.ts';
+import type { AddMessage } from '#domain/threads/add-message.ts';
+import type { StartThread } from '#domain/threads/start-thread.ts';
+
+/** What a message can come to because of what it says. */
+export const screens = ['security.pii_detected', 'security.content_blocked'] as const;
+
+/** The wire's names as the use cases have them. */
+export function toNewThread(body: z.infer<typeof startThreadBody>): Omit<StartThread, 'idempotency'> {
+  return {
+    content: body.content,
+    role: body.role,
+    metadata: body.metadata ?? {},
+    projectId: body.project_id ?? null,
+    title: body.title ?? null,
+    branchId: body.branch_id ?? null,
+  };
+}
+
+export function toNewMessage(
+  body: z.infer<typeof addMessageBody>,
+): Omit<AddMessage, 'threadId' | 'idempotency'> {
+  return {
+    content: body.content,
+    role: body.role,
+    metadata: body.metadata ?? {},
+    parentMessageId: body.parent_message_id ?? null,
+    branchId: body.branch_id ?? null,
+  };
+}
