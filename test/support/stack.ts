@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { closeSync, openSync, renameSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -155,14 +155,16 @@ async function launchProcess(role: StackProcess['role'], env: Record<string, str
   const port = await claimPort();
   const entry = role === 'gateway' ? 'api/main.ts' : 'temporal/worker.ts';
   const portVariable = role === 'gateway' ? 'PORT' : 'WORKER_PORT';
+  // Its log is the process's own file: read through here, each of its lines would cost the tests' processor.
+  const opened = `${inject('logFolder')}/${role}-on-${port}.log`;
+  const log = openSync(opened, 'a');
   const child = spawn(process.execPath, ['--disable-warning=FSTDEP023', entry], {
     cwd: checkout,
     env: { ...env, [portVariable]: String(port) },
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', log, log],
   });
-  const log = createWriteStream(`${inject('logFolder')}/${role}-${child.pid}.log`);
-  child.stdout.pipe(log, { end: false });
-  child.stderr.pipe(log, { end: false });
+  closeSync(log);
+  renameSync(opened, `${inject('logFolder')}/${role}-${child.pid}.log`);
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const url = `http://127.0.0.1:${port}`;
   const ready = waitUntilReady(url, child);
