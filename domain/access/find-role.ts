@@ -7,6 +7,7 @@ import { firstMissing } from './require-no-more.ts';
 import { builtInKey } from './role-ids.ts';
 import { viewBuiltIn, viewRole, type RoleScope, type RoleView } from './role-view.ts';
 import { Role } from './role.entity.ts';
+import { permissionsOf } from './role-permissions.ts';
 
 /** @throws `role_not_found`, also for another tenant's */
 export async function findRole(ctx: Context, roleId: string): Promise<RoleView> {
@@ -41,6 +42,14 @@ export async function findGrantableRole(
   }
   requireAll(ctx.caller, role.permissions);
   return role;
+}
+
+/**
+ * Nobody takes away more than they have: for a role that somebody holds, by the key that rows keep.
+ * @throws `missing_permission`
+ */
+export async function requireRoleOfNoMore({ caller, em }: Context, roleKey: string): Promise<void> {
+  requireAll(caller, await permissionsOf(em, roleKey));
 }
 
 /** @throws `missing_permission` naming the first of `names`, or of what they imply, that the caller lacks */

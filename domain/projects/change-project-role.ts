@@ -1,6 +1,6 @@
 import { announceChange } from '#domain/access/announce-change.ts';
 import type { Context } from '#domain/access/context.ts';
-import { findGrantableRole } from '#domain/access/find-role.ts';
+import { findGrantableRole, requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { findProject } from './find-project.ts';
@@ -9,7 +9,7 @@ import { lockProjectMember, type ProjectMemberView } from './project-member-view
 
 /**
  * Gives a member of a project another role there.
- * @throws `missing_permission`, also for a role that holds what the caller lacks there; `project_not_found`,
+ * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks there; `project_not_found`,
  *   `member_not_found`, `role_not_found`
  */
 export async function changeProjectRole(
@@ -24,6 +24,7 @@ export async function changeProjectRole(
   const role = await findGrantableRole(ctx, { roleId: input.roleId, scope: 'project' });
   const before = member.roleKey;
   if (before !== role.key) {
+    await requireRoleOfNoMore(ctx, before);
     member.roleKey = role.key;
     await em.flush();
     await recordEvent(em, caller, {

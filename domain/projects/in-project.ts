@@ -1,8 +1,7 @@
 import type { Context } from '#domain/access/context.ts';
+import { permissionsOf } from '#domain/access/role-permissions.ts';
 import { platformOnly } from '#domain/access/permissions.ts';
 import { expand } from '#domain/access/policy.ts';
-import { Role } from '#domain/access/role.entity.ts';
-import { builtInRoles } from '#domain/access/roles.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import { ProjectMember } from './project-member.entity.ts';
 
@@ -17,8 +16,7 @@ export async function inProject(ctx: Context, projectId: string): Promise<Contex
   if (member === null) {
     return ctx;
   }
-  const { roleKey } = member;
-  const held = expand(builtInRoles[roleKey] ?? (await em.findOne(Role, { key: roleKey }))?.permissions ?? []);
+  const held = expand(await permissionsOf(em, member.roleKey));
   const most = keyPermissions === null ? held : expand(keyPermissions);
   const added = [...held].filter((permission) => most.has(permission) && !platformOnly.has(permission));
   return { ...ctx, caller: { ...caller, granted: new Set([...caller.granted, ...added]) } };

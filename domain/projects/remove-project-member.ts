@@ -1,12 +1,17 @@
 import { announceChange } from '#domain/access/announce-change.ts';
 import type { Context } from '#domain/access/context.ts';
+import { requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { findProject } from './find-project.ts';
 import { inProject } from './in-project.ts';
 import { lockProjectMember } from './project-member-view.ts';
 
-/** Ends a membership of a project; that of the space stays. @throws `missing_permission`, `project_not_found`, `member_not_found` */
+/**
+ * Ends a membership of a project; that of the space stays.
+ * @throws `missing_permission`, also where the member's role holds what the caller lacks there; `project_not_found`,
+ *   `member_not_found`
+ */
 export async function removeProjectMember(
   outer: Context,
   input: { projectId: string; memberId: string },
@@ -17,6 +22,7 @@ export async function removeProjectMember(
   const { id: projectId } = await findProject(ctx, input.projectId);
   const member = await lockProjectMember(ctx, { projectId, id: input.memberId });
   const { id, spaceId, principalId, roleKey: role } = member;
+  await requireRoleOfNoMore(ctx, role);
   await em.remove(member).flush();
   await recordEvent(em, caller, {
     type: 'space.project_member_removed',

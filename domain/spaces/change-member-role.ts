@@ -1,6 +1,6 @@
 import { announceChange } from '#domain/access/announce-change.ts';
 import type { Context } from '#domain/access/context.ts';
-import { findGrantableRole } from '#domain/access/find-role.ts';
+import { findGrantableRole, requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { lockMember } from './find-member.ts';
@@ -8,7 +8,7 @@ import type { MemberView } from './member-view.ts';
 
 /**
  * Gives a member of the caller's space another role; whoever may add members may do that.
- * @throws `missing_permission`, also for a role that holds what the caller lacks; `member_not_found`, `role_not_found`
+ * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks; `member_not_found`, `role_not_found`
  */
 export async function changeMemberRole(
   ctx: Context,
@@ -20,6 +20,7 @@ export async function changeMemberRole(
   const role = await findGrantableRole(ctx, { roleId: input.roleId, scope: 'space' });
   const before = member.roleKey;
   if (before !== role.key) {
+    await requireRoleOfNoMore(ctx, before);
     member.roleKey = role.key;
     await em.flush();
     await recordEvent(em, caller, {

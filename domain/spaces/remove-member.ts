@@ -1,5 +1,6 @@
 import { announceChange } from '#domain/access/announce-change.ts';
 import type { Context } from '#domain/access/context.ts';
+import { requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { lockMember } from './find-member.ts';
@@ -7,7 +8,7 @@ import type { SpaceMember } from './space-member.entity.ts';
 
 /**
  * Takes a member out of the caller's space and of its projects; what it may do in the whole tenant stays.
- * @throws `missing_permission`, `member_not_found`
+ * @throws `missing_permission`, also where the member's role holds what the caller lacks; `member_not_found`
  */
 export async function removeMember(
   ctx: Context,
@@ -17,6 +18,7 @@ export async function removeMember(
   authorize(caller, 'members.remove');
   const member = await lockMember(ctx, input);
   const { id, spaceId, principalId, roleKey: role } = member;
+  await requireRoleOfNoMore(ctx, role);
   await em.remove(member).flush();
   await recordEvent(em, caller, {
     type: 'space.member_removed',

@@ -114,6 +114,27 @@ describe('a member of a space', () => {
     const raised = await place.ask(small, 'PATCH', path, { role_id: builtInRoleId('space_editor') });
     expect(verdict(raised)).toMatch('403 missing_permission');
   });
+
+  it('loses no role that holds more than whoever changes or removes it has', async () => {
+    const keeper = await place.role(['members.add', 'members.remove', 'collections.read']);
+    const small = await place.person({ spaceRole: null });
+    await own('POST', place.inSpace('/members'), { principal_id: small.principalId, role_id: keeper });
+    const reader = await place.role(['collections.read']);
+    const member = async (roleId: string) => {
+      const { principalId } = await place.person({ spaceRole: null });
+      const body = { principal_id: principalId, role_id: roleId };
+      return place.inSpace(`/members/${(await own('POST', place.inSpace('/members'), body)).body.data.id}`);
+    };
+    const [admin, other] = [await member(builtInRoleId('space_admin')), await member(reader)];
+    const lower = await place.ask(small, 'PATCH', admin, { role_id: reader });
+    expect(verdict(lower)).toMatch('403 missing_permission');
+    expect(verdict(await place.ask(small, 'DELETE', admin))).toMatch('403 missing_permission');
+    // What changes nothing takes nothing away.
+    const same = await place.ask(place.owner, 'PATCH', admin, { role_id: builtInRoleId('space_admin') });
+    expect(same.body.data.role).toBe('space_admin');
+    expect((await place.ask(small, 'PATCH', other, { role_id: keeper })).status).toBe(200);
+    expect((await place.ask(small, 'DELETE', other)).status).toBe(200);
+  });
 });
 
 describe('a project', () => {
