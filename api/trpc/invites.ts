@@ -39,7 +39,7 @@ export const invites = router({
       data: presentInvite(await request.inContext(spaceId, (ctx) => readInvite(ctx, { inviteId }))),
     })),
 
-  create: procedure({ permission: 'invites.create', audit: ['space.invite_created'] })
+  create: procedure({ permission: 'invites.create', audit: ['space.invite_created', 'space.invite_expired'] })
     .input(inputs.createInviteInput)
     .output(inviteEnvelope)
     .mutation(async ({ ctx: { request }, input: { space_id: spaceId, email, role_id: roleId } }) => ({

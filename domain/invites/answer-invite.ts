@@ -1,3 +1,4 @@
+import { authorizeOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
@@ -12,11 +13,13 @@ import { foldCase } from './invited-address.ts';
 
 /**
  * Makes the invited principal a member of the caller's space, with the role of the invite. Needs no permission
- * but to be the one who was invited. A role that the principal has in the space already stays.
- * @throws `invite_not_found`, `invite_identity_mismatch`, `invite_expired`, `invalid_state`
+ * but to be the one who was invited; a key that is cut down must reach to adding members. A role that the principal has in the space already stays.
+ * @throws `missing_permission` for such a key, `invite_not_found`, `invite_identity_mismatch`, `invite_expired`,
+ *   `invalid_state`
  */
 export async function acceptInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
   const { caller, em } = ctx;
+  authorizeOwn(caller, 'members.add', caller.principalId);
   const invite = await lockOwnInvite(ctx, input.inviteId);
   if (!invite.answer('accepted', caller.principalId, await databaseNow(em))) {
     return viewInvite(ctx, invite);
@@ -37,8 +40,13 @@ export async function acceptInvite(ctx: Context, input: { inviteId: string }): P
   return viewInvite(ctx, invite);
 }
 
-/** Says no to an invite of one's own. @throws `invite_not_found`, `invite_identity_mismatch`, `invite_expired`, `invalid_state` */
+/**
+ * Says no to an invite of one's own; a key that is cut down must reach to taking invites back.
+ * @throws `missing_permission` for such a key, `invite_not_found`, `invite_identity_mismatch`, `invite_expired`,
+ *   `invalid_state`
+ */
 export async function declineInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
+  authorizeOwn(ctx.caller, 'invites.revoke', ctx.caller.principalId);
   const invite = await lockOwnInvite(ctx, input.inviteId);
   if (invite.answer('declined', ctx.caller.principalId, await databaseNow(ctx.em))) {
     await ctx.em.flush();

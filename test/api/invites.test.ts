@@ -61,6 +61,19 @@ describe('an invite', () => {
     expect(rows.map((row) => row.event_type)).toEqual(['space.invite_accepted', 'space.member_added']);
   });
 
+  it('is answered by a key that is cut down only as far as the key reaches', async () => {
+    const { id, guest } = await invited();
+    const withKey = async (...permissions: Permission[]) => {
+      const made = await place.ask(guest, 'POST', '/admin/api-keys', { name: 'cut', permissions });
+      return { ...guest, apiKey: made.body.data.api_key as string };
+    };
+    const [reader, adder] = [await withKey('invites.read'), await withKey('members.add')];
+    expect(verdict(await answer(reader, id, 'accept'))).toBe('403 missing_permission members.add');
+    expect(verdict(await answer(reader, id, 'decline'))).toBe('403 missing_permission invites.revoke');
+    expect((await own('GET', path(id))).body.data.status).toBe('pending');
+    expect((await answer(adder, id, 'accept')).status).toBe(200);
+  });
+
   it('is accepted by five requests at once as by one', async () => {
     const { id, guest } = await invited();
     const answers = await Promise.all(Array.from({ length: 5 }, () => answer(guest, id, 'accept')));

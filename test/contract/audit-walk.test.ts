@@ -143,6 +143,8 @@ const successes: Record<string, Success[]> = {
     },
   ],
   'principals.delete': [{ events: ['security.principal_deleted'] }],
+  createInvite: [{ events: ['space.invite_created'] }],
+  'invites.create': [{ events: ['space.invite_created'] }],
   acceptInvite: [{ events: ['space.invite_accepted', 'space.member_added'] }],
   'invites.accept': [{ when: 'the invited person is a member', events: ['space.invite_accepted'] }],
   'models.disable': [
@@ -169,6 +171,8 @@ const screened = ['security.pii_detected', 'security.content_blocked'];
 /** Types that an operation declares for what its fixture does not lead to; another test or route does. */
 const rarely: Record<string, string[]> = {
   'invites.accept': ['space.member_added'],
+  createInvite: ['space.invite_expired'],
+  'invites.create': ['space.invite_expired'],
   deletePrincipal: ['space.invite_expired'],
   'principals.delete': ['space.invite_revoked', 'space.invite_expired'],
   createResponse: screened,

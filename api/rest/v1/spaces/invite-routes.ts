@@ -26,7 +26,7 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
   app.post(
     '/spaces/:space_id/invites',
     {
-      config: { permission: 'invites.create', audit: ['space.invite_created'] },
+      config: { permission: 'invites.create', audit: ['space.invite_created', 'space.invite_expired'] },
       schema: {
         tags,
         operationId: 'createInvite',
