@@ -47,14 +47,14 @@ export async function assignRole(ctx: Context, input: Assignment): Promise<RoleV
 export async function unassignRole(ctx: Context, input: Assignment): Promise<void> {
   const { caller, em } = ctx;
   authorize(caller, 'roles.assign');
-  const { id: principalId } = await findPrincipal(ctx, input.principalId);
   const role = await findGrantableRole(ctx, { roleId: input.roleId, scope: 'tenant' });
+  if (role.key === 'owner') {
+    await requireAnotherOwner(em, input.principalId);
+  }
+  const { id: principalId } = await findPrincipal(ctx, input.principalId);
   const assignment = await em.findOne(RoleAssignment, { principalId, roleKey: role.key });
   if (assignment === null) {
     throw notFound('role_not_found');
-  }
-  if (role.key === 'owner') {
-    await requireAnotherOwner(em, principalId);
   }
   await em.remove(assignment).flush();
   await recordEvent(em, caller, {

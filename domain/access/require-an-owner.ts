@@ -3,7 +3,8 @@ import { DomainError } from '#domain/kernel/errors.ts';
 
 /**
  * A tenant that nobody owns could never be deleted or given back its rights: the last active owner stays. Locks
- * the owners, so that two of them cannot be taken away at once.
+ * the owners, so that two of them cannot be taken away at once; asked before a principal is locked, always, so that
+ * two who take each other away wait for one another in one order.
  * @throws `invalid_state` when `principalId` is the last one
  */
 export async function requireAnotherOwner(em: EntityManager, principalId: string): Promise<void> {

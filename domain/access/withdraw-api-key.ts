@@ -14,5 +14,5 @@ export async function withdrawApiKey(
 ): Promise<ApiKey> {
   const key = await findOwnOrAnyKey(ctx, input, 'api_keys.revoke');
   await revokeApiKey(ctx.em, ctx.caller, key.keyId);
-  return key;
+  return ctx.em.refreshOrFail(key);
 }

@@ -20,9 +20,9 @@ import { lockPrincipal } from './find-principal.ts';
 export async function deletePrincipal(ctx: Context, input: { principalId: string }): Promise<void> {
   const { caller, em } = ctx;
   authorize(caller, 'principals.delete');
+  await requireAnotherOwner(em, input.principalId);
   const principal = await lockPrincipal(ctx, input.principalId);
   const { id: principalId, email } = principal;
-  await requireAnotherOwner(em, principalId);
   const now = await databaseNow(em);
   const keys = await em.nativeUpdate(ApiKey, { principalId, revokedAt: null }, { revokedAt: now });
   const roles = await em.nativeDelete(RoleAssignment, { principalId });

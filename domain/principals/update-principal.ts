@@ -21,6 +21,9 @@ export interface PrincipalChange {
 export async function updatePrincipal(ctx: Context, input: PrincipalChange): Promise<Principal> {
   const { caller, em } = ctx;
   authorize(caller, 'principals.update');
+  if (input.status === 'disabled') {
+    await requireAnotherOwner(em, input.principalId);
+  }
   const principal = await lockPrincipal(ctx, input.principalId);
   const changed: string[] = [];
   if (input.name !== undefined && input.name !== principal.name) {
@@ -28,9 +31,6 @@ export async function updatePrincipal(ctx: Context, input: PrincipalChange): Pro
     changed.push('name');
   }
   if (input.status !== undefined && input.status !== principal.status) {
-    if (input.status === 'disabled') {
-      await requireAnotherOwner(em, principal.id);
-    }
     principal.status = input.status;
     changed.push('status');
   }

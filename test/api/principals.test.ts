@@ -90,6 +90,28 @@ describe('a principal', () => {
     expect(rows).toEqual([{ name: null, email: null, deleted: true, keys: 0, roles: 0, told }]);
   });
 
+  it('deletes another while it is deleted itself: all wait in one line, whoever is invited', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const circle = await Promise.all(
+        [1, 2, 3].map((n) =>
+          place.person({ email: `circle${round}${n}@example.com`, tenantRoles: ['owner'] }),
+        ),
+      );
+      for (const [n, who] of circle.entries()) {
+        await place.ask(who, 'POST', place.inSpace('/invites'), {
+          email: `circle${round}${((n + 1) % 3) + 1}@example.com`,
+        });
+      }
+      const answers = await Promise.all(
+        circle.map((who, n) =>
+          place.ask(who, 'DELETE', `/admin/principals/${circle[(n + 1) % 3]!.principalId}`),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toContain(200);
+      for (const answer of answers) expect([200, 401, 403, 404]).toContain(answer.status);
+    }
+  });
+
   it('that is deleted is given nothing any more', async () => {
     const { principalId } = await place.person({ spaceRole: null });
     await own('DELETE', `/admin/principals/${principalId}`);
@@ -119,6 +141,19 @@ describe('an API key', () => {
     expect((await own('DELETE', `/admin/api-keys/${id}`)).body).toEqual(revoked.body);
     expect(verdict(await place.ask(mine, 'GET', place.inSpace('')))).toBe('401 invalid_credentials');
     expect(await place.eventsOf(id)).toEqual(['security.api_key_created', 'security.api_key_revoked']);
+  });
+
+  it('is revoked once by five who do it at once', async () => {
+    const { principalId } = await place.person();
+    const made = await own('POST', '/admin/api-keys', { principal_id: principalId, name: 'five' });
+    const path = `/admin/api-keys/${made.body.data.id}`;
+    const answers = await Promise.all(Array.from({ length: 5 }, () => own('DELETE', path)));
+    expect(new Set(answers.map(({ body }) => body.data.revoked_at)).size).toBe(1);
+    expect(answers[0]!.body.data.revoked_at).not.toBeNull();
+    expect(await place.eventsOf(made.body.data.id)).toEqual([
+      'security.api_key_created',
+      'security.api_key_revoked',
+    ]);
   });
 
   it('of one’s own needs no permission; anybody else’s does', async () => {
