@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { validate } from 'uuid';
 import type { Context } from '#domain/access/context.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
@@ -12,9 +13,18 @@ export interface ServerWithTools {
 }
 
 /** @throws `mcp_server_not_found`, also for a server of another space. */
-export async function findServer(ctx: Context, serverId: string): Promise<ServerWithTools> {
+export function findServer(ctx: Context, serverId: string): Promise<ServerWithTools> {
+  return find(ctx, serverId, LockMode.NONE);
+}
+
+/** The same, locked for a change. */
+export function lockServer(ctx: Context, serverId: string): Promise<ServerWithTools> {
+  return find(ctx, serverId, LockMode.PESSIMISTIC_WRITE);
+}
+
+async function find(ctx: Context, serverId: string, lockMode: LockMode): Promise<ServerWithTools> {
   const server = validate(serverId)
-    ? await ctx.em.findOne(McpServer, { id: serverId, spaceId: spaceOf(ctx.caller) })
+    ? await ctx.em.findOne(McpServer, { id: serverId, spaceId: spaceOf(ctx.caller) }, { lockMode })
     : null;
   if (server === null) {
     throw notFound('mcp_server_not_found');

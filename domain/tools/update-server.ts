@@ -1,8 +1,10 @@
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { changedFields } from '#domain/kernel/changed-fields.ts';
 import { invalid } from '#domain/kernel/errors.ts';
-import { findServer, type ServerWithTools } from './find-server.ts';
+import { lockServer, type ServerWithTools } from './find-server.ts';
+import type { McpServer } from './mcp-server.entity.ts';
 import type { McpTool } from './mcp-tool.entity.ts';
 import { oweDiscovery } from './owe-discovery.ts';
 import { requireName } from './register-server.ts';
@@ -26,20 +28,22 @@ export interface UpdateServer {
   enabled?: boolean | undefined;
 }
 
-/** @throws `missing_permission`, `mcp_server_not_found`, `invalid_request` naming unknown tools */
+/**
+ * What changes nothing is told to nobody.
+ * @throws `missing_permission`, `mcp_server_not_found`, `invalid_request` naming unknown tools
+ */
 export async function updateServer(ctx: Context, input: UpdateServer): Promise<ServerWithTools> {
   authorize(ctx.caller, 'mcp_servers.update');
-  const found = await findServer(ctx, input.serverId);
+  const found = await lockServer(ctx, input.serverId);
   const { server, tools } = found;
-  const changed: string[] = [];
+  const before = appearance(server);
   if (input.displayName !== undefined) {
     server.displayName = requireName(input.displayName);
-    changed.push('display_name');
   }
   if (input.iconUrl !== undefined) {
     server.iconUrl = input.iconUrl;
-    changed.push('icon_url');
   }
+  const changed: string[] = changedFields(['display_name', 'icon_url'], appearance(server), before);
   if (input.enabled !== undefined && input.enabled === (server.status === 'disabled')) {
     server.become(input.enabled ? 'pending' : 'disabled');
     changed.push('status');
@@ -47,13 +51,17 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
       await oweDiscovery(ctx, server);
     }
   }
+  const decided = decisions(found);
   if (input.enabledTools !== undefined) {
     enable(found, input.enabledTools);
   }
   for (const setting of input.tools ?? []) {
     apply(tools, setting);
   }
-  server.updatedAt = new Date();
+  const decidedAnew = decisions(found) !== decided;
+  if (changed.length > 0 || decidedAnew) {
+    server.updatedAt = new Date();
+  }
   const resource = { type: 'mcp_server' as const, id: server.id };
   const place = { space_id: server.spaceId, slug: server.slug };
   if (changed.length > 0) {
@@ -64,7 +72,7 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
       metadata: place,
     });
   }
-  if (input.enabledTools !== undefined || input.tools !== undefined) {
+  if (decidedAnew) {
     await recordEvent(ctx.em, ctx.caller, {
       type: 'space.mcp_tools_updated',
       resource,
@@ -72,6 +80,22 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
     });
   }
   return found;
+}
+
+const appearance = ({ displayName, iconUrl }: McpServer) => ({
+  display_name: displayName,
+  icon_url: iconUrl,
+});
+
+/** All that is decided about a server's tools, to be compared. */
+function decisions({ server, tools }: ServerWithTools): string {
+  const each = tools.map(({ state, approvedHash, repeatable, requireApproval }) => [
+    state,
+    approvedHash,
+    repeatable,
+    requireApproval,
+  ]);
+  return JSON.stringify([server.enabledTools, each]);
 }
 
 function enable({ server, tools }: ServerWithTools, names: string[]): void {

@@ -126,6 +126,30 @@ describe('a tool server', () => {
     expect((await send('PATCH', `/${id}`, { enabled_tools: ['*', 'find'] })).status).toBe(422);
   });
 
+  it('that is asked to be as it is tells nobody', async () => {
+    const id = await discovered();
+    const settings = {
+      display_name: 'Same',
+      enabled: true,
+      enabled_tools: ['find'],
+      tools: [{ name: 'find', repeatable: true }],
+    };
+    const first = await send('PATCH', `/${id}`, settings);
+    const events = () =>
+      database.unitOfWork.inTenant(world.tenantId, (em) =>
+        em.execute<{ event_type: string }[]>(
+          'select event_type from events where resource_id = ? order by id',
+          [id],
+        ),
+      );
+    const before = await events();
+    expect(before.map(({ event_type: type }) => type)).toEqual(
+      expect.arrayContaining(['space.mcp_server_updated', 'space.mcp_tools_updated']),
+    );
+    expect((await send('PATCH', `/${id}`, settings)).body).toEqual(first.body);
+    expect(await events()).toEqual(before);
+  });
+
   it('keeps what a person decided about a tool, and takes no word of the server for it', async () => {
     const id = await discovered([]);
     await database.unitOfWork.inTenant(world.tenantId, (em) =>
