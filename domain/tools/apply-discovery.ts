@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildActor } from '#domain/access/rebuild-actor.ts';
 import { recordEvent, type AuditEvent } from '#domain/events/record-event.ts';
@@ -18,7 +19,8 @@ export async function applyDiscovery(
   serverId: string,
   discovery: Discovery,
 ): Promise<McpServer | null> {
-  const server = await em.findOne(McpServer, { id: serverId });
+  // The server before its tools, like whoever decides about them: neither overwrites what the other has just said.
+  const server = await em.findOne(McpServer, { id: serverId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (server === null || server.status === 'disabled') {
     return server;
   }

@@ -1,13 +1,13 @@
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
-import { findServer, type ServerWithTools } from './find-server.ts';
+import { lockServer, type ServerWithTools } from './find-server.ts';
 import { oweDiscovery } from './owe-discovery.ts';
 
 /** Has the server's tools read again. @throws `mcp_server_not_found`, `invalid_state` for a disabled server */
 export async function refreshServer(ctx: Context, input: { serverId: string }): Promise<ServerWithTools> {
   authorize(ctx.caller, 'mcp_servers.connect');
-  const found = await findServer(ctx, input.serverId);
+  const found = await lockServer(ctx, input.serverId);
   if (found.server.status === 'disabled') {
     throw new DomainError('invalid_state', 'A disabled tool server is not read.');
   }

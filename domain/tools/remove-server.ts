@@ -1,12 +1,12 @@
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
-import { findServer } from './find-server.ts';
+import { lockServer } from './find-server.ts';
 
 /** Disconnects a tool server. Calls that a running response has planned are not made any more. */
 export async function removeServer(ctx: Context, input: { serverId: string }): Promise<void> {
   authorize(ctx.caller, 'mcp_servers.delete');
-  const { server } = await findServer(ctx, input.serverId);
+  const { server } = await lockServer(ctx, input.serverId);
   const { id, spaceId, slug } = server;
   await ctx.em.remove(server).flush();
   await recordEvent(ctx.em, ctx.caller, {

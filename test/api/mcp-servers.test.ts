@@ -169,6 +169,34 @@ describe('a tool server', () => {
     expect((await send('PATCH', `/${id}`, { tools: [{ name: 'fly' }] })).status).toBe(422);
   });
 
+  it('is told nothing by what others say of it at the same moment', async () => {
+    const id = await discovered();
+    const read = (description: string) =>
+      database.unitOfWork.inTenant(world.tenantId, (em) =>
+        applyDiscovery(em, id, { tools: [tool('find', { description }), tool('merge')] }),
+      );
+    const fast = { tools: [{ name: 'find', repeatable: true }] };
+    for (let round = 0; round < 8; round += 1) {
+      const body = { ...fast, enabled_tools: round % 2 === 0 ? ['find'] : [], enabled: round % 2 === 0 };
+      const [answer] = await Promise.all([send('PATCH', `/${id}`, body), read(`${round}`)]);
+      expect(answer.status, answer.text).toBe(200);
+      const now = (await send('GET', `/${id}`)).body.data;
+      expect(now.status === 'disabled').toBe(round % 2 === 1);
+      expect(now.enabled_tools).toEqual(body.enabled_tools);
+    }
+  });
+
+  it('is read once for each of five who ask at once, and removed once', async () => {
+    const id = await discovered();
+    const five = (method: string, path: string) =>
+      Promise.all(Array.from({ length: 5 }, () => send(method, path)));
+    gateway.dispatched.splice(0);
+    await five('POST', `/${id}/refresh`);
+    expect(new Set(gateway.dispatched.map(({ workflowId }) => workflowId)).size).toBe(5);
+    const removed = await five('DELETE', `/${id}`);
+    expect(removed.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404, 404, 404, 404]);
+  });
+
   it('is switched off and on, read again on request, listed and removed', async () => {
     const id = await discovered();
     expect((await send('PATCH', `/${id}`, { enabled: false })).body.data.status).toBe('disabled');
