@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { notFound } from '#domain/kernel/errors.ts';
 import { findPrincipal } from '#domain/principals/find-principal.ts';
@@ -52,7 +53,11 @@ export async function unassignRole(ctx: Context, input: Assignment): Promise<voi
     await requireAnotherOwner(em, input.principalId);
   }
   const { id: principalId } = await findPrincipal(ctx, input.principalId);
-  const assignment = await em.findOne(RoleAssignment, { principalId, roleKey: role.key });
+  const assignment = await em.findOne(
+    RoleAssignment,
+    { principalId, roleKey: role.key },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
   if (assignment === null) {
     throw notFound('role_not_found');
   }

@@ -12,12 +12,13 @@ export async function requireAnotherOwner(em: EntityManager, principalId: string
     `select principal_id from role_assignments where role_key = 'owner' order by 1 for update`,
   );
   // By a statement of its own: one that waits for the locks still sees as active whom the other has just disabled.
-  const owners = await em.execute<{ principal_id: string }[]>(
-    `select a.principal_id from role_assignments a
+  const owners = await em.execute<{ is_asked: boolean }[]>(
+    `select a.principal_id = ?::uuid as is_asked from role_assignments a
      join principals p on p.tenant_id = a.tenant_id and p.id = a.principal_id
      where a.role_key = 'owner' and p.status = 'active' limit 2`,
+    [principalId],
   );
-  if (owners.length === 1 && owners[0]?.principal_id === principalId) {
+  if (owners.length === 1 && owners[0]?.is_asked === true) {
     throw new DomainError('invalid_state', 'The last owner of a tenant stays.');
   }
 }

@@ -182,6 +182,16 @@ describe('a role in the whole tenant', () => {
     ]);
   });
 
+  it('is taken away once by five who do it at once', async () => {
+    const role = await place.role([]);
+    const { principalId } = await place.person({ spaceRole: null });
+    const path = `/admin/principals/${principalId}/roles/${role}`;
+    await own('PUT', path);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => own('DELETE', path)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404, 404, 404, 404]);
+    expect(await place.eventsOf(principalId)).toEqual(['security.role_assigned', 'security.role_unassigned']);
+  });
+
   it('is no role of spaces or projects', async () => {
     const path = `/admin/principals/${place.owner.principalId}/roles`;
     for (const key of ['space_admin', 'project_viewer']) {
