@@ -3,12 +3,15 @@ import type { Context } from '#domain/access/context.ts';
 import { requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { inProject } from '#domain/projects/in-project.ts';
+import { ProjectMember } from '#domain/projects/project-member.entity.ts';
 import { lockMember } from './find-member.ts';
 import type { SpaceMember } from './space-member.entity.ts';
 
 /**
  * Takes a member out of the caller's space and of its projects; what it may do in the whole tenant stays.
- * @throws `missing_permission`, also where the member's role holds what the caller lacks; `member_not_found`
+ * @throws `missing_permission`, also where a role of the member, in the space or in a project, holds what the caller
+ *   lacks there; `member_not_found`
  */
 export async function removeMember(
   ctx: Context,
@@ -19,6 +22,9 @@ export async function removeMember(
   const member = await lockMember(ctx, input);
   const { id, spaceId, principalId, roleKey: role } = member;
   await requireRoleOfNoMore(ctx, role);
+  for (const { projectId, roleKey } of await em.find(ProjectMember, { spaceId, principalId })) {
+    await requireRoleOfNoMore(await inProject(ctx, projectId), roleKey);
+  }
   await em.remove(member).flush();
   await recordEvent(em, caller, {
     type: 'space.member_removed',

@@ -62,16 +62,17 @@ describe('an invite', () => {
   });
 
   it('is answered by a key that is cut down only as far as the key reaches', async () => {
-    const { id, guest } = await invited();
-    const withKey = async (...permissions: Permission[]) => {
-      const made = await place.ask(guest, 'POST', '/admin/api-keys', { name: 'cut', permissions });
-      return { ...guest, apiKey: made.body.data.api_key as string };
+    const [one, two] = [await invited(), await invited()];
+    const withKey = async (who: Person, ...permissions: Permission[]) => {
+      const made = await place.ask(who, 'POST', '/admin/api-keys', { name: 'cut', permissions });
+      return { ...who, apiKey: made.body.data.api_key as string };
     };
-    const [reader, adder] = [await withKey('invites.read'), await withKey('members.add')];
-    expect(verdict(await answer(reader, id, 'accept'))).toBe('403 missing_permission members.add');
-    expect(verdict(await answer(reader, id, 'decline'))).toBe('403 missing_permission invites.revoke');
-    expect((await own('GET', path(id))).body.data.status).toBe('pending');
-    expect((await answer(adder, id, 'accept')).status).toBe(200);
+    const reader = await withKey(one.guest, 'invites.read');
+    expect(verdict(await answer(reader, one.id, 'accept'))).toBe('403 missing_permission members.add');
+    expect(verdict(await answer(reader, one.id, 'decline'))).toBe('403 missing_permission invites.revoke');
+    expect((await own('GET', path(one.id))).body.data.status).toBe('pending');
+    expect((await answer(await withKey(one.guest, 'members.add'), one.id, 'accept')).status).toBe(200);
+    expect((await answer(await withKey(two.guest, 'invites.revoke'), two.id, 'decline')).status).toBe(200);
   });
 
   it('is accepted by five requests at once as by one', async () => {

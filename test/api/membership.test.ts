@@ -129,10 +129,15 @@ describe('a member of a space', () => {
     const lower = await place.ask(small, 'PATCH', admin, { role_id: reader });
     expect(verdict(lower)).toMatch('403 missing_permission');
     expect(verdict(await place.ask(small, 'DELETE', admin))).toMatch('403 missing_permission');
-    // What changes nothing takes nothing away.
-    const same = await place.ask(place.owner, 'PATCH', admin, { role_id: builtInRoleId('space_admin') });
-    expect(same.body.data.role).toBe('space_admin');
     expect((await place.ask(small, 'PATCH', other, { role_id: keeper })).status).toBe(200);
+    // A member leaves its projects, too, so their roles count.
+    const project = await aProject();
+    const inIt = place.inSpace(`/projects/${project}/members`);
+    const { principal_id: principalId } = (await own('PATCH', other, { role_id: reader })).body.data;
+    const body = { principal_id: principalId, role_id: builtInRoleId('project_admin') };
+    const asAdmin = await own('POST', inIt, body);
+    expect(verdict(await place.ask(small, 'DELETE', other))).toMatch('403 missing_permission');
+    await own('DELETE', `${inIt}/${asAdmin.body.data.id}`);
     expect((await place.ask(small, 'DELETE', other)).status).toBe(200);
   });
 });
@@ -274,7 +279,18 @@ describe('a member of a project', () => {
       place.ask(boss, 'POST', path, { principal_id: other.principalId, role_id: roleId });
     const wide = await place.role(['collections.delete']);
     expect(verdict(await add(wide))).toBe('403 missing_permission collections.delete');
-    expect((await add(builtInRoleId('project_admin'))).status).toBe(201);
+    const added = await add(builtInRoleId('project_admin'));
+    expect(added.status).toBe(201);
+    // Nor takes one away that holds more.
+    const memberPath = `${path}/${added.body.data.id}`;
+    await own('PATCH', memberPath, { role_id: wide });
+    const viewer = { role_id: builtInRoleId('project_viewer') };
+    const lower = await place.ask(boss, 'PATCH', memberPath, viewer);
+    expect(verdict(lower)).toBe('403 missing_permission collections.delete');
+    const away = await place.ask(boss, 'DELETE', memberPath);
+    expect(verdict(away)).toBe('403 missing_permission collections.delete');
+    await own('PATCH', memberPath, viewer);
+    expect((await place.ask(boss, 'DELETE', memberPath)).status).toBe(200);
   });
 
   it('is a member of the space, and leaves with it', async () => {

@@ -119,7 +119,8 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
         tags,
         operationId: 'acceptInvite',
         summary: 'Accept an invite',
-        description: 'By the principal whose verified address it names; repeating it changes nothing.',
+        description:
+          'By the principal whose verified address it names, with a key that is not cut down or has `members.add`. Repeating it changes nothing.',
         params: contract.inviteParams,
         response: { 200: contract.inviteEnvelope, ...errorResponses },
       },
@@ -135,7 +136,8 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
         tags,
         operationId: 'declineInvite',
         summary: 'Decline an invite',
-        description: 'By the principal whose verified address it names; repeating it changes nothing.',
+        description:
+          'By the principal whose verified address it names, with a key that is not cut down or has `invites.revoke`. Repeating it changes nothing.',
         params: contract.inviteParams,
         response: { 200: contract.inviteEnvelope, ...errorResponses },
       },
