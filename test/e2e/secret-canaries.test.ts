@@ -1,7 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowModels } from '#domain/spaces/allow-models.ts';
 import { createSpace } from '#domain/spaces/create-space.ts';
 import { shownTexts } from '../replay/history-reader.ts';
@@ -373,12 +372,8 @@ async function dump(): Promise<string> {
 }
 
 async function logs(): Promise<string> {
-  const folder = inject('logFolder');
   const { gateways, workers } = tools.stack;
-  const mine = [...gateways, ...workers].map(({ child }) => `-${child.pid}.log`);
-  const names = (await readdir(folder)).filter((name) => mine.some((end) => name.endsWith(end)));
-  expect(names).toHaveLength(mine.length);
-  return (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('\n');
+  return (await Promise.all([...gateways, ...workers].map(({ log }) => readFile(log, 'utf8')))).join('\n');
 }
 
 async function histories(): Promise<string> {

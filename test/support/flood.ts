@@ -17,10 +17,12 @@ let sent = 0;
 function open(): Socket {
   const socket = connect(Number(port), hostname).setEncoding('latin1').setNoDelay(true);
   let unread = '';
+  socket.on('error', () => undefined);
   socket.on('data', (chunk: string) => {
     unread += chunk;
     for (const [, status = ''] of unread.matchAll(statusLine)) answers[status] = (answers[status] ?? 0) + 1;
-    unread = unread.slice(unread.lastIndexOf('\r\n') + 2).slice(-64);
+    const lineEnd = unread.lastIndexOf('\r\n');
+    unread = (lineEnd < 0 ? unread : unread.slice(lineEnd + 2)).slice(-64);
   });
   return socket;
 }

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, renameSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,8 @@ export interface StackProcess {
   readonly port: number;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
+  /** The file that it writes its log to. */
+  readonly log: string;
   readonly child: ChildProcess;
   /** Resolves when it answers that it is ready. @throws when it ends first */
   readonly ready: Promise<void>;
@@ -156,15 +158,14 @@ async function launchProcess(role: StackProcess['role'], env: Record<string, str
   const entry = role === 'gateway' ? 'api/main.ts' : 'temporal/worker.ts';
   const portVariable = role === 'gateway' ? 'PORT' : 'WORKER_PORT';
   // Its log is the process's own file: read through here, each of its lines would cost the tests' processor.
-  const opened = `${inject('logFolder')}/${role}-on-${port}.log`;
-  const log = openSync(opened, 'a');
+  const log = `${inject('logFolder')}/${role}-${port}-${randomBytes(3).toString('hex')}.log`;
+  const opened = openSync(log, 'a');
   const child = spawn(process.execPath, ['--disable-warning=FSTDEP023', entry], {
     cwd: checkout,
     env: { ...env, [portVariable]: String(port) },
-    stdio: ['pipe', log, log],
+    stdio: ['pipe', opened, opened],
   });
-  closeSync(log);
-  renameSync(opened, `${inject('logFolder')}/${role}-${child.pid}.log`);
+  closeSync(opened);
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const url = `http://127.0.0.1:${port}`;
   const ready = waitUntilReady(url, child);
@@ -174,6 +175,7 @@ async function launchProcess(role: StackProcess['role'], env: Record<string, str
     role,
     port,
     url,
+    log,
     child,
     ready,
     exited: exited.then(([, signal]) => signal),
