@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { differenceInTurns, differenceOf, tells, timeInTurns } from '../support/paired-times.ts';
+
+const rounds = 2_000;
+
+/** Times around 1 ms that wander by a multiple within minutes and jump now and then, as on a machine that others use. */
+function noisyTimes(ways: readonly number[]): number[][] {
+  const times: number[][] = ways.map(() => []);
+  for (let round = 0; round < rounds; round += 1) {
+    const drift = 1.5 + Math.sin(round / 300);
+    for (const [way, factor] of ways.entries()) {
+      const jump = Math.random() < 0.1 ? Math.random() * 20 : 0;
+      times[way]!.push(factor * drift * (0.8 + Math.random() * 0.4) + jump);
+    }
+  }
+  return times;
+}
+
+const isTold = ([base = [], other = []]: number[][]): boolean => tells(differenceOf(base, other), 0.05);
+
+describe('times that are taken in turns', () => {
+  it('tell a tenth apart on a restless machine, in both directions, and never the same from itself', () => {
+    for (let i = 0; i < 20; i += 1) {
+      expect(isTold(noisyTimes([1, 1.1]))).toBe(true);
+      expect(isTold(noisyTimes([1, 0.9]))).toBe(true);
+      expect(isTold(noisyTimes([1, 1]))).toBe(false);
+      expect(isTold(noisyTimes([1, 1.01]))).toBe(false);
+    }
+  });
+
+  it('come from each way once a round, each of them first as often as the other', async () => {
+    const order: string[] = [];
+    const way = (name: string) => async () => void order.push(name);
+    const times = await timeInTurns({ a: way('a'), b: way('b') }, { rounds: 400 });
+    expect([times.a.length, times.b.length]).toEqual([400, 400]);
+    const first = order.filter((name, at) => at % 2 === 0 && name === 'a').length;
+    expect(first).toBeGreaterThan(120);
+    expect(first).toBeLessThan(280);
+  });
+
+  it('are taken until they are sure, and no longer than is asked for', async () => {
+    const lasting = (ms: number) => async () => {
+      for (const until = performance.now() + ms; performance.now() < until;);
+    };
+    const sure = { share: 0.5, atMost: 1_000, look: 50 };
+    const twice = await differenceInTurns({ base: lasting(0.1), other: lasting(0.2) }, sure);
+    expect([twice.rounds, tells(twice, 0.5)]).toEqual([50, true]);
+    const nothing = { share: 0, atMost: 150, look: 50 };
+    const same = await differenceInTurns({ base: lasting(0.1), other: lasting(0.1) }, nothing);
+    expect(same.rounds).toBe(150);
+  });
+});

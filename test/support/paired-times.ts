@@ -1,0 +1,87 @@
+import { median } from '../../bench/support/stats.ts';
+
+/** By how much one way takes longer than another, in shares of that one's median, and between what that surely lies. */
+export interface Difference {
+  median: number;
+  from: number;
+  to: number;
+  rounds: number;
+}
+
+type Way = (round: number) => Promise<unknown>;
+
+/** The interval of a median reaches this many standard deviations to both sides: it misses once in 15,000 times. */
+const deviations = 4;
+
+/**
+ * Milliseconds of each way, round by round. Every round takes all ways in an order of its own: what slows the machine
+ * down meets them alike.
+ */
+export async function timeInTurns<Name extends string>(
+  ways: Record<Name, Way>,
+  { rounds, from = 0 }: { rounds: number; from?: number },
+): Promise<Record<Name, number[]>> {
+  const names = Object.keys(ways) as Name[];
+  const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>;
+  for (let round = from; round < from + rounds; round += 1) {
+    for (const name of shuffled(names)) {
+      const startedAt = performance.now();
+      await ways[name](round);
+      times[name].push(performance.now() - startedAt);
+    }
+  }
+  return times;
+}
+
+/** In as many rounds as it takes to be sure on which side of `share` the difference lies, but no more than `atMost`. */
+export async function differenceInTurns(
+  ways: { base: Way; other: Way },
+  { share, atMost, look = 250 }: { share: number; atMost: number; look?: number },
+): Promise<Difference> {
+  const base: number[] = [];
+  const other: number[] = [];
+  for (;;) {
+    const times = await timeInTurns(ways, { rounds: look, from: base.length });
+    base.push(...times.base);
+    other.push(...times.other);
+    const difference = differenceOf(base, other);
+    const isWithin = difference.from > -share && difference.to < share;
+    const isBeyond = difference.from > share || difference.to < -share;
+    if (isWithin || isBeyond || base.length >= atMost) {
+      return difference;
+    }
+  }
+}
+
+/** Of the rounds' differences, so that a slow round counts on both sides. */
+export function differenceOf(base: readonly number[], other: readonly number[]): Difference {
+  const rounds = base.length;
+  const unit = median(base);
+  const differences = base.map((ms, round) => (other[round]! - ms) / unit).toSorted((a, b) => a - b);
+  const middle = (rounds - 1) / 2;
+  const margin = (deviations * Math.sqrt(rounds)) / 2;
+  return {
+    median: median(differences),
+    from: differences[Math.max(0, Math.floor(middle - margin))]!,
+    to: differences[Math.min(rounds - 1, Math.ceil(middle + margin))]!,
+    rounds,
+  };
+}
+
+/** Whether it is at least `share`, and surely a difference: a machine that others keep busy makes none of nothing. */
+export function tells({ median: found, from, to }: Difference, share: number): boolean {
+  return Math.abs(found) >= share && (from > 0 || to < 0);
+}
+
+/** `+1.2 % (0.4 to 2.1, n = 2000)` */
+export function inPercent({ median: found, from, to, rounds }: Difference): string {
+  const percent = (share: number) => (share * 100).toFixed(1);
+  return `${found < 0 ? '' : '+'}${percent(found)} % (${percent(from)} to ${percent(to)}, n = ${rounds})`;
+}
+
+function shuffled<T>(values: readonly T[]): T[] {
+  return values
+    .map((value) => ({ value, place: Math.random() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ value }) => value);
+}
