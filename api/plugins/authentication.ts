@@ -200,13 +200,14 @@ async function prove(token: string, { database, secrets, verdicts }: Door): Prom
   const { keyId, secret } = parsed;
   return verdicts.findAnew(token, async () => {
     const askedAt = performance.now();
-    const [row] = await database.call<CredentialRow>(
+    // One row for every id: what no key has is worked on and answered as what some key has.
+    const [row] = (await database.call<CredentialRow>(
       'find_credential',
       'select * from app.find_credential($1)',
       [keyId],
-    );
-    const matches = secretMatches(secrets, secret, row?.secret_hash ?? null);
-    return row !== undefined && matches && row.usable
+    )) as [CredentialRow];
+    const matches = secretMatches(secrets, secret, row.secret_hash);
+    return matches && row.usable
       ? {
           keyId,
           goodUntil: askedAt + row.expires_in_ms,

@@ -144,12 +144,17 @@ begin
 end $$;
 
 -- The doors between tenants: SECURITY DEFINER, ids only (and the credential's hash).
+-- Always one row: an id that no key has gets a stand-in of the same size, which nothing matches and nobody may use, so
+-- that the time of an answer does not tell which ids there are.
 create function app.find_credential(p_key_id text)
 returns table (tenant_id uuid, id uuid, principal_id uuid, secret_hash text, permissions text[], usable boolean, expires_in_ms double precision)
 language sql stable security definer set search_path = pg_catalog, public as $$
-  select k.tenant_id, k.id, k.principal_id, k.secret_hash, k.permissions,
-         k.revoked_at is null and k.expires_at > now(), extract(epoch from k.expires_at - now()) * 1000
-  from public.api_keys k where k.key_id = p_key_id
+  select coalesce(k.tenant_id, s.id), coalesce(k.id, s.id), coalesce(k.principal_id, s.id),
+         coalesce(k.secret_hash, s.secret_hash), k.permissions,
+         k.revoked_at is null and coalesce(k.expires_at, s.expires_at) > now(),
+         extract(epoch from coalesce(k.expires_at, s.expires_at) - now()) * 1000
+  from (values ('00000000-0000-0000-0000-000000000000'::uuid, repeat('-', 43), '2000-01-01'::timestamptz)) s (id, secret_hash, expires_at)
+  left join public.api_keys k on k.key_id = p_key_id
 $$;
 
 -- Names and states of tenants for the platform's operators, newest first: ids of version 7 follow creation.
