@@ -1,4 +1,6 @@
+import type { Client, DatabaseError } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/kernel/ids.ts';
 import { createWorld } from '../../support/world.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 
@@ -56,4 +58,84 @@ describe('the wall', () => {
       await client.end();
     }
   });
+
+  it('takes a row whose id another tenant has as it takes any new one', async () => {
+    const other = await createWorld(engine.database.unitOfWork);
+    const { tenantId, owner } = engine.world;
+    const taken = { principal: other.owner.principalId, space: other.spaceId, model: other.modelIds[0]! };
+    for (const { principal, space, model } of [
+      taken,
+      { principal: newId(), space: newId(), model: newId() },
+    ]) {
+      const rows: [table: string, columns: string, values: string[]][] = [
+        ['principals', 'id, type', [principal, 'user']],
+        ['spaces', 'id, name', [space, 'Space']],
+        ['space_members', 'space_id, principal_id', [space, principal]],
+        ['role_assignments', 'principal_id, role_key', [owner.principalId, `role-${principal}`]],
+        ['space_models', 'space_id, model_id', [space, engine.world.modelIds[0]!]],
+        [
+          'models',
+          'id, alias, provider_kind, provider_model, continuation, context_window, max_output_tokens',
+          [model, `alias-${model}`, 'builtin', 'builtin', 'none', '1', '1'],
+        ],
+      ];
+      await inTenant(tenantId, async (client) => {
+        for (const [table, columns, values] of rows) {
+          expect(await attempt(client, table, columns, [tenantId, ...values]), table).toBe('taken');
+        }
+      });
+    }
+  });
+
+  it('refuses a link to another tenant’s row, and a row in its name, as where there is nothing', async () => {
+    const other = await createWorld(engine.database.unitOfWork);
+    const { tenantId, spaceId, owner } = engine.world;
+    const links: [table: string, columns: string, values: (id: string) => string[], theirs: string][] = [
+      ['space_members', 'space_id, principal_id', (id) => [id, owner.principalId], other.spaceId],
+      ['space_members', 'space_id, principal_id', (id) => [spaceId, id], other.owner.principalId],
+      ['space_models', 'space_id, model_id', (id) => [spaceId, id], other.modelIds[0]!],
+      ['role_assignments', 'principal_id, role_key', (id) => [id, 'admin'], other.owner.principalId],
+    ];
+    await inTenant(tenantId, async (client) => {
+      for (const [table, columns, values, theirs] of links) {
+        const link = async (id: string) =>
+          (await attempt(client, table, columns, [tenantId, ...values(id)])).replace(id, 'id');
+        const foreign = await link(theirs);
+        expect(foreign, table).toMatch(/^23503 .*is not present/);
+        expect(foreign, table).toBe(await link(newId()));
+      }
+      const inTheirName = (id: string) =>
+        attempt(client, 'spaces', 'id, name', [other.tenantId, id, 'Space']);
+      const there = await inTheirName(other.spaceId);
+      expect(there).toMatch(/^42501 .*row-level security/);
+      expect(there).toBe(await inTheirName(newId()));
+    });
+  });
 });
+
+/** A transaction of the runtime role that leaves nothing behind. */
+async function inTenant(tenantId: string, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = engine.database.database.newClient();
+  await client.connect();
+  try {
+    await client.query('begin');
+    await client.query(`select set_config('app.tenant_id', $1, true)`, [tenantId]);
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** @returns `taken`, or all that PostgreSQL says of the refusal */
+async function attempt(client: Client, table: string, columns: string, values: string[]): Promise<string> {
+  const places = values.map((_, place) => `$${place + 1}`).join(', ');
+  await client.query('savepoint before');
+  try {
+    await client.query(`insert into ${table} (tenant_id, ${columns}) values (${places})`, values);
+    return 'taken';
+  } catch (error) {
+    await client.query('rollback to savepoint before');
+    const { code, message, detail, constraint } = error as DatabaseError;
+    return `${code} ${message} ${detail} ${constraint}`;
+  }
+}
