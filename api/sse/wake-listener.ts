@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '#domain/persistence/database.ts';
@@ -69,9 +70,33 @@ export class WakeListener {
     await client.connect();
     await client.query('listen wake');
     await client.query('listen access');
+    await this.#expectToHear(client).catch((error: unknown) => {
+      client.connection.stream.destroy();
+      throw error;
+    });
     this.#client = client;
     this.#watch(client);
     this.#handlers.onReconnect();
+  }
+
+  /**
+   * A pooler that lends its connections for a transaction each lets LISTEN succeed and delivers nothing. So what another
+   * connection notifies has to arrive, while this one asks for nothing, before it is believed to hear.
+   */
+  async #expectToHear(client: Client): Promise<void> {
+    const proof = randomUUID();
+    const { promise: heard, resolve, reject } = Promise.withResolvers<void>();
+    client.on('notification', ({ payload }) => {
+      if (payload === proof) {
+        resolve();
+      }
+    });
+    const late = setTimeout(() => reject(new Error('Notifications do not arrive.')), patienceMs);
+    try {
+      await Promise.all([heard, this.#database.call('prove_wake', `select pg_notify('wake', $1)`, [proof])]);
+    } finally {
+      clearTimeout(late);
+    }
   }
 
   /** A connection that no longer answers is ended: a half-open one would never say so. */
@@ -103,7 +128,7 @@ export class WakeListener {
     if (!this.#stopped) {
       setTimeout(() => {
         this.#connect().catch(() => {
-          this.#logger.warn('the wake listener cannot connect');
+          this.#logger.warn('the wake listener cannot connect, or hears nothing behind a pooler');
           this.#retry();
         });
       }, 250).unref();

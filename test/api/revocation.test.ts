@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startDeafRelay } from '../support/deaf-relay.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { statementsDuring } from '../support/statements.ts';
 import { addMember, createWorld, scriptedModel, type World } from '../support/world.ts';
@@ -134,5 +135,21 @@ describe('a key that two gateways know', () => {
     }
     // Once they listen again, they remember again.
     await knownKey();
+  });
+
+  it('is looked up on every request behind a pooler that answers LISTEN and delivers nothing', async () => {
+    const { apiKey, keyId } = await addMember(database.unitOfWork, world);
+    const relay = await startDeafRelay(database.url);
+    const gateway = await openGateway(relay);
+    try {
+      for (const until = performance.now() + 1_500; performance.now() < until; await sleep(100)) {
+        expect(await looksUp(gateway, apiKey)).toBe(true);
+      }
+      await admin.query('update api_keys set revoked_at = now() where key_id = $1', [keyId]);
+      expect((await ask(gateway, apiKey)).status).toBe(401);
+    } finally {
+      await gateway.close();
+      await relay.close();
+    }
   });
 });
