@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { seedFrom } from './plan.ts';
+import { runTelling } from './telling-run.ts';
+import { describeTold } from './telling-verdict.ts';
+
+const events = Number(process.env['EVENTS'] ?? 5_000);
+
+it(`of ${events} events exactly those are told, once each, whom the rules name, while workers are killed`, async () => {
+  const seed = seedFrom(process.env);
+  console.log(`notifications, long form: SEED=${seed}`);
+  const say = (line: string) => console.log(line);
+  const run = await runTelling({ seed, events, kills: 24, hallSize: 4_000, say });
+  console.log(describeTold(run));
+  expect(run).toMatchObject({ missing: [], twice: [], tooMany: [], kills: Array(24).fill('SIGKILL') });
+  expect(run.found).toBe(run.expected);
+  expect(run.cutOff).toBeGreaterThanOrEqual(24);
+}, 1_800_000);

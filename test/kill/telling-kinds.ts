@@ -1,0 +1,142 @@
+import type { AuditEvent } from '#domain/events/record-event.ts';
+import { newId } from '#domain/kernel/ids.ts';
+import type { Person, Place, Town } from './told-people.ts';
+
+/** An event to be recorded, and exactly whom it has to be told to. */
+export interface Telling {
+  event: AuditEvent;
+  actor: Person;
+  via: 'api' | 'workflow' | 'schedule';
+  told: ReadonlySet<string>;
+}
+
+/** What one event is about, and whom it concerns if nobody is left out. */
+interface Matter {
+  event: AuditEvent;
+  audience: Person[];
+  /** Whoever acted is told, too. */
+  tellsActor?: true;
+}
+
+interface Scene {
+  place: Place;
+  /** Anybody: of the place, of another one, or of none. */
+  anybody: Person;
+  town: Town;
+}
+
+const reads = ({ sort, place }: Person, where: Place, what: 'space' | 'project' | 'things'): boolean =>
+  sort.reads === 'all'
+    ? sort.tenantRole !== undefined || place === where
+    : sort.reads === what && place === where;
+const changing = ({ people }: Place): Person[] => people.filter(({ sort }) => sort.changes);
+const inPlace = ({ spaceId }: Place): Record<string, string> => ({ space_id: spaceId });
+
+/** Each kind with who is to be told, as the vocabulary of notifications says it; none depends on what was told before. */
+const kinds: ((scene: Scene) => Matter)[] = [
+  ({ place, anybody }) => ({
+    event: {
+      type: 'space.member_added',
+      resource: { type: 'space', id: place.spaceId },
+      metadata: { principal_id: anybody.id },
+    },
+    audience: reads(anybody, place, 'space') ? [anybody] : [],
+  }),
+  ({ place, anybody }) => ({
+    event: {
+      type: 'space.member_removed',
+      resource: { type: 'space', id: place.spaceId },
+      metadata: { principal_id: anybody.id },
+    },
+    audience: [anybody],
+  }),
+  ({ place }) => ({
+    event: {
+      type: 'space.project_deleted',
+      resource: { type: 'project', id: place.projectId },
+      metadata: inPlace(place),
+    },
+    audience: place.people.filter((person) => reads(person, place, 'project')),
+  }),
+  ({ place }) => ({
+    event: { type: 'space.deleted', resource: { type: 'space', id: place.spaceId } },
+    audience: place.people,
+  }),
+  ({ place }) => ({
+    event: {
+      type: 'collection.deleted',
+      resource: { type: 'collection', id: newId() },
+      metadata: { ...inPlace(place), documents: 3 },
+    },
+    audience: changing(place).filter((person) => reads(person, place, 'things')),
+  }),
+  ({ place, anybody }) => ({
+    event: {
+      type: 'collection.sync_failing',
+      resource: { type: 'connector', id: newId() },
+      metadata: { ...inPlace(place), connector_principal_id: anybody.id },
+    },
+    audience: [...changing(place), anybody].filter((person) => reads(person, place, 'things')),
+  }),
+  ({ place, anybody }) => ({
+    event: {
+      type: 'space.invite_accepted',
+      resource: { type: 'invite', id: newId() },
+      metadata: { ...inPlace(place), invited_by: anybody.id },
+    },
+    audience: reads(anybody, place, 'things') ? [anybody] : [],
+  }),
+  ({ anybody }) => ({
+    event: {
+      type: 'security.session_revoked',
+      resource: { type: 'session', id: newId() },
+      metadata: { principal_id: anybody.id },
+    },
+    audience: [anybody],
+    tellsActor: true,
+  }),
+  ({ anybody }) => ({
+    event: {
+      type: 'security.role_assigned',
+      resource: { type: 'principal', id: anybody.id },
+      metadata: { role: 'member' },
+    },
+    audience: [anybody],
+    tellsActor: true,
+  }),
+  ({ town }) => ({
+    event: { type: 'system.tenant_resumed', resource: { type: 'tenant', id: newId() } },
+    audience: town.others.filter(({ sort }) => sort.name === 'governor'),
+  }),
+  // Not the first one, so nobody is told.
+  ({ place }) => ({
+    event: {
+      type: 'collection.sync_completed',
+      resource: { type: 'connector', id: newId() },
+      metadata: { ...inPlace(place), first: false },
+    },
+    audience: [],
+  }),
+  // Named by no rule.
+  ({ place }) => ({
+    event: { type: 'space.updated', resource: { type: 'space', id: place.spaceId } },
+    audience: [],
+  }),
+];
+
+/** So many of all events are of the hall, which takes several pages. */
+const hallShare = 0.04;
+
+/** The next event: the same for the same random numbers. */
+export function nextTelling(town: Town, random: () => number): Telling {
+  const anyOf = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+  const place = random() < hallShare ? town.hall : anyOf(town.rooms);
+  const people = [place.people, place.people, anyOf(town.rooms).people, town.others];
+  const anybody = anyOf(anyOf(people));
+  const { event, audience, tellsActor } = anyOf(kinds)({ place, anybody, town });
+  const actor = random() < 0.3 ? anybody : anyOf(anyOf(people));
+  const via = anyOf(['api', 'api', 'api', 'workflow', 'schedule'] as const);
+  const isLeftOut = (person: Person) => person === actor && via === 'api' && tellsActor !== true;
+  const told = audience.filter((person) => person.sort.isTold !== false && !isLeftOut(person));
+  return { event, actor, via, told: new Set(told.map(({ id }) => id)) };
+}

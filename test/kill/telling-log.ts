@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { recordEvent } from '#domain/events/record-event.ts';
+import type { TestDatabase } from '../support/database.ts';
+import type { Telling } from './telling-kinds.ts';
+
+/** Connections that record events at once. */
+const writers = 6;
+
+/** The events of a run in the log of their tenant, and how many of them have nobody left to be told. */
+export class TellingLog {
+  readonly recorded: Record<string, number> = {};
+  readonly #database: TestDatabase;
+  readonly #tenantId: string;
+  readonly #tellings: readonly Telling[];
+  #committed = 0;
+
+  constructor(database: TestDatabase, tenantId: string, tellings: readonly Telling[]) {
+    this.#database = database;
+    this.#tenantId = tenantId;
+    this.#tellings = tellings;
+  }
+
+  /** Each in a transaction of its own, several at once, with its number as a mark. */
+  async recordAll(): Promise<void> {
+    const waiting = this.#tellings.entries();
+    await Promise.all(
+      Array.from({ length: writers }, async () => {
+        for (const [mark, telling] of waiting) await this.#record(mark, telling);
+      }),
+    );
+  }
+
+  async #record(mark: number, { event, actor, via }: Telling): Promise<void> {
+    const who = {
+      tenantId: this.#tenantId,
+      principalId: actor.id,
+      principalType: 'user',
+      origin: { via, requestId: null },
+    } as const;
+    await this.#database.unitOfWork.inTenant(this.#tenantId, (em) =>
+      recordEvent(em, who, { ...event, metadata: { ...event.metadata, mark } }),
+    );
+    this.#committed += 1;
+    this.recorded[event.type] = (this.recorded[event.type] ?? 0) + 1;
+  }
+
+  /** Events that are in the log and have nobody left to be told. */
+  async delivered(admin: Client): Promise<number> {
+    const committed = this.#committed;
+    const { rows } = await admin.query<{ count: number }>(
+      'select count(*)::int as count from fan_outs where tenant_id = $1',
+      [this.#tenantId],
+    );
+    return committed - rows[0]!.count;
+  }
+
+  /** @throws when no event is delivered any more, though some are left */
+  async untilDelivered(admin: Client): Promise<void> {
+    for (let [before, waitedMs] = [-1, 0]; ; waitedMs += 100) {
+      const now = await this.delivered(admin);
+      if (now === this.#tellings.length) return;
+      if (now !== before) [before, waitedMs] = [now, 0];
+      if (waitedMs > 60_000)
+        throw new Error(`${this.#tellings.length - now} events were not told to the end.`);
+      await sleep(100);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { createTestDatabase } from '../support/database.ts';
+import { mulberry32 } from '../support/model-script.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { connect } from '../support/tables.ts';
+import { createWorld } from '../support/world.ts';
+import { Fleet } from './fleet.ts';
+import { nextTelling } from './telling-kinds.ts';
+import { TellingLog } from './telling-log.ts';
+import { settleTown, type Town } from './told-people.ts';
+import { compareTold, countCutOff, type TellingRun } from './telling-verdict.ts';
+
+export interface TellingOptions {
+  seed: number;
+  events: number;
+  kills: number;
+  /** People of the largest space. */
+  hallSize: number;
+  say: (line: string) => void;
+}
+
+/**
+ * Events of many audiences, recorded as use cases record them while workers deliver them and are killed; then whoever
+ * was told of each is compared with what the model says.
+ */
+export async function runTelling(options: TellingOptions): Promise<TellingRun> {
+  const startedAt = performance.now();
+  const random = mulberry32(options.seed);
+  const database = await createTestDatabase();
+  const { tenantId } = await createWorld(database.unitOfWork);
+  const admin = await connect(database.adminUrl);
+  const town = await settleTown(admin, { tenantId, hallSize: options.hallSize });
+  const tellings = Array.from({ length: options.events }, () => nextTelling(town, random));
+  const stack = await startStack({
+    database,
+    gateways: 0,
+    workers: 2,
+    // As in production: each round asks the engine for all that wait, which here are thousands.
+    env: { SWEEP_INTERVAL_SECONDS: '20' },
+  });
+  try {
+    const log = new TellingLog(database, tenantId, tellings);
+    const settled = new AbortController();
+    const passing = passBy(admin, { tenantId, town, random: mulberry32(options.seed + 1) }, settled.signal);
+    const killing = kill(stack, { ...options, random, delivered: () => log.delivered(admin) });
+    await log.recordAll();
+    const kills = await killing;
+    await log.untilDelivered(admin);
+    settled.abort();
+    await passing;
+    return {
+      ...(await compareTold(admin, tenantId, tellings)),
+      events: tellings.length,
+      recorded: log.recorded,
+      kills,
+      cutOff: await countCutOff(stack.temporal),
+      seconds: Math.round((performance.now() - startedAt) / 1_000),
+    };
+  } finally {
+    await stack.stop();
+    await admin.end();
+    await database.drop();
+  }
+}
+
+/** Each kill when its share has been delivered, and a random moment later. */
+async function kill(
+  stack: Stack,
+  {
+    events,
+    kills,
+    random,
+    delivered,
+    say,
+  }: TellingOptions & { random: () => number; delivered: () => Promise<number> },
+): Promise<(NodeJS.Signals | null)[]> {
+  const fleet = new Fleet(stack);
+  const ends: (NodeJS.Signals | null)[] = [];
+  for (let i = 1; i <= kills; i += 1) {
+    const due = (events * (i - random())) / (kills + 1);
+    while ((await delivered()) < due) await sleep(50);
+    await fleet.untilReady('worker', 1);
+    await sleep(random() * 200);
+    const ready = fleet.ready('worker');
+    ends.push(await fleet.kill(ready[Math.floor(random() * ready.length)]!));
+    say(`${await delivered()} events delivered, ${i} kills`);
+  }
+  await fleet.settle();
+  return ends;
+}
+
+/** Those who are never told come to the hall and go until it is over. */
+async function passBy(
+  admin: Client,
+  { tenantId, town, random }: { tenantId: string; town: Town; random: () => number },
+  until: AbortSignal,
+): Promise<void> {
+  while (!until.aborted) {
+    const some = town.passersBy.filter(() => random() < 0.2);
+    await admin.query(
+      `with gone as (delete from space_members where tenant_id = $1 and space_id = $2 and principal_id = any ($3)
+         returning principal_id)
+       insert into space_members (tenant_id, space_id, principal_id, role_key)
+       select $1, $2, id, 'space_admin' from unnest($3::uuid[]) id where id not in (select principal_id from gone)
+       on conflict do nothing`,
+      [tenantId, town.hall.spaceId, some],
+    );
+    await sleep(40);
+  }
+}

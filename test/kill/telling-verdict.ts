@@ -1,0 +1,82 @@
+import type { Client as TemporalClient } from '@temporalio/client';
+import type { Client } from 'pg';
+import type { Telling } from './telling-kinds.ts';
+
+/** Who was told, held against the model; what is wrong is a sentence each. */
+interface Told {
+  /** Notifications that there have to be. */
+  expected: number;
+  found: number;
+  missing: string[];
+  twice: string[];
+  tooMany: string[];
+}
+
+export interface TellingRun extends Told {
+  events: number;
+  /** How many there were of each type. */
+  recorded: Record<string, number>;
+  /** How each killed worker ended. */
+  kills: (NodeJS.Signals | null)[];
+  /** Fan-outs that a worker was lost with in the middle of its activity, as the engine has it. */
+  cutOff: number;
+  seconds: number;
+}
+
+export async function compareTold(
+  admin: Client,
+  tenantId: string,
+  tellings: readonly Telling[],
+): Promise<Told> {
+  const { rows } = await admin.query<{ mark: number | null; user_id: string; times: number }>(
+    `select (e.metadata ->> 'mark')::int as mark, n.user_id, count(*)::int as times
+       from notifications n left join events e on e.tenant_id = n.tenant_id and e.id = n.event_id
+      where n.tenant_id = $1 group by 1, 2`,
+    [tenantId],
+  );
+  const found = Map.groupBy(rows, ({ mark }) => mark);
+  const say = (mark: number | null, userId: string) =>
+    `${mark === null ? 'an event of nobody here' : `${tellings[mark]?.event.type} ${mark}`} to ${userId}`;
+  return {
+    expected: tellings.reduce((sum, { told }) => sum + told.size, 0),
+    found: rows.reduce((sum, { times }) => sum + times, 0),
+    missing: tellings.flatMap(({ told }, mark) => {
+      const users = new Set(found.get(mark)?.map((row) => row.user_id));
+      return [...told].filter((id) => !users.has(id)).map((id) => say(mark, id));
+    }),
+    twice: rows.filter(({ times }) => times > 1).map((row) => say(row.mark, row.user_id)),
+    tooMany: rows
+      .filter((row) => row.mark === null || !tellings[row.mark]?.told.has(row.user_id))
+      .map((row) => say(row.mark, row.user_id)),
+  };
+}
+
+/** How many fan-outs have an activity that the engine gave to another worker because the first one fell silent. */
+export async function countCutOff({ workflow }: TemporalClient): Promise<number> {
+  let count = 0;
+  const waiting = workflow.list({ query: `WorkflowType = 'fanOutEvent'` })[Symbol.asyncIterator]();
+  const readNext = async () => {
+    for (let each = await waiting.next(); each.done !== true; each = await waiting.next()) {
+      const { events } = await workflow.getHandle(each.value.workflowId).fetchHistory();
+      const wasCutOff = events?.some(
+        ({ activityTaskStartedEventAttributes: started }) => started?.lastFailure?.timeoutFailureInfo != null,
+      );
+      count += wasCutOff === true ? 1 : 0;
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, readNext));
+  return count;
+}
+
+/** The run in a few lines, with some of what is wrong. */
+export function describeTold(run: TellingRun): string {
+  const wrong = { missing: run.missing, twice: run.twice, 'too many': run.tooMany };
+  return [
+    `${run.events} events, ${run.kills.length} workers killed, ${run.cutOff} fan-outs cut off and resumed, ${run.seconds} s`,
+    `expected ${run.expected}, found ${run.found}: ${Object.entries(wrong)
+      .map(([name, list]) => `${list.length} ${name}`)
+      .join(', ')}`,
+    JSON.stringify(run.recorded),
+    ...Object.entries(wrong).flatMap(([name, list]) => list.slice(0, 5).map((each) => `${name}: ${each}`)),
+  ].join('\n');
+}
