@@ -13,14 +13,18 @@ export interface FanOutScale {
   rounds: number;
 }
 
-/** A space with so many users as its members. */
+/** A space with so many users as its members, and what the event is about. */
 interface Hall {
   spaceId: string;
+  projectId: string;
   users: string[];
 }
 
-const written = `insert into notifications (tenant_id, event_id, user_id, category, event_type, resource_type, resource_id, title)`;
-const values = `'space', 'space.deleted', 'space', $3::uuid::text, 'The space Hall was deleted'`;
+/** One that all members of a space are told of who may read its projects: the largest audience, with its rights. */
+const eventType = 'space.project_deleted';
+const written = `insert into notifications (tenant_id, event_id, user_id, category, event_type, resource_type, resource_id, title, body)`;
+const values = `'space', '${eventType}', 'project', $3::uuid::text, 'A project of the space Hall was deleted',
+  'Its threads stay where they are.'`;
 
 /** Ours, one statement for all, and one row per job, each with the same rows, indexes and constraints. */
 export async function measureFanOut(
@@ -112,7 +116,7 @@ async function openHall({ world }: Lab, admin: Client, count: number): Promise<H
   ]);
   const users = await addUsers(admin, { tenantId: world.tenantId, spaceId }, { count });
   await admin.query('analyze principals, space_members');
-  return { spaceId, users };
+  return { spaceId, projectId: newId(), users };
 }
 
 async function prepare(admin: Client): Promise<void> {
@@ -124,22 +128,22 @@ async function prepare(admin: Client): Promise<void> {
 async function fanOut(
   lab: Lab,
   admin: Client,
-  { spaceId, users }: Hall,
+  { spaceId, projectId, users }: Hall,
   meanwhile: (eventId: string) => Promise<void> = async () => {},
 ): Promise<{ seconds: number }> {
   const { tenantId } = lab.world;
   const eventId = newId();
   await admin.query(
     `insert into events (tenant_id, id, category, event_type, resource_type, resource_id, metadata)
-     values ($1, $2, 'space', 'space.deleted', 'space', $3, '{"via":"api"}')`,
-    [tenantId, eventId, spaceId],
+     values ($1, $2, 'space', $3, 'project', $4, $5)`,
+    [tenantId, eventId, eventType, projectId, { via: 'api', space_id: spaceId }],
   );
   const startedAt = performance.now();
   const handle = await lab.temporal.client.workflow.start('fanOutEvent', {
     workflowId: `notify/${tenantId}/${eventId}`,
     taskQueue: 'batch',
     workflowTaskTimeout: '2s',
-    args: [{ tenantId, eventId, eventType: 'space.deleted' }],
+    args: [{ tenantId, eventId, eventType }],
   });
   await meanwhile(eventId);
   await handle.result();
@@ -148,7 +152,7 @@ async function fanOut(
   return { seconds };
 }
 
-async function oneStatement(lab: Lab, admin: Client, { spaceId, users }: Hall): Promise<number> {
+async function oneStatement(lab: Lab, admin: Client, { spaceId, projectId, users }: Hall): Promise<number> {
   const eventId = newId();
   await admin.query('begin');
   await admin.query('set local role app_rt');
@@ -156,8 +160,8 @@ async function oneStatement(lab: Lab, admin: Client, { spaceId, users }: Hall): 
   const startedAt = performance.now();
   await admin.query(
     `${written} select m.tenant_id, $2::uuid, m.principal_id, ${values}
-       from space_members m where m.tenant_id = $1 and m.space_id = $3 on conflict do nothing`,
-    [lab.world.tenantId, eventId, spaceId],
+       from space_members m where m.tenant_id = $1 and m.space_id = $4 on conflict do nothing`,
+    [lab.world.tenantId, eventId, projectId, spaceId],
   );
   await admin.query('commit');
   const seconds = (performance.now() - startedAt) / 1_000;
@@ -166,7 +170,7 @@ async function oneStatement(lab: Lab, admin: Client, { spaceId, users }: Hall): 
 }
 
 /** Sixteen workers that each take the next user and write one row: what a job per user costs without its queue. */
-async function rowByRow(lab: Lab, { spaceId, users }: Hall, jobs: number): Promise<number> {
+async function rowByRow(lab: Lab, { projectId, users }: Hall, jobs: number): Promise<number> {
   const pool = new Pool({ connectionString: lab.postgres.adminUrl, max: 16 });
   const eventId = newId();
   let next = 0;
@@ -177,7 +181,7 @@ async function rowByRow(lab: Lab, { spaceId, users }: Hall, jobs: number): Promi
       await pool.query({
         name: 'row',
         text: `${written} values ($1, $2, $4, ${values}) on conflict do nothing`,
-        values: [lab.world.tenantId, eventId, spaceId, user],
+        values: [lab.world.tenantId, eventId, projectId, user],
       });
     }
   };
