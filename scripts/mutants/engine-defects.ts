@@ -176,35 +176,6 @@ export const engineDefects: readonly Defect[] = [
     caughtBy: 'is not used a second after notifications were last known to arrive',
   },
   {
-    name: 'the secret of an unknown key is not compared',
-    file: 'api/plugins/authentication.ts',
-    replace: [['const matches = secretMatches(', 'const matches = row.usable && secretMatches(']],
-    test: 'test/api/key-timing.test.ts',
-    caughtBy: 'costs one query and one hash for every cause',
-  },
-  {
-    name: 'a tenant that outlives its call',
-    file: functions,
-    replace: [
-      [
-        `language plpgsql stable as $$
-begin
-  perform set_config('app.tenant_id', p_tenant::text, true);
-  return (
-    select jsonb_build_object(
-      'tenant_status'`,
-        `language plpgsql stable as $$
-begin
-  perform set_config('app.tenant_id', p_tenant::text, false);
-  return (
-    select jsonb_build_object(
-      'tenant_status'`,
-      ],
-    ],
-    test: 'test/domain/persistence/pool-context.test.ts',
-    caughtBy: 'has its own tenant’s sight alone',
-  },
-  {
     name: 'one reader is given what another may do',
     file: 'domain/persistence/migrations/reads.sql',
     replace: [[' or p_principal[i] <> p_principal[i - 1]', '']],
@@ -342,5 +313,27 @@ begin
     replace: [['where id = ? and answered_by is null returning id', 'where id = ? returning id']],
     test: serverCalls,
     caughtBy: 'is made by no second approval',
+  },
+  {
+    name: 'a tenant that outlives its call',
+    file: functions,
+    replace: [
+      [
+        `language plpgsql stable as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  return (
+    select jsonb_build_object(
+      'tenant_status'`,
+        `language plpgsql stable as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, false);
+  return (
+    select jsonb_build_object(
+      'tenant_status'`,
+      ],
+    ],
+    test: 'test/domain/persistence/pool-context.test.ts',
+    caughtBy: 'has its own tenant’s sight alone',
   },
 ];
