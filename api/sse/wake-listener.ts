@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from 'pg';
+import type { Client, Notification } from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '#domain/persistence/database.ts';
 
@@ -67,13 +67,24 @@ export class WakeListener {
         this.#retry();
       }
     });
-    await client.connect();
-    await client.query('listen wake');
-    await client.query('listen access');
-    await this.#expectToHear(client).catch((error: unknown) => {
-      client.connection.stream.destroy();
+    const cut = () => client.connection.stream.destroy();
+    const late = setTimeout(cut, patienceMs);
+    try {
+      await client.connect();
+      await client.query('listen wake');
+      await this.#expectToHear(client);
+      // Asked of this connection, and last: one that has ended meanwhile is not taken as being up.
+      await client.query('listen access');
+    } catch (error) {
+      cut();
       throw error;
-    });
+    } finally {
+      clearTimeout(late);
+    }
+    if (this.#stopped) {
+      await client.end();
+      return;
+    }
     this.#client = client;
     this.#watch(client);
     this.#handlers.onReconnect();
@@ -86,16 +97,17 @@ export class WakeListener {
   async #expectToHear(client: Client): Promise<void> {
     const proof = randomUUID();
     const { promise: heard, resolve, reject } = Promise.withResolvers<void>();
-    client.on('notification', ({ payload }) => {
+    const hear = ({ payload }: Notification) => {
       if (payload === proof) {
         resolve();
       }
-    });
-    const late = setTimeout(() => reject(new Error('Notifications do not arrive.')), patienceMs);
+    };
+    const end = () => reject(new Error('The connection has ended, or nothing arrives.'));
+    client.on('notification', hear).once('end', end);
     try {
       await Promise.all([heard, this.#database.call('prove_wake', `select pg_notify('wake', $1)`, [proof])]);
     } finally {
-      clearTimeout(late);
+      client.off('notification', hear).off('end', end);
     }
   }
 
