@@ -38,7 +38,7 @@ export function parseApiKey(token: string): { keyId: string; secret: string } | 
     : null;
 }
 
-/** In the same time whatever is `stored`. */
+/** In the same time whatever hash is `stored`. */
 export function secretMatches(secrets: Secrets, secret: string, stored: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(secrets, secret)), Buffer.from(stored));
 }

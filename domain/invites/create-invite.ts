@@ -23,7 +23,7 @@ export interface NewInvite {
  * Invites whoever has an address into the caller's space, for seven days. Each address has one pending invite
  * to a space.
  * @throws `missing_permission`, also for a role that holds what the caller lacks; `role_not_found`,
- *   `already_exists`, and the refusals of `claimKey`
+ *   `already_exists`, `principal_not_found` for a caller who is being deleted, and the refusals of `claimKey`
  */
 export async function createInvite(
   ctx: Context,

@@ -8,7 +8,8 @@ import type { Invite } from './invite.entity.ts';
 
 /**
  * Takes a pending invite back; repeating it changes nothing.
- * @throws `missing_permission`, `invite_not_found`, `invite_expired`, `invalid_state`
+ * @throws `missing_permission`, `invite_not_found`, `invite_expired`, `invalid_state`, and
+ *   `principal_not_found` for a caller who is being deleted
  */
 export async function revokeInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
   const { caller, em } = ctx;

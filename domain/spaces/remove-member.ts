@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { announceChange } from '#domain/access/announce-change.ts';
 import type { Context } from '#domain/access/context.ts';
 import { requireRoleOfNoMore } from '#domain/access/find-role.ts';
@@ -22,7 +23,12 @@ export async function removeMember(
   const member = await lockMember(ctx, input);
   const { id, spaceId, principalId, roleKey: role } = member;
   await requireRoleOfNoMore(ctx, role);
-  for (const { projectId, roleKey } of await em.find(ProjectMember, { spaceId, principalId })) {
+  const inProjects = await em.find(
+    ProjectMember,
+    { spaceId, principalId },
+    { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: 'asc' } },
+  );
+  for (const { projectId, roleKey } of inProjects) {
     await requireRoleOfNoMore(await inProject(ctx, projectId), roleKey);
   }
   await em.remove(member).flush();
