@@ -42,10 +42,10 @@ describe('times that are taken in turns', () => {
     const lasting = (ms: number) => async () => {
       for (const until = performance.now() + ms; performance.now() < until;);
     };
-    const sure = { share: 0.5, atMost: 1_000, look: 50 };
+    const sure = { share: 0.5, atMost: 1_000, look: 50, seconds: 60 };
     const twice = await differenceInTurns({ base: lasting(0.1), other: lasting(0.2) }, sure);
     expect([twice.rounds, tells(twice, 0.5)]).toEqual([50, true]);
-    const nothing = { share: 0, atMost: 150, look: 50 };
+    const nothing = { share: 0, atMost: 150, look: 50, seconds: 60 };
     const same = await differenceInTurns({ base: lasting(0.1), other: lasting(0.1) }, nothing);
     expect(same.rounds).toBe(150);
   });

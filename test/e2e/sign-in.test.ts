@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -23,7 +24,6 @@ let world: World;
 let provider: RegisteredProvider;
 let first: Sender;
 let second: Sender;
-let logs = '';
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -39,11 +39,6 @@ beforeAll(async () => {
       MAX_FAILED_ATTEMPTS: '1000',
     },
   });
-  for (const { child } of stack.gateways) {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', (bytes: Buffer) => (logs += bytes.toString()));
-    }
-  }
   world = await createWorld(database.unitOfWork);
   provider = await registerProvider(database, world, server);
   [first, second] = stack.gateways.map((gateway) => sendOver(() => gateway)) as [Sender, Sender];
@@ -104,6 +99,7 @@ describe('two gateways', () => {
     await refresh(second, signedIn.refresh_token);
     await listOwn(first, signedIn.access_token);
     await sleep(300);
+    const logs = stack.gateways.map(({ log }) => readFileSync(log, 'utf8')).join('\n');
     expect(logs).toContain('/v1/sessions');
     expect(logs).not.toMatch(/(at|rt|lh)\.[\w-]{43}/);
     for (const secret of [

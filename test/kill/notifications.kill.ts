@@ -9,9 +9,9 @@ it(`of ${events} events exactly those are told, once each, whom the rules name, 
   const seed = seedFrom(process.env);
   console.log(`notifications, long form: SEED=${seed}`);
   const say = (line: string) => console.log(line);
-  const run = await runTelling({ seed, events, kills: 24, hallSize: 4_000, say });
+  const run = await runTelling({ seed, events, kills: 24, say });
   console.log(describeTold(run));
   expect(run).toMatchObject({ missing: [], twice: [], tooMany: [], kills: Array(24).fill('SIGKILL') });
-  expect(run.found).toBe(run.expected);
+  expect(run.wide).toBeGreaterThan(0);
   expect(run.cutOff).toBeGreaterThanOrEqual(24);
 }, 1_800_000);

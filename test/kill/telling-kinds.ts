@@ -32,8 +32,26 @@ const reads = ({ sort, place }: Person, where: Place, what: 'space' | 'project' 
 const changing = ({ people }: Place): Person[] => people.filter(({ sort }) => sort.changes);
 const inPlace = ({ spaceId }: Place): Record<string, string> => ({ space_id: spaceId });
 
+type Kind = (scene: Scene) => Matter;
+
+/** Kinds that concern everybody in a place. */
+const tellingAll: readonly Kind[] = [
+  ({ place }) => ({
+    event: {
+      type: 'space.project_deleted',
+      resource: { type: 'project', id: place.projectId },
+      metadata: inPlace(place),
+    },
+    audience: place.people.filter((person) => reads(person, place, 'project')),
+  }),
+  ({ place }) => ({
+    event: { type: 'space.deleted', resource: { type: 'space', id: place.spaceId } },
+    audience: place.people,
+  }),
+];
+
 /** Each kind with who is to be told, as the vocabulary of notifications says it; none depends on what was told before. */
-const kinds: ((scene: Scene) => Matter)[] = [
+const kinds: readonly Kind[] = [
   ({ place, anybody }) => ({
     event: {
       type: 'space.member_added',
@@ -50,18 +68,7 @@ const kinds: ((scene: Scene) => Matter)[] = [
     },
     audience: [anybody],
   }),
-  ({ place }) => ({
-    event: {
-      type: 'space.project_deleted',
-      resource: { type: 'project', id: place.projectId },
-      metadata: inPlace(place),
-    },
-    audience: place.people.filter((person) => reads(person, place, 'project')),
-  }),
-  ({ place }) => ({
-    event: { type: 'space.deleted', resource: { type: 'space', id: place.spaceId } },
-    audience: place.people,
-  }),
+  ...tellingAll,
   ({ place }) => ({
     event: {
       type: 'collection.deleted',
@@ -127,13 +134,17 @@ const kinds: ((scene: Scene) => Matter)[] = [
 /** So many of all events are of the hall, which takes several pages. */
 const hallShare = 0.04;
 
-/** The next event: the same for the same random numbers. */
-export function nextTelling(town: Town, random: () => number): Telling {
+/** Events in their order: the same for the same random numbers. The first ones tell everybody in the hall. */
+export function tellingsOf(town: Town, random: () => number, count: number): Telling[] {
+  return Array.from({ length: count }, (_, mark) => tellingOf(town, random, tellingAll[mark]));
+}
+
+function tellingOf(town: Town, random: () => number, wide: Kind | undefined): Telling {
   const anyOf = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-  const place = random() < hallShare ? town.hall : anyOf(town.rooms);
+  const place = wide !== undefined || random() < hallShare ? town.hall : anyOf(town.rooms);
   const people = [place.people, place.people, anyOf(town.rooms).people, town.others];
   const anybody = anyOf(anyOf(people));
-  const { event, audience, tellsActor } = anyOf(kinds)({ place, anybody, town });
+  const { event, audience, tellsActor } = (wide ?? anyOf(kinds))({ place, anybody, town });
   const actor = random() < 0.3 ? anybody : anyOf(anyOf(people));
   const via = anyOf(['api', 'api', 'api', 'workflow', 'schedule'] as const);
   const isLeftOut = (person: Person) => person === actor && via === 'api' && tellsActor !== true;

@@ -56,14 +56,13 @@ export class TellingLog {
   }
 
   /** @throws when no event is delivered any more, though some are left */
-  async untilDelivered(admin: Client): Promise<void> {
-    for (let [before, waitedMs] = [-1, 0]; ; waitedMs += 100) {
+  async untilDelivered(admin: Client, wanted: number = this.#tellings.length): Promise<void> {
+    for (let [before, waitedMs] = [-1, 0]; ; waitedMs += 50) {
       const now = await this.delivered(admin);
-      if (now === this.#tellings.length) return;
+      if (now >= wanted) return;
       if (now !== before) [before, waitedMs] = [now, 0];
-      if (waitedMs > 60_000)
-        throw new Error(`${this.#tellings.length - now} events were not told to the end.`);
-      await sleep(100);
+      if (waitedMs > 60_000) throw new Error(`${wanted - now} events were not told to the end.`);
+      await sleep(50);
     }
   }
 }

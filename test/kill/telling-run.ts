@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { pageSize } from '#activities/notifications/deliver-notifications.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { mulberry32 } from '../support/model-script.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
 import { createWorld } from '../support/world.ts';
 import { Fleet } from './fleet.ts';
-import { nextTelling } from './telling-kinds.ts';
+import { tellingsOf } from './telling-kinds.ts';
 import { TellingLog } from './telling-log.ts';
 import { settleTown, type Town } from './told-people.ts';
 import { compareTold, countCutOff, type TellingRun } from './telling-verdict.ts';
@@ -15,8 +16,6 @@ export interface TellingOptions {
   seed: number;
   events: number;
   kills: number;
-  /** People of the largest space. */
-  hallSize: number;
   say: (line: string) => void;
 }
 
@@ -30,8 +29,8 @@ export async function runTelling(options: TellingOptions): Promise<TellingRun> {
   const database = await createTestDatabase();
   const { tenantId } = await createWorld(database.unitOfWork);
   const admin = await connect(database.adminUrl);
-  const town = await settleTown(admin, { tenantId, hallSize: options.hallSize });
-  const tellings = Array.from({ length: options.events }, () => nextTelling(town, random));
+  const town = await settleTown(admin, { tenantId, hallSize: 3 * pageSize + 250 });
+  const tellings = tellingsOf(town, random, options.events);
   const stack = await startStack({
     database,
     gateways: 0,
@@ -39,25 +38,26 @@ export async function runTelling(options: TellingOptions): Promise<TellingRun> {
     // As in production: each round asks the engine for all that wait, which here are thousands.
     env: { SWEEP_INTERVAL_SECONDS: '20' },
   });
+  const log = new TellingLog(database, tenantId, tellings);
+  const settled = new AbortController();
+  const passing = passBy(admin, { tenantId, town, random: mulberry32(options.seed + 1) }, settled.signal);
   try {
-    const log = new TellingLog(database, tenantId, tellings);
-    const settled = new AbortController();
-    const passing = passBy(admin, { tenantId, town, random: mulberry32(options.seed + 1) }, settled.signal);
-    const killing = kill(stack, { ...options, random, delivered: () => log.delivered(admin) });
-    await log.recordAll();
-    const kills = await killing;
+    const [kills] = await Promise.all([kill(stack, { ...options, random, log, admin }), log.recordAll()]);
     await log.untilDelivered(admin);
     settled.abort();
     await passing;
     return {
       ...(await compareTold(admin, tenantId, tellings)),
       events: tellings.length,
+      wide: tellings.filter(({ told }) => told.size > 2 * pageSize).length,
       recorded: log.recorded,
       kills,
       cutOff: await countCutOff(stack.temporal),
       seconds: Math.round((performance.now() - startedAt) / 1_000),
     };
   } finally {
+    settled.abort();
+    await passing.catch(() => undefined);
     await stack.stop();
     await admin.end();
     await database.drop();
@@ -71,20 +71,21 @@ async function kill(
     events,
     kills,
     random,
-    delivered,
+    log,
+    admin,
     say,
-  }: TellingOptions & { random: () => number; delivered: () => Promise<number> },
+  }: TellingOptions & { random: () => number; log: TellingLog; admin: Client },
 ): Promise<(NodeJS.Signals | null)[]> {
   const fleet = new Fleet(stack);
   const ends: (NodeJS.Signals | null)[] = [];
   for (let i = 1; i <= kills; i += 1) {
     const due = (events * (i - random())) / (kills + 1);
-    while ((await delivered()) < due) await sleep(50);
+    await log.untilDelivered(admin, due);
     await fleet.untilReady('worker', 1);
     await sleep(random() * 200);
     const ready = fleet.ready('worker');
     ends.push(await fleet.kill(ready[Math.floor(random() * ready.length)]!));
-    say(`${await delivered()} events delivered, ${i} kills`);
+    say(`${await log.delivered(admin)} events delivered, ${i} kills`);
   }
   await fleet.settle();
   return ends;

@@ -14,6 +14,8 @@ interface Told {
 
 export interface TellingRun extends Told {
   events: number;
+  /** Events with more people to be told than two pages have, so that pages are told two at a time. */
+  wide: number;
   /** How many there were of each type. */
   recorded: Record<string, number>;
   /** How each killed worker ended. */
@@ -54,17 +56,13 @@ export async function compareTold(
 /** How many fan-outs have an activity that the engine gave to another worker because the first one fell silent. */
 export async function countCutOff({ workflow }: TemporalClient): Promise<number> {
   let count = 0;
-  const waiting = workflow.list({ query: `WorkflowType = 'fanOutEvent'` })[Symbol.asyncIterator]();
-  const readNext = async () => {
-    for (let each = await waiting.next(); each.done !== true; each = await waiting.next()) {
-      const { events } = await workflow.getHandle(each.value.workflowId).fetchHistory();
-      const wasCutOff = events?.some(
-        ({ activityTaskStartedEventAttributes: started }) => started?.lastFailure?.timeoutFailureInfo != null,
-      );
-      count += wasCutOff === true ? 1 : 0;
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, readNext));
+  for await (const { workflowId } of workflow.list({ query: `WorkflowType = 'fanOutEvent'` })) {
+    const { events } = await workflow.getHandle(workflowId).fetchHistory();
+    const wasCutOff = events?.some(
+      ({ activityTaskStartedEventAttributes: started }) => started?.lastFailure?.timeoutFailureInfo != null,
+    );
+    count += wasCutOff === true ? 1 : 0;
+  }
   return count;
 }
 

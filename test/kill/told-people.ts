@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { newId } from '#domain/kernel/ids.ts';
 
@@ -50,7 +51,7 @@ export interface Town {
   rooms: Place[];
   /** Governors and strangers: in no space. */
   others: Person[];
-  /** Service accounts that come to the hall and go: they move the ends of its pages, and nobody is told more or less. */
+  /** Service accounts that come to the hall and go: they move the borders of its pages, and nobody is told more or less. */
   passersBy: string[];
 }
 
@@ -93,7 +94,8 @@ export async function settleTown(
 function makePeople(among: [string, Sort][], count: number, place: Place | null): Person[] {
   return Array.from({ length: count }, (_, i) => {
     const [name, sort] = among[i % among.length]!;
-    return { id: newId(), sort: { ...sort, name: name as keyof typeof sorts }, place };
+    // In no order, like those who pass by, so that these come and go within the pages.
+    return { id: randomUUID(), sort: { ...sort, name: name as keyof typeof sorts }, place };
   });
 }
 

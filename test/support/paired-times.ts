@@ -15,15 +15,16 @@ const deviations = 4;
 
 /**
  * Milliseconds of each way, round by round. Every round takes all ways in an order of its own: what slows the machine
- * down meets them alike.
+ * down meets them alike. After `seconds` it is left at what there is.
  */
 export async function timeInTurns<Name extends string>(
   ways: Record<Name, Way>,
-  { rounds, from = 0 }: { rounds: number; from?: number },
+  { rounds, from = 0, seconds = Infinity }: { rounds: number; from?: number; seconds?: number },
 ): Promise<Record<Name, number[]>> {
   const names = Object.keys(ways) as Name[];
   const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>;
-  for (let round = from; round < from + rounds; round += 1) {
+  const deadline = performance.now() + seconds * 1_000;
+  for (let round = from; round < from + rounds && performance.now() < deadline; round += 1) {
     for (const name of shuffled(names)) {
       const startedAt = performance.now();
       await ways[name](round);
@@ -33,13 +34,17 @@ export async function timeInTurns<Name extends string>(
   return times;
 }
 
-/** In as many rounds as it takes to be sure on which side of `share` the difference lies, but no more than `atMost`. */
+/**
+ * In as many rounds as it takes to be sure on which side of `share` the difference lies, but in no more than `atMost`, nor
+ * beyond `seconds`: what is not sure by then is no difference that anybody is told.
+ */
 export async function differenceInTurns(
   ways: { base: Way; other: Way },
-  { share, atMost, look = 250 }: { share: number; atMost: number; look?: number },
+  { share, atMost, seconds, look = 250 }: { share: number; atMost: number; seconds: number; look?: number },
 ): Promise<Difference> {
   const base: number[] = [];
   const other: number[] = [];
+  const deadline = performance.now() + seconds * 1_000;
   for (;;) {
     const times = await timeInTurns(ways, { rounds: look, from: base.length });
     base.push(...times.base);
@@ -47,7 +52,7 @@ export async function differenceInTurns(
     const difference = differenceOf(base, other);
     const isWithin = difference.from > -share && difference.to < share;
     const isBeyond = difference.from > share || difference.to < -share;
-    if (isWithin || isBeyond || base.length >= atMost) {
+    if (isWithin || isBeyond || base.length >= atMost || performance.now() > deadline) {
       return difference;
     }
   }

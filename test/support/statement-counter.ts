@@ -1,13 +1,9 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { startPostgresRelay, type PostgresRelay } from './postgres-relay.ts';
 
 /** Statements that went through: a simple query or the execution of a prepared one each. */
-export interface StatementCounter {
-  /** The database's address, through the counter. */
-  url: string;
+export interface StatementCounter extends PostgresRelay {
   /** How many `work` sent, with all its connections. */
   during(work: () => Promise<unknown>): Promise<number>;
-  close(): Promise<void>;
 }
 
 const simpleQuery = 'Q'.charCodeAt(0);
@@ -15,37 +11,24 @@ const execute = 'E'.charCodeAt(0);
 
 /** A relay before PostgreSQL that reads the clients' messages on their way. */
 export async function countStatements(databaseUrl: string): Promise<StatementCounter> {
-  const target = new URL(databaseUrl);
-  const sockets = new Set<Socket>();
   let counted = 0;
-  const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname);
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => sockets.delete(socket));
-    }
-    const read = messageReader((type) => {
-      counted += type === simpleQuery || type === execute ? 1 : 0;
-    });
-    client.on('data', read);
-    client.pipe(upstream).pipe(client);
+  const relay = await startPostgresRelay(databaseUrl, {
+    fromClient: (to) => {
+      const read = messageReader((type) => {
+        counted += type === simpleQuery || type === execute ? 1 : 0;
+      });
+      return (chunk) => {
+        read(chunk);
+        to.write(chunk);
+      };
+    },
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const url = new URL(databaseUrl);
-  url.searchParams.delete('host');
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: url.href,
+    ...relay,
     during: async (work) => {
       const before = counted;
       await work();
       return counted - before;
-    },
-    close: async () => {
-      sockets.forEach((socket) => socket.destroy());
-      server.close();
-      await once(server, 'close');
     },
   };
 }

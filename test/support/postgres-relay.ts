@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+
+export interface PostgresRelay {
+  /** The database's address, through the relay. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/** What to do with what comes from a side, for each connection anew; the socket that it is meant for is `to`. */
+type Way = (to: Writable) => (chunk: Buffer) => void;
+
+const asItIs: Way = (to) => (chunk) => void to.write(chunk);
+
+/** A relay before PostgreSQL that sees, and can keep, what goes through. */
+export async function startPostgresRelay(
+  databaseUrl: string,
+  { fromClient = asItIs, fromServer = asItIs }: { fromClient?: Way; fromServer?: Way },
+): Promise<PostgresRelay> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const [socket, other, way] of [
+      [client, upstream, fromClient],
+      [upstream, client, fromServer],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => sockets.delete(socket));
+      socket.on('data', way(other));
+      socket.on('end', () => other.end());
+    }
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = new URL(databaseUrl);
+  url.searchParams.delete('host');
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: url.href,
+    close: async () => {
+      sockets.forEach((socket) => socket.destroy());
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
