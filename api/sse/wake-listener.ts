@@ -67,19 +67,17 @@ export class WakeListener {
         this.#retry();
       }
     });
-    const cut = () => client.connection.stream.destroy();
-    const late = setTimeout(cut, patienceMs);
     try {
-      await client.connect();
-      await client.query('listen wake');
-      await this.#expectToHear(client);
-      // Asked of this connection, and last: one that has ended meanwhile is not taken as being up.
-      await client.query('listen access');
+      await patiently(client, async () => {
+        await client.connect();
+        await client.query('listen wake');
+        await this.#expectToHear(client);
+        // Asked of this connection, and last: one that has ended meanwhile is not taken as being up.
+        await client.query('listen access');
+      });
     } catch (error) {
-      cut();
+      cut(client);
       throw error;
-    } finally {
-      clearTimeout(late);
     }
     if (this.#stopped) {
       await client.end();
@@ -111,7 +109,6 @@ export class WakeListener {
     }
   }
 
-  /** A connection that no longer answers is ended: a half-open one would never say so. */
   #watch(client: Client): void {
     let asking = false;
     const beat = async () => {
@@ -119,16 +116,14 @@ export class WakeListener {
         return;
       }
       asking = true;
-      const late = setTimeout(() => client.connection.stream.destroy(), patienceMs);
       const askedAt = performance.now();
       try {
-        await client.query('select 1');
+        await patiently(client, () => client.query('select 1'));
         this.#handlers.onBeat(askedAt);
       } catch {
         // Its end is told by itself.
       } finally {
         asking = false;
-        clearTimeout(late);
       }
     };
     void beat();
@@ -145,5 +140,17 @@ export class WakeListener {
         });
       }, 250).unref();
     }
+  }
+}
+
+const cut = (client: Client): void => void client.connection.stream.destroy();
+
+/** A connection that does not answer in time is ended: a half-open one would never say so. */
+async function patiently(client: Client, work: () => Promise<unknown>): Promise<void> {
+  const late = setTimeout(() => cut(client), patienceMs);
+  try {
+    await work();
+  } finally {
+    clearTimeout(late);
   }
 }

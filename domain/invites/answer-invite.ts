@@ -13,7 +13,8 @@ import { foldCase } from './invited-address.ts';
 
 /**
  * Makes the invited principal a member of the caller's space, with the role of the invite. Needs no permission
- * but to be the one who was invited; a key that is cut down must reach to adding members. A role that the principal has in the space already stays.
+ * but to be the one who was invited; a key that is cut down must reach to adding members. A role that the principal
+ * has in the space already stays.
  * @throws `missing_permission` for such a key, `invite_not_found`, `invite_identity_mismatch`, `invite_expired`,
  *   `invalid_state`
  */

@@ -9,8 +9,8 @@ import { lockProjectMember, type ProjectMemberView } from './project-member-view
 
 /**
  * Gives a member of a project another role there.
- * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks there; `project_not_found`,
- *   `member_not_found`, `role_not_found`
+ * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks
+ *   there; `project_not_found`, `member_not_found`, `role_not_found`
  */
 export async function changeProjectRole(
   outer: Context,

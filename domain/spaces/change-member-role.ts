@@ -8,7 +8,8 @@ import type { MemberView } from './member-view.ts';
 
 /**
  * Gives a member of the caller's space another role; whoever may add members may do that.
- * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks; `member_not_found`, `role_not_found`
+ * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks;
+ *   `member_not_found`, `role_not_found`
  */
 export async function changeMemberRole(
   ctx: Context,

@@ -319,15 +319,11 @@ export const engineDefects: readonly Defect[] = [
     file: functions,
     replace: [
       [
-        `language plpgsql stable as $$
-begin
-  perform set_config('app.tenant_id', p_tenant::text, true);
+        `, true);
   return (
     select jsonb_build_object(
       'tenant_status'`,
-        `language plpgsql stable as $$
-begin
-  perform set_config('app.tenant_id', p_tenant::text, false);
+        `, false);
   return (
     select jsonb_build_object(
       'tenant_status'`,
