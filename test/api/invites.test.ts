@@ -63,16 +63,14 @@ describe('an invite', () => {
 
   it('is answered by a key that is cut down only as far as the key reaches', async () => {
     const [one, two] = [await invited(), await invited()];
-    const withKey = async (who: Person, ...permissions: Permission[]) => {
-      const made = await place.ask(who, 'POST', '/admin/api-keys', { name: 'cut', permissions });
-      return { ...who, apiKey: made.body.data.api_key as string };
-    };
-    const reader = await withKey(one.guest, 'invites.read');
+    const reader = await place.cutDown(one.guest, ['invites.read']);
     expect(verdict(await answer(reader, one.id, 'accept'))).toBe('403 missing_permission members.add');
     expect(verdict(await answer(reader, one.id, 'decline'))).toBe('403 missing_permission invites.revoke');
     expect((await own('GET', path(one.id))).body.data.status).toBe('pending');
-    expect((await answer(await withKey(one.guest, 'members.add'), one.id, 'accept')).status).toBe(200);
-    expect((await answer(await withKey(two.guest, 'invites.revoke'), two.id, 'decline')).status).toBe(200);
+    const adder = await place.cutDown(one.guest, ['members.add']);
+    expect((await answer(adder, one.id, 'accept')).status).toBe(200);
+    const revoker = await place.cutDown(two.guest, ['invites.revoke']);
+    expect((await answer(revoker, two.id, 'decline')).status).toBe(200);
   });
 
   it('is accepted by five requests at once as by one', async () => {

@@ -1,21 +1,27 @@
+import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
 import { tool } from '../support/connected-server.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventTypesOf } from '../support/event-log.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
+import { connect } from '../support/tables.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 let database: TestDatabase;
 let gateway: TestGateway;
 let world: World;
+let admin: Client;
 
 beforeAll(async () => {
   database = await createTestDatabase();
+  admin = await connect(database.adminUrl);
   gateway = await openGateway(database);
   world = await createWorld(database.unitOfWork);
 });
 afterAll(async () => {
   await gateway?.close();
+  await admin?.end();
   await database?.drop();
 });
 
@@ -135,19 +141,10 @@ describe('a tool server', () => {
       tools: [{ name: 'find', repeatable: true }],
     };
     const first = await send('PATCH', `/${id}`, settings);
-    const events = () =>
-      database.unitOfWork.inTenant(world.tenantId, (em) =>
-        em.execute<{ event_type: string }[]>(
-          'select event_type from events where resource_id = ? order by id',
-          [id],
-        ),
-      );
-    const before = await events();
-    expect(before.map(({ event_type: type }) => type)).toEqual(
-      expect.arrayContaining(['space.mcp_server_updated', 'space.mcp_tools_updated']),
-    );
+    const before = await eventTypesOf(admin, id);
+    expect(before).toEqual(expect.arrayContaining(['space.mcp_server_updated', 'space.mcp_tools_updated']));
     expect((await send('PATCH', `/${id}`, settings)).body).toEqual(first.body);
-    expect(await events()).toEqual(before);
+    expect(await eventTypesOf(admin, id)).toEqual(before);
   });
 
   it('keeps what a person decided about a tool, and takes no word of the server for it', async () => {
@@ -169,19 +166,20 @@ describe('a tool server', () => {
     expect((await send('PATCH', `/${id}`, { tools: [{ name: 'fly' }] })).status).toBe(422);
   });
 
-  it('is told nothing by what others say of it at the same moment', async () => {
+  it('keeps what is decided about it while its tools are read', async () => {
     const id = await discovered();
     const read = (description: string) =>
       database.unitOfWork.inTenant(world.tenantId, (em) =>
         applyDiscovery(em, id, { tools: [tool('find', { description }), tool('merge')] }),
       );
-    const fast = { tools: [{ name: 'find', repeatable: true }] };
+    const tools = [{ name: 'find', repeatable: true }];
     for (let round = 0; round < 8; round += 1) {
-      const body = { ...fast, enabled_tools: round % 2 === 0 ? ['find'] : [], enabled: round % 2 === 0 };
+      const isOn = round % 2 === 0;
+      const body = { tools, enabled_tools: isOn ? ['find'] : [], enabled: isOn };
       const [answer] = await Promise.all([send('PATCH', `/${id}`, body), read(`${round}`)]);
       expect(answer.status, answer.text).toBe(200);
       const now = (await send('GET', `/${id}`)).body.data;
-      expect(now.status === 'disabled').toBe(round % 2 === 1);
+      expect(now.status === 'disabled').toBe(!isOn);
       expect(now.enabled_tools).toEqual(body.enabled_tools);
     }
   });

@@ -242,9 +242,7 @@ describe('a member of a project', () => {
   it('has what its role adds in that project only, no more than its key, and nothing after the role', async () => {
     const [first, second] = [await aProject(), await aProject()];
     const member = await place.person();
-    const cut = (
-      await place.ask(member, 'POST', '/admin/api-keys', { name: 'cut', permissions: ['projects.read'] })
-    ).body.data.api_key as string;
+    const { apiKey: cut } = await place.cutDown(member, ['projects.read']);
     const rename = (project: string, apiKey = member.apiKey) =>
       place.ask({ ...member, apiKey }, 'PATCH', place.inSpace(`/projects/${project}`), { name: newId() });
     const refused = '403 missing_permission projects.update';

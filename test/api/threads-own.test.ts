@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Permission } from '#domain/access/permissions.ts';
 import { builtInRoleId } from '#domain/access/role-ids.ts';
 import { openAdminWorld, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
 
@@ -29,13 +28,6 @@ async function leave({ principalId }: Person): Promise<void> {
 async function comeBack({ principalId }: Person, roleId: string): Promise<void> {
   const added = await own('POST', place.inSpace('/members'), { principal_id: principalId, role_id: roleId });
   expect(added.status, added.text).toBe(201);
-}
-
-/** Another key of the same person, which may do less. */
-async function cutDown(who: Person, permissions: Permission[]): Promise<Person> {
-  const made = await place.ask(who, 'POST', '/admin/api-keys', { name: 'cut', permissions });
-  expect(made.status, made.text).toBe(201);
-  return { ...who, apiKey: made.body.data.api_key as string };
 }
 
 /** Everything that can be done with a thread, the last being its deletion. */
@@ -99,8 +91,8 @@ describe('whoever began a thread', () => {
   it('does not get round its removal with a key that was cut down to threads', async () => {
     const ann = await place.person();
     const [first, second] = [await begin(ann), await begin(ann)];
-    const key = await cutDown(ann, ['threads.update']);
-    const other = await cutDown(ann, ['collections.read']);
+    const key = await place.cutDown(ann, ['threads.update']);
+    const other = await place.cutDown(ann, ['collections.read']);
     expect((await place.ask(key, 'PATCH', place.inSpace(`/threads/${first}`), { title: 'A' })).status).toBe(
       200,
     );

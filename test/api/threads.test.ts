@@ -5,6 +5,7 @@ import { purgeThreads } from '#domain/maintenance/purge-threads.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventTypesOf } from '../support/event-log.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, type World } from '../support/world.ts';
@@ -54,13 +55,7 @@ async function start(content = 'Where is the harbour?', more: object = {}, apiKe
 
 const texts = (answer: Answer) => answer.body.data.map((each: { content: string }) => each.content);
 
-async function eventsOf(id: string): Promise<string[]> {
-  const { rows } = await admin.query<{ event_type: string }>(
-    'select event_type from events where resource_id = $1 order by id',
-    [id],
-  );
-  return rows.map((row) => row.event_type);
-}
+const eventsOf = (id: string) => eventTypesOf(admin, id);
 
 describe('a thread', () => {
   it('begins with its first message, and is read, listed, renamed, archived and taken out again', async () => {

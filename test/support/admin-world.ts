@@ -1,5 +1,7 @@
 import type { Client } from 'pg';
+import type { Permission } from '#domain/access/permissions.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { eventTypesOf } from './event-log.ts';
 import { openGateway, type Answer, type TestGateway } from './gateway.ts';
 import { Maker } from './places.ts';
 import { SignInMaker } from './sign-in-fixtures.ts';
@@ -19,6 +21,8 @@ export interface AdminWorld {
   world: World;
   owner: Person;
   person(options?: NewMember & { email?: string }): Promise<Person>;
+  /** The same person with another key, which may do less. */
+  cutDown(who: Person, permissions: readonly Permission[]): Promise<Person>;
   /** Any operation of version 1, as `who`. */
   ask(who: Person, method: string, path: string, body?: object): Promise<Answer>;
   inSpace(path: string): string;
@@ -50,16 +54,15 @@ export async function openAdminWorld(): Promise<AdminWorld> {
       }
       return person;
     },
+    cutDown: async (who, permissions) => {
+      const made = await place.ask(who, 'POST', '/admin/api-keys', { name: 'cut', permissions });
+      if (made.status !== 201) throw new Error(made.text);
+      return { ...who, apiKey: made.body.data.api_key as string };
+    },
     ask: (who, method, path, body) =>
       gateway.send({ method, path: `/v1${path}`, apiKey: who.apiKey, ...(body && { body }) }),
     inSpace: (path) => `/spaces/${world.spaceId}${path}`,
-    eventsOf: async (resourceId) => {
-      const { rows } = await admin.query<{ event_type: string }>(
-        'select event_type from events where resource_id = $1 order by id',
-        [resourceId],
-      );
-      return rows.map((row) => row.event_type);
-    },
+    eventsOf: (resourceId) => eventTypesOf(admin, resourceId),
     role: async (permissions, key = `role_${(roles += 1)}`) => {
       const made = await place.ask(owner, 'POST', '/admin/roles', { key, name: key });
       const id = made.body.data.id as string;

@@ -3,6 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventCounts } from '#domain/events/list-events.ts';
 import { sealEvents, type SealDependencies } from '#domain/events/seal-events.ts';
 
+/** The types of the events that name a resource, oldest first. */
+export async function eventTypesOf(admin: Client, resourceId: string): Promise<string[]> {
+  const { rows } = await admin.query<{ event_type: string }>(
+    'select event_type from events where resource_id = $1 order by id',
+    [resourceId],
+  );
+  return rows.map((row) => row.event_type);
+}
+
 /** An id of version 7 at a moment given as SQL, the rest at random. */
 export const idAt = (moment: string): string =>
   `(left(app.first_id(${moment})::text, 14) || '7' || substr(md5(random()::text), 1, 3) || '-8' || substr(md5(random()::text), 1, 3) || '-' || substr(md5(random()::text), 1, 12))::uuid`;
