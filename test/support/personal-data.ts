@@ -130,7 +130,16 @@ const sentences: Record<Kind, readonly string[]> = {
   email: ['write to # please', 'mail: #.', 'contact <#>, then wait', 'is "#" right?'],
   phone: ['call # today', 'tel: #,', 'ring (#) after six', 'the number is #.'],
   iban: ['pay into # soon', 'account #.', 'IBAN: #, thanks', 'is it (#)?'],
-  card: ['the card # expires', 'charge #.', 'number: #, no other', 'is it (#)?'],
+  card: [
+    'the card # expires',
+    'charge #.',
+    'number: #, no other',
+    'is it (#)?',
+    'pay by # 12/27',
+    'the card # 123 is new',
+    'take 3 # at once',
+    'charge #, CVC 123',
+  ],
   ip: ['seen from # lately', 'host #.', 'blocked: #, twice', 'is it (#)?'],
   api_key: ['the key # leaked', 'token: #,', 'is "#" valid?', 'rotate (#) now'],
 };

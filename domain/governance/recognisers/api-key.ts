@@ -1,11 +1,13 @@
 import type { Finding } from '../pii-kinds.ts';
 
-const before = '(?<![A-Za-z0-9_-])';
-const after = '(?![A-Za-z0-9_-])';
+// A name or a mark may stand before a key and behind it: `token_…`, `_…_`, `…-old`.
+const before = '(?<![A-Za-z0-9])';
+const after = '(?![A-Za-z0-9])';
 /** What vendors begin their keys with, so that scanners find them. */
 const shapes = [
   'ak\\.[0-9a-z]{16}\\.[0-9A-Za-z]{49}',
-  'sk-[A-Za-z0-9_-]{20,300}',
+  // Words of an address have hyphens, too: `en-sk-…`.
+  '(?<![A-Za-z0-9]-)sk-[A-Za-z0-9_-]{20,300}',
   '(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,200}',
   'whsec_[A-Za-z0-9+/=]{24,100}',
   '(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{16}',

@@ -1,6 +1,19 @@
 import type { Finding } from '../pii-kinds.ts';
 
-const form = /(?<![\p{L}\p{N}]|\d[.,-])[2-6](?:[ \u00a0-]?\d){12,18}(?![\p{L}\p{N}]|[.,]\d)/gu;
+/** Groups of digits with what people put between them; not within a decimal number. */
+const row =
+  /(?<![\p{L}\p{N}]|\d\.)\d+(?:[ \t\u00a0\u2007\u2009\u202f\-\u2010-\u2013]{1,3}\d+)*(?![\p{L}\p{N}]|\.\d)/gu;
+const shortest = 13;
+const longest = 19;
+/** Digits of each group, as cards are written that stand beside other numbers. */
+const groupings: readonly (readonly number[])[] = [
+  ...Array.from({ length: longest - shortest + 1 }, (_, more) => [shortest + more]),
+  ...[1, 2, 3, 4, 5, 6, 7].map((last) => [4, 4, 4, last]),
+  ...[1, 2, 3].map((last) => [4, 4, 4, 4, last]),
+  [4, 6, 4],
+  [4, 6, 5],
+  [8, 8],
+];
 /** First digits and lengths of the networks in use. */
 const networks: readonly [RegExp, readonly number[]][] = [
   [/^4/, [13, 16, 19]],
@@ -13,15 +26,41 @@ const networks: readonly [RegExp, readonly number[]][] = [
   [/^(?:50|5[6-9]|6[37])/, [13, 14, 15, 16, 17, 18, 19]],
 ];
 
-/** Card numbers of a known network, with the check digit of Luhn. */
+interface Group {
+  digits: string;
+  start: number;
+  end: number;
+}
+
+/**
+ * Card numbers of a known network, with the check digit of Luhn: groups of any length that stand alone, and groups as
+ * cards have them in a row of others, such as a date or a second card. They may overlap, where chance has it.
+ */
 export function findCards(text: string): Finding[] {
-  return [...text.matchAll(form)].flatMap((match): Finding[] => {
-    const digits = match[0].replace(/\D/g, '');
-    const known = networks.some(([first, lengths]) => first.test(digits) && lengths.includes(digits.length));
-    return known && passesLuhn(digits)
-      ? [{ kind: 'card', start: match.index, end: match.index + match[0].length }]
-      : [];
+  return [...text.matchAll(row)].flatMap((match): Finding[] => {
+    const groups = [...match[0].matchAll(/\d+/g)].map((group): Group => {
+      const start = match.index + group.index;
+      return { digits: group[0], start, end: start + group[0].length };
+    });
+    return [groups.reduce(join), ...groups.flatMap((_, from) => likeCards(groups, from))]
+      .filter(isCard)
+      .map(({ start, end }) => ({ kind: 'card', start, end }));
   });
+}
+
+function likeCards(groups: readonly Group[], from: number): Group[] {
+  return groupings
+    .filter((lengths) => lengths.every((length, i) => groups[from + i]?.digits.length === length))
+    .map((lengths) => groups.slice(from, from + lengths.length).reduce(join));
+}
+
+function join(card: Group, next: Group): Group {
+  return { digits: card.digits + next.digits, start: card.start, end: next.end };
+}
+
+function isCard({ digits }: Group): boolean {
+  const known = networks.some(([first, lengths]) => lengths.includes(digits.length) && first.test(digits));
+  return known && passesLuhn(digits);
 }
 
 function passesLuhn(digits: string): boolean {

@@ -2,7 +2,7 @@
 import { countrySpecs, isValidIBAN } from 'ibantools/jsnext/ibantools.js';
 import type { Finding } from '../pii-kinds.ts';
 
-const beginning = /(?<![\p{L}\p{N}])[A-Za-z]{2}\d{2}(?=[ -]?[A-Za-z0-9])/gu;
+const beginning = /(?<![\p{L}\p{N}])[A-Za-z]{2}\d{2}/gu;
 
 /** Account numbers whose length is their country's and whose check digits are right. */
 export function findIbans(text: string): Finding[] {
@@ -13,7 +13,7 @@ export function findIbans(text: string): Finding[] {
     if (end !== null) {
       const written = text
         .slice(match.index, end)
-        .replace(/[ \u00a0-]/g, '')
+        .replace(/[^A-Za-z0-9]/g, '')
         .toUpperCase();
       if (isValidIBAN(written)) {
         found.push({ kind: 'iban', start: match.index, end });
@@ -23,16 +23,14 @@ export function findIbans(text: string): Finding[] {
   return found;
 }
 
-/** Where so many letters and digits end, single separators apart; null when something else comes before. */
+/** Where so many letters and digits end, blanks and hyphens apart; null when something else comes before. */
 function endOf(text: string, start: number, length: number): number | null {
-  let at = start;
-  for (let taken = 0; taken < length; at += 1) {
-    const character = text.charAt(at);
-    if (/[A-Za-z0-9]/.test(character)) {
-      taken += 1;
-    } else if (!/[ \u00a0-]/.test(character) || !/[A-Za-z0-9]/.test(text.charAt(at + 1))) {
+  const next = /[\s\-\u2010-\u2013]{0,3}[A-Za-z0-9]/y;
+  next.lastIndex = start;
+  for (let taken = 0; taken < length; taken += 1) {
+    if (!next.test(text)) {
       return null;
     }
   }
-  return /[\p{L}\p{N}]/u.test(text.charAt(at)) ? null : at;
+  return /[\p{L}\p{N}]/u.test(text.charAt(next.lastIndex)) ? null : next.lastIndex;
 }

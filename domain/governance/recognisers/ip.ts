@@ -6,7 +6,9 @@ const version4 = new RegExp(
   `(?<![\\p{L}\\p{N}]|\\d[.])${octet}(?:\\.${octet}){3}(?![\\p{L}\\p{N}]|\\.\\d)`,
   'gu',
 );
-const version6 = /(?<![\p{L}\p{N}:.])[0-9a-f:]{2,39}(?:(?:\.\d{1,3}){3})?(?![\p{L}\p{N}:])/giu;
+/** Behind a colon only where a word that is no group of digits comes before it; a colon may follow. */
+const version6 =
+  /(?:(?<![\p{L}\p{N}:.])|(?<=[g-z][\p{L}\p{N}]{0,20}:))[0-9a-f:]{1,38}(?:[0-9a-f]|::)(?:(?:\.\d{1,3}){3})?(?![\p{L}\p{N}]|:[\p{L}\p{N}:])/giu;
 /** They point at nobody. */
 const nobody = new Set(['unspecified', 'loopback', 'broadcast']);
 

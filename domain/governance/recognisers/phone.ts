@@ -1,12 +1,12 @@
 import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max';
 import type { Finding } from '../pii-kinds.ts';
 
-/** With its country code: `+` or `00`, then digits with the separators that people write. */
+/** With its country code: `+` or `00`, then digits with the separators that people write. An extension, `x12`, may follow. */
 const international =
-  /(?<![\p{L}\p{N}+])(?:\+|00)(?:[ \u00a0().\-/\u2010-\u2013]{0,2}\d){7,15}(?![\p{L}\p{N}])/gu;
-/** As it is dialled at home; read only for the countries that a space names. */
+  /(?<![\p{L}\p{N}+])(?:\+|00)(?:[ \u00a0\u2009\u202f().\-/\u2010-\u2013]{0,3}\d){7,15}(?!\p{N}|(?!x\d)\p{L})/gu;
+/** As it is dialled at home, perhaps right behind `Tel:`; read only for the countries that a space names. */
 const national =
-  /(?<![\p{L}\p{N}+.,:/-])\(?\d(?:[ \u00a0().\-/\u2010-\u2013]{0,2}\d){6,13}(?![\p{L}\p{N}]|[.,:]\d)/gu;
+  /(?<![\p{L}\p{N}+/-]|(?<!\p{L})[.,:])\(?\d(?:[ \u00a0\u2009\u202f().\-/\u2010-\u2013]{0,2}\d){6,13}(?!\p{N}|(?!x\d)\p{L}|[.,:]\d)/gu;
 
 /**
  * Candidates of one text that are held against the numbering plans. A text with more of them is a list of numbers: what
@@ -48,7 +48,7 @@ function* shortenings(candidate: string): Generator<string> {
 }
 
 function isPhone(candidate: string, country?: CountryCode): boolean {
-  // The zero of home is often written along, in brackets.
-  const dialled = candidate.replace(/\(0\)/, '');
+  // The zero of home is often written along, in brackets; not every blank is one to the package.
+  const dialled = candidate.replace(/\(0\)/, '').replace(/[\u2009\u202f]/g, ' ');
   return parsePhoneNumberFromString(dialled, country)?.isValid() ?? false;
 }
