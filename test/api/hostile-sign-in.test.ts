@@ -490,6 +490,52 @@ describe('a provider that misbehaves', () => {
   }, 180_000);
 });
 
+describe('forged ID tokens', () => {
+  const openLimited = () =>
+    openGateway(database, { PUBLIC_URL: publicUrl, EGRESS_ALLOW: server.issuer, MAX_FAILED_ATTEMPTS: '3' });
+  const redeemFrom = async (open: TestGateway, address: string, idToken: string) => {
+    const answer = await open.app.inject({
+      method: 'POST',
+      url: '/api/v1/auth/oidc/session',
+      payload: { provider_id: provider.slug, id_token: idToken },
+      remoteAddress: address,
+    });
+    return { status: answer.statusCode, code: answer.json().error?.code, headers: answer.headers };
+  };
+  const tokenFor = (nonce: string, header: Record<string, unknown> = {}) =>
+    server.idToken({ nonce, sub: 'ada', clientId: provider.clientId }, { header });
+
+  it('for one sign-in are refused beyond the limit, from that address, whatever comes next', async () => {
+    const open = await openLimited();
+    const { nonce } = await startLogin(open, provider.slug);
+    for (let i = 0; i < 3; i += 1) {
+      const forged = await tokenFor(nonce, { kid: `made-up-${i}` });
+      expect((await redeemFrom(open, '192.0.2.1', forged)).code).toBe('id_token_invalid');
+    }
+    const before = await countSessions();
+    const good = await tokenFor(nonce);
+    const refused = await redeemFrom(open, '192.0.2.1', good);
+    expect(refused).toMatchObject({ status: 429, code: 'too_many_failed_attempts' });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(await countSessions()).toBe(before);
+    expect((await redeemFrom(open, '192.0.2.2', good)).status).toBe(200);
+    await open.close();
+  });
+
+  it('that name no sign-in are refused together, and hold up no good one behind the same address', async () => {
+    const open = await openLimited();
+    for (const text of ['not-a-token', 'a.b.c', 'x']) {
+      expect((await redeemFrom(open, '192.0.2.1', text)).code).toBe('login_transaction_required');
+    }
+    expect((await redeemFrom(open, '192.0.2.1', 'y')).code).toBe('too_many_failed_attempts');
+    for (let i = 0; i < 5; i += 1) {
+      const { nonce } = await startLogin(open, provider.slug);
+      expect((await redeemFrom(open, '192.0.2.1', await tokenFor(nonce))).status).toBe(200);
+    }
+    await open.close();
+  });
+});
+
 describe('two hundred good sign-ins', () => {
   it('all succeed, through a rotation of the provider’s key and between strangers’ forgeries', async () => {
     const fresh = await new IdentityProviderServer().start();

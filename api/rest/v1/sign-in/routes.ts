@@ -143,15 +143,19 @@ export function signInRoutes(deps: GatewayDependencies) {
           return presentOpened(opened);
         }
         const key = headers['idempotency-key'];
-        const { replayed, ...opened } = await redeemIdToken(deps, {
-          provider: body.provider_id ?? '',
-          idToken: idToken ?? '',
-          accessToken: body.access_token ?? null,
-          expiresIn,
-          idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(body) },
-          device,
-          requestId: request.id,
-        });
+        // By the sign-in that it names: whoever signs in from the same address is not held up.
+        const nonce = deps.oidc.peekNonce(idToken ?? '') ?? '';
+        const { replayed, ...opened } = await request.asAttempt(nonce.slice(0, 11), () =>
+          redeemIdToken(deps, {
+            provider: body.provider_id ?? '',
+            idToken: idToken ?? '',
+            accessToken: body.access_token ?? null,
+            expiresIn,
+            idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(body) },
+            device,
+            requestId: request.id,
+          }),
+        );
         setDeviceCookie(reply, device);
         if (replayed) {
           reply.header('Idempotent-Replayed', 'true');
