@@ -95,7 +95,7 @@ async function measureBesideNoise(): Promise<Window & { answers: Record<string, 
   return { ...window, answers: JSON.parse(await said) as Record<string, number> };
 }
 
-it('a tenant at twenty times its limit leaves another one’s p95 within one and a half of what it is alone', async () => {
+it('a tenant at twenty times its limit leaves another one’s p95 within one and a half of what it is alone', async (context) => {
   await measure();
   const alone: number[] = [];
   const crowded: number[] = [];
@@ -116,10 +116,9 @@ it('a tenant at twenty times its limit leaves another one’s p95 within one and
     }
     before = after;
   }
-  if (calm < wanted) {
-    console.log(`the machine was too busy to judge by: ${calm} of ${wanted} pairs of windows were calm`);
-    return;
-  }
+  const judgedBy = `${calm} of ${wanted} pairs of windows were calm`;
+  context.skip(calm < wanted && process.env['MUST_JUDGE'] === undefined, judgedBy);
+  expect(calm, judgedBy).toBe(wanted);
   const [p95Alone, p95] = [percentile(alone, 0.95), percentile(crowded, 0.95)];
   const ratio = p95 / p95Alone;
   console.log(
