@@ -52,7 +52,8 @@ export const addMemberInput = spaceInput.extend({
   ...membership.addMemberBody.shape,
   role: z.enum(memberRoles).default('space_member'),
 });
-export const changeMemberRoleInput = membership.memberParams.extend(membership.changeRoleBody.shape);
+export const memberInput = membership.memberParams;
+export const changeMemberRoleInput = memberInput.extend(membership.changeRoleBody.shape);
 export const removeMemberInput = spaceInput.extend({ principal_id: uuid });
 
 export const projectInput = membership.projectParams;

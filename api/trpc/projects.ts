@@ -14,6 +14,7 @@ import { createProject } from '#domain/projects/create-project.ts';
 import { deleteProject } from '#domain/projects/delete-project.ts';
 import { listProjectMembers } from '#domain/projects/list-project-members.ts';
 import { listProjects, readProject } from '#domain/projects/read-projects.ts';
+import { readProjectMember } from '#domain/projects/read-project-member.ts';
 import { removeProjectMember } from '#domain/projects/remove-project-member.ts';
 import { updateProject } from '#domain/projects/update-project.ts';
 import { procedure, reads, router } from './trpc.ts';
@@ -74,6 +75,17 @@ export const projectMembers = router({
         listProjectMembers(ctx, { projectId, limit, cursor: cursor ?? null }),
       );
       return toPage({ ...page, items: page.items.map(presentProjectMember) });
+    }),
+
+  get: procedure({ permission: 'project_members.read', audit: reads })
+    .input(inputs.projectMemberInput)
+    .output(projectMemberEnvelope)
+    .query(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, project_id: projectId, member_id: memberId } = input;
+      const member = await request.inContext(spaceId, (ctx) =>
+        readProjectMember(ctx, { projectId, memberId }),
+      );
+      return { data: presentProjectMember(member) };
     }),
 
   add: procedure({ permission: 'project_members.add', audit: ['space.project_member_added'] })

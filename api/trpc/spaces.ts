@@ -16,6 +16,7 @@ import { listMembers } from '#domain/spaces/list-members.ts';
 import { listSpaceModels } from '#domain/spaces/list-space-models.ts';
 import { listSpaces } from '#domain/spaces/list-spaces.ts';
 import { openSpace } from '#domain/spaces/open-space.ts';
+import { readMember } from '#domain/spaces/read-member.ts';
 import { readSpace } from '#domain/spaces/read-space.ts';
 import { removeMember } from '#domain/spaces/remove-member.ts';
 import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
@@ -85,6 +86,13 @@ export const members = router({
       );
       return toPage({ ...page, items: page.items.map(presentMember) });
     }),
+
+  get: procedure({ permission: 'members.read', audit: reads })
+    .input(inputs.memberInput)
+    .output(memberEnvelope)
+    .query(async ({ ctx: { request }, input: { space_id: spaceId, member_id: memberId } }) => ({
+      data: presentMember(await request.inContext(spaceId, (ctx) => readMember(ctx, { memberId }))),
+    })),
 
   add: procedure({ permission: 'members.add', audit: ['space.member_added'] })
     .input(inputs.addMemberInput)

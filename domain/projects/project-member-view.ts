@@ -22,14 +22,25 @@ export async function viewProjectMembers(
   return members.map((member) => ({ member, roleId: idOf(member.roleKey) }));
 }
 
-/** Locked for a change. @throws `member_not_found`, also for a member of another project */
-export async function lockProjectMember(
+interface ProjectMemberRef {
+  projectId: string;
+  id: string;
+}
+
+/** @throws `member_not_found`, also for a member of another project */
+export async function findProjectMember(
   ctx: Context,
-  where: { projectId: string; id: string },
+  where: ProjectMemberRef,
+  lockMode?: LockMode,
 ): Promise<ProjectMember> {
-  const member = await ctx.em.findOne(ProjectMember, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const member = await ctx.em.findOne(ProjectMember, where, lockMode === undefined ? {} : { lockMode });
   if (member === null) {
     throw notFound('member_not_found');
   }
   return member;
+}
+
+/** The same, locked for a change. */
+export function lockProjectMember(ctx: Context, where: ProjectMemberRef): Promise<ProjectMember> {
+  return findProjectMember(ctx, where, LockMode.PESSIMISTIC_WRITE);
 }

@@ -4,18 +4,22 @@ import { spaceOf } from '#domain/access/space-of.ts';
 import { notFound } from '#domain/kernel/errors.ts';
 import { SpaceMember } from './space-member.entity.ts';
 
-/** A membership of the caller's space, by its own id or by its principal's, locked for a change. @throws `member_not_found` */
-export async function lockMember(
-  ctx: Context,
-  where: { id: string } | { principalId: string },
-): Promise<SpaceMember> {
+type MemberRef = { id: string } | { principalId: string };
+
+/** A membership of the caller's space, by its own id or by its principal's. @throws `member_not_found` */
+export async function findMember(ctx: Context, where: MemberRef, lockMode?: LockMode): Promise<SpaceMember> {
   const member = await ctx.em.findOne(
     SpaceMember,
     { spaceId: spaceOf(ctx.caller), ...where },
-    { lockMode: LockMode.PESSIMISTIC_WRITE },
+    lockMode === undefined ? {} : { lockMode },
   );
   if (member === null) {
     throw notFound('member_not_found');
   }
   return member;
+}
+
+/** The same, locked for a change. */
+export function lockMember(ctx: Context, where: MemberRef): Promise<SpaceMember> {
+  return findMember(ctx, where, LockMode.PESSIMISTIC_WRITE);
 }

@@ -98,6 +98,18 @@ describe('a member of a space', () => {
     expect([...idsOf(first), ...idsOf(second)]).toEqual(added);
   });
 
+  it('is read as it stands in the list, by whoever may see that', async () => {
+    const { principalId, apiKey } = await place.person();
+    const row = (await own('GET', place.inSpace('/members?limit=1'))).body.data[0];
+    expect(row).toMatchObject({ principal_id: principalId, role: 'space_member' });
+    const path = place.inSpace(`/members/${row.id}`);
+    expect(await own('GET', path)).toMatchObject({ status: 200, body: { data: row } });
+    const blind = await place.cutDown({ principalId, apiKey }, ['spaces.read']);
+    expect(verdict(await place.ask(blind, 'GET', path))).toBe('403 missing_permission members.read');
+    await own('DELETE', path);
+    expect(verdict(await own('GET', path))).toBe('404 member_not_found');
+  });
+
   it('gets no more than whoever adds or changes it has', async () => {
     const adder = await place.role(['members.add', 'collections.read']);
     const small = await place.person({ spaceRole: null });
@@ -237,6 +249,24 @@ describe('a member of a project', () => {
     expect(rows, 'whoever is told of them is asked for rights in the space').toEqual([
       { space: place.world.spaceId },
     ]);
+  });
+
+  it('is read as it stands in the list, through its own project alone', async () => {
+    const [project, other] = [await aProject(), await aProject()];
+    const { principalId, apiKey } = await place.person();
+    const path = (id: string) => place.inSpace(`/projects/${id}/members`);
+    const role = { role_id: builtInRoleId('project_viewer') };
+    const made = await own('POST', path(project), { principal_id: principalId, ...role });
+    const { id } = made.body.data;
+    const one = await own('GET', `${path(project)}/${id}`);
+    expect(one).toMatchObject({ status: 200, body: made.body });
+    expect((await own('GET', path(project))).body.data).toContainEqual(one.body.data);
+    expect(verdict(await own('GET', `${path(other)}/${id}`))).toBe('404 member_not_found');
+    expect(verdict(await own('GET', `${path(newId())}/${id}`))).toBe('404 project_not_found');
+    const blind = await place.cutDown({ principalId, apiKey }, ['projects.read']);
+    expect(verdict(await place.ask(blind, 'GET', `${path(project)}/${id}`))).toBe(
+      '403 missing_permission project_members.read',
+    );
   });
 
   it('has what its role adds in that project only, no more than its key, and nothing after the role', async () => {

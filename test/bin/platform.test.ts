@@ -93,6 +93,10 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     args: flags(inSpace, ['model', 'models'], ['default', 'default_model']),
   },
   'members list': { procedure: 'members.list', args: flags(inSpace, ...page) },
+  'members get': {
+    procedure: 'members.get',
+    args: (input) => [...argument('member_id')(input), ...flags(inSpace)(input)],
+  },
   'members add': {
     procedure: 'members.add',
     args: flags(inSpace, ['principal', 'principal_id'], ['role-id', 'role_id']),
@@ -121,6 +125,10 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   },
   ...within('projects', 'project_id', ['get', 'delete'], [inSpace]),
   'project-members list': { procedure: 'projectMembers.list', args: flags(...inProject, ...page) },
+  'project-members get': {
+    procedure: 'projectMembers.get',
+    args: (input) => [...argument('member_id')(input), ...flags(...inProject)(input)],
+  },
   'project-members add': {
     procedure: 'projectMembers.add',
     args: flags(...inProject, ['principal', 'principal_id'], ['role-id', 'role_id']),

@@ -474,6 +474,8 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
       }),
       refusal: '422 invalid_cursor',
     },
+    'getMember path space_id': space('GET', aMember),
+    'getMember path member_id': memberIn('GET'),
     'changeMemberRole path space_id': space('PATCH', aMember, givenRole),
     'changeMemberRole path member_id': memberIn('PATCH', givenRole),
     'changeMemberRole body role_id': inBody(
@@ -517,6 +519,12 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     'listProjectMembers path space_id': space('GET', aProject('/members')),
     'listProjectMembers path project_id': projectIn('GET', async () => '/members'),
     'listProjectMembers query cursor': projectMemberCursor(),
+    'getProjectMember path space_id': space('GET', aProjectMember),
+    'getProjectMember path project_id': projectIn(
+      'GET',
+      async (place, project) => `/members/${await maker.projectMember(place, project)}`,
+    ),
+    'getProjectMember path member_id': projectMemberIn('GET'),
     'changeProjectRole path space_id': space('PATCH', aProjectMember, givenProjectRole),
     'changeProjectRole path project_id': projectIn(
       'PATCH',

@@ -100,6 +100,7 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
     'spaces.get': { input: async (place) => at(place), ids: { space_id: space } },
     'spaces.update': { input: async (place) => ({ ...at(place), name: 'Dock' }), ids: { space_id: space } },
     'members.list': listed('members.list', (place) => maker.member(place)),
+    'members.get': { input: spaceMember, ids: { space_id: space, member_id: member } },
     'members.changeRole': {
       input: async (place) => ({ ...(await spaceMember(place)), ...(await ofRole(place)) }),
       ids: { space_id: space, member_id: member, role_id: role },
@@ -124,6 +125,7 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
       },
       ids: { space_id: space, project_id: project, cursor },
     },
+    'projectMembers.get': { input: projectMember, ids: memberIds },
     'projectMembers.add': {
       input: async (place) => ({
         ...(await inProject(place)),

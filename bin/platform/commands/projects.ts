@@ -12,7 +12,7 @@ const inProject = (command: Command): Command =>
   inSpace(command).requiredOption('--project <id>', 'the project');
 const ref = ({ space, project }: InProject) => ({ space_id: space, project_id: project });
 const show = ({ data }: Outputs['projects']['get']) => fields(data);
-const showMember = ({ data }: Outputs['projectMembers']['add']) => fields(data);
+const showMember = ({ data }: Outputs['projectMembers']['get']) => fields(data);
 
 export function addProjects(program: Command): void {
   const group = program.command('projects').description('projects of a space');
@@ -80,6 +80,11 @@ export function addProjectMembers(program: Command): void {
         table(data, { id: (row) => row.id, principal: (row) => row.principal_id, role: (row) => row.role }),
         meta,
       ),
+  });
+  remote(inProject(group.command('get').description('one member').argument(id)), {
+    call: (client, options: InProject, member) =>
+      client.projectMembers.get.query({ ...ref(options), member_id: member }),
+    show: showMember,
   });
   remote(
     inProject(group.command('add'))

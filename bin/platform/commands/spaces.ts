@@ -78,6 +78,11 @@ export function addMembers(program: Command): void {
         meta,
       ),
   });
+  remote(inSpace(group.command('get').description('one member').argument('<member_id>')), {
+    call: (client, { space }: InSpace, member) =>
+      client.members.get.query({ space_id: space, member_id: member }),
+    show: ({ data }) => fields(data),
+  });
   remote(
     inSpace(group.command('add'))
       .description('make a principal a member')

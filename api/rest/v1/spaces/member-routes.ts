@@ -10,6 +10,7 @@ import { toPage } from '#api/present/page.ts';
 import { addMember } from '#domain/spaces/add-member.ts';
 import { changeMemberRole } from '#domain/spaces/change-member-role.ts';
 import { listMembers } from '#domain/spaces/list-members.ts';
+import { readMember } from '#domain/spaces/read-member.ts';
 import { removeMember } from '#domain/spaces/remove-member.ts';
 import { markCreated } from '../created.ts';
 import { idempotencyOf } from '../idempotency.ts';
@@ -68,6 +69,25 @@ export async function memberRoutes(instance: FastifyInstance): Promise<void> {
         listMembers(ctx, { limit, cursor: cursor ?? null }),
       );
       return toPage({ ...page, items: page.items.map(presentMember) });
+    },
+  );
+
+  app.get(
+    '/spaces/:space_id/members/:member_id',
+    {
+      config: { permission: 'members.read', audit: reads },
+      schema: {
+        tags,
+        operationId: 'getMember',
+        summary: 'Read a member of a space',
+        params: contract.memberParams,
+        response: { 200: memberEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, member_id: memberId } = request.params;
+      const member = await request.inContext(spaceId, (ctx) => readMember(ctx, { memberId }));
+      return { data: presentMember(member) };
     },
   );
 

@@ -9,6 +9,7 @@ import { toPage } from '#api/present/page.ts';
 import { addProjectMember } from '#domain/projects/add-project-member.ts';
 import { changeProjectRole } from '#domain/projects/change-project-role.ts';
 import { listProjectMembers } from '#domain/projects/list-project-members.ts';
+import { readProjectMember } from '#domain/projects/read-project-member.ts';
 import { removeProjectMember } from '#domain/projects/remove-project-member.ts';
 import { markCreated } from '../created.ts';
 import { idempotencyOf } from '../idempotency.ts';
@@ -73,6 +74,27 @@ export async function projectMemberRoutes(instance: FastifyInstance): Promise<vo
         listProjectMembers(ctx, { projectId, limit, cursor: cursor ?? null }),
       );
       return toPage({ ...page, items: page.items.map(presentProjectMember) });
+    },
+  );
+
+  app.get(
+    '/spaces/:space_id/projects/:project_id/members/:member_id',
+    {
+      config: { permission: 'project_members.read', audit: reads },
+      schema: {
+        tags,
+        operationId: 'getProjectMember',
+        summary: 'Read a member of a project',
+        params: contract.projectMemberParams,
+        response: { 200: contract.projectMemberEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, project_id: projectId, member_id: memberId } = request.params;
+      const member = await request.inContext(spaceId, (ctx) =>
+        readProjectMember(ctx, { projectId, memberId }),
+      );
+      return { data: presentProjectMember(member) };
     },
   );
 
