@@ -5,6 +5,7 @@ import { responseStatuses } from '#domain/responses/response-status.ts';
 import { memberRoles } from '#domain/spaces/member-roles.ts';
 import { shownThreadStatuses } from '#domain/threads/thread-status.ts';
 import * as access from './access.ts';
+import { createCollectionBody, uploadDocumentBody } from './collections.ts';
 import { uuid } from './common.ts';
 import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './mcp-servers.ts';
@@ -31,6 +32,7 @@ export const listInput = z.strictObject(page);
 export const spaceInput = z.strictObject({ space_id: uuid });
 export const spaceListInput = spaceInput.extend(page);
 export const responseInput = z.strictObject({ response_id: responseId });
+export const inputItemsInput = responseInput.extend(page);
 export const listResponsesInput = spaceListInput.extend({ status: z.enum(responseStatuses).nullish() });
 export const noInput = z.strictObject({});
 export const notificationInput = z.strictObject({ notification_id: uuid });
@@ -79,7 +81,7 @@ export const updatePrincipalInput = principalInput.extend(access.updatePrincipal
 export const assignmentInput = access.assignmentParams;
 
 export const createApiKeyInput = access.createApiKeyBody;
-export const revokeApiKeyInput = z.strictObject({ key_id: z.string().min(1).max(64) });
+export const apiKeyInput = z.strictObject({ key_id: z.string().min(1).max(64) });
 
 export const listThreadsInput = spaceListInput.extend({ status: z.enum(shownThreadStatuses).nullish() });
 export const threadInput = spaceInput.extend({ thread_id: uuid });
@@ -92,6 +94,8 @@ export const listMessagesInput = threadInput.extend({ branch_id: uuid.nullish(),
 export const updateGovernanceInput = spaceInput.extend(updateGovernanceBody.shape);
 
 export const collectionInput = spaceInput.extend({ collection_id: uuid });
+export const createCollectionInput = spaceInput.extend(createCollectionBody.shape);
+export const uploadDocumentInput = collectionInput.extend(uploadDocumentBody.shape);
 export const documentListInput = collectionInput.extend(page);
 export const documentInput = collectionInput.extend({ document_id: uuid });
 
@@ -121,6 +125,7 @@ const modelSettings = {
   max_output_tokens: z.int().min(1).max(10_000_000).optional(),
 };
 
+export const modelInput = z.strictObject({ tenant_id: tenantId, alias });
 export const listModelsInput = z.strictObject({ tenant_id: tenantId, ...page });
 export const addModelInput = z.strictObject({
   alias,
@@ -131,7 +136,6 @@ export const addModelInput = z.strictObject({
 });
 export const updateModelInput = z.strictObject({ alias, ...modelSettings });
 export const disableModelInput = z.strictObject({ alias, disabled: z.boolean().default(true) });
-export const listPricesInput = z.strictObject({ tenant_id: tenantId, alias });
 export const setPriceInput = z.strictObject({
   tenant_id: tenantId,
   alias,

@@ -15,6 +15,7 @@ import { assignRole, unassignRole } from '#domain/access/assign-role.ts';
 import { issueApiKey } from '#domain/access/issue-api-key.ts';
 import { listApiKeys } from '#domain/access/list-api-keys.ts';
 import { listAssignedRoles } from '#domain/access/list-assigned-roles.ts';
+import { readApiKey } from '#domain/access/read-api-key.ts';
 import { withdrawApiKey } from '#domain/access/withdraw-api-key.ts';
 import { createPrincipal } from '#domain/principals/create-principal.ts';
 import { deletePrincipal } from '#domain/principals/delete-principal.ts';
@@ -106,6 +107,13 @@ export const apiKeys = router({
       return toPage({ ...page, items: page.items.map(presentApiKey) });
     }),
 
+  get: procedure({ permission: 'api_keys.read', own: 'one’s own keys', audit: reads })
+    .input(inputs.apiKeyInput)
+    .output(apiKeyEnvelope)
+    .query(async ({ ctx: { request }, input: { key_id: keyId } }) => ({
+      data: presentApiKey(await request.inContext(null, (ctx) => readApiKey(ctx, { keyId }))),
+    })),
+
   create: procedure({
     permission: 'api_keys.create',
     own: 'one’s own keys',
@@ -130,7 +138,7 @@ export const apiKeys = router({
     own: 'one’s own keys',
     audit: ['security.api_key_revoked'],
   })
-    .input(inputs.revokeApiKeyInput)
+    .input(inputs.apiKeyInput)
     .output(apiKeyEnvelope)
     .mutation(async ({ ctx: { request }, input: { key_id: keyId } }) => ({
       data: presentApiKey(await request.inContext(null, (ctx) => withdrawApiKey(ctx, { keyId }))),

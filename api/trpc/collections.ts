@@ -8,6 +8,7 @@ import { deleted } from '#api/contract/common.ts';
 import * as inputs from '#api/contract/procedures.ts';
 import { presentCollection, presentDocument } from '#api/present/collections.ts';
 import { toPage } from '#api/present/page.ts';
+import { createCollection } from '#domain/collections/create-collection.ts';
 import { deleteCollection } from '#domain/collections/delete-collection.ts';
 import { deleteDocument } from '#domain/collections/delete-document.ts';
 import { listCollections } from '#domain/collections/list-collections.ts';
@@ -15,6 +16,7 @@ import { listDocuments } from '#domain/collections/list-documents.ts';
 import { readCollection } from '#domain/collections/read-collection.ts';
 import { readDocument } from '#domain/collections/read-document.ts';
 import { retryDocument } from '#domain/collections/retry-document.ts';
+import { uploadDocument } from '#domain/collections/upload-document.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const collections = router({
@@ -36,6 +38,20 @@ export const collections = router({
         await request.inContext(spaceId, (ctx) => readCollection(ctx, { collectionId })),
       ),
     })),
+
+  create: procedure({ permission: 'collections.create', audit: ['collection.created'] })
+    .input(inputs.createCollectionInput)
+    .output(collectionEnvelope)
+    .mutation(async ({ ctx: { request }, input }) => {
+      const { collection } = await request.inContext(input.space_id, (ctx) =>
+        createCollection(ctx, {
+          name: input.name,
+          description: input.description ?? null,
+          textSearchConfig: input.text_search_config ?? 'english',
+        }),
+      );
+      return { data: presentCollection(collection) };
+    }),
 
   delete: procedure({ permission: 'collections.delete', audit: ['collection.deleted'] })
     .input(inputs.collectionInput)
@@ -76,6 +92,22 @@ export const documents = router({
         await request.inContext(input.space_id, (ctx) => readDocument(ctx, refOf(input))),
       ),
     })),
+
+  upload: procedure({ permission: 'documents.write', audit: ['collection.documents_added'] })
+    .input(inputs.uploadDocumentInput)
+    .output(documentEnvelope)
+    .mutation(async ({ ctx: { request }, input }) => {
+      const { document } = await request.inContext(input.space_id, (ctx) =>
+        uploadDocument(ctx, {
+          collectionId: input.collection_id,
+          filename: input.filename,
+          mediaType: input.media_type,
+          content: input.content,
+          metadata: input.metadata ?? {},
+        }),
+      );
+      return { data: presentDocument(document) };
+    }),
 
   delete: procedure({ permission: 'documents.delete', audit: ['collection.documents_deleted'] })
     .input(inputs.documentInput)

@@ -1,4 +1,5 @@
 import {
+  listedModelEnvelope,
   modelEnvelope,
   modelPage,
   priceEnvelope,
@@ -10,6 +11,7 @@ import { presentListedModel, presentModel, presentPrice, presentUsd } from '#api
 import { toModelSettings, toPriceInput } from '#api/present/model-input.ts';
 import { toPage } from '#api/present/page.ts';
 import { disableModel } from '#domain/models/disable-model.ts';
+import { readModel } from '#domain/models/find-model.ts';
 import { importPrices } from '#domain/models/import-prices.ts';
 import { listModels } from '#domain/models/list-models.ts';
 import { listPrices } from '#domain/models/list-prices.ts';
@@ -29,6 +31,13 @@ export const models = router({
       );
       return toPage({ ...page, items: page.items.map(presentListedModel) });
     }),
+
+  get: procedure({ permission: 'models.read', audit: reads })
+    .input(inputs.modelInput)
+    .output(listedModelEnvelope)
+    .query(async ({ ctx, input: { tenant_id: tenantId, alias } }) => ({
+      data: presentListedModel(await inTenantOf(ctx, tenantId, (work) => readModel(work, { alias }))),
+    })),
 
   add: procedure({ permission: 'models.manage', audit: ['system.model_added'] })
     .input(inputs.addModelInput)
@@ -70,7 +79,7 @@ export const models = router({
 
 export const prices = router({
   list: procedure({ permission: 'models.read', audit: reads })
-    .input(inputs.listPricesInput)
+    .input(inputs.modelInput)
     .output(priceList)
     .query(async ({ ctx, input: { tenant_id: tenantId, alias } }) => {
       const found = await inTenantOf(ctx, tenantId, (work) => listPrices(work, { alias }));

@@ -1,12 +1,14 @@
 import { inspectedResponse } from '#api/contract/administration.ts';
-import { listResponsesInput, responseInput } from '#api/contract/procedures.ts';
-import { responseEnvelope, responsePage } from '#api/contract/responses.ts';
+import { inputItemsInput, listResponsesInput, responseInput } from '#api/contract/procedures.ts';
+import { inputItemPage, responseDeleted, responseEnvelope, responsePage } from '#api/contract/responses.ts';
 import { withFoundNames } from '#api/found-names.ts';
 import { presentInspection } from '#api/present/inspection.ts';
 import { toPage } from '#api/present/page.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
+import { deleteResponse } from '#domain/responses/delete-response.ts';
 import { inspectResponse } from '#domain/responses/inspect-response.ts';
+import { listInputItems } from '#domain/responses/list-input-items.ts';
 import { listResponses } from '#domain/responses/list-responses.ts';
 import { locateResponse } from '#domain/responses/locate-response.ts';
 import { restartResponse } from '#domain/responses/restart-response.ts';
@@ -37,6 +39,17 @@ export const responses = router({
       return { data: presentInspection(inspected) };
     }),
 
+  inputItems: procedure({ permission: 'responses.read', own, audit: reads })
+    .input(inputItemsInput)
+    .output(inputItemPage)
+    .query(async ({ ctx: { request }, input: { response_id: responseId, limit, cursor } }) => {
+      const page = await request.inContext(
+        (em) => locateResponse(em, responseId),
+        (ctx) => listInputItems(ctx, { responseId, limit, cursor: cursor ?? null }),
+      );
+      return toPage(page);
+    }),
+
   cancel: procedure({ permission: 'responses.cancel', own, audit: ['space.response_cancelled'] })
     .input(responseInput)
     .output(responseEnvelope)
@@ -46,6 +59,21 @@ export const responses = router({
         (ctx) => cancelResponse(ctx, { responseId }),
       ),
     })),
+
+  delete: procedure({
+    permission: 'responses.delete',
+    own,
+    audit: ['space.response_deleted', 'space.response_cancelled'],
+  })
+    .input(responseInput)
+    .output(responseDeleted)
+    .mutation(async ({ ctx: { request }, input: { response_id: responseId } }) => {
+      const { id } = await request.inContext(
+        (em) => locateResponse(em, responseId),
+        (ctx) => deleteResponse(ctx, { responseId }),
+      );
+      return { data: { id, object: 'response.deleted' as const, deleted: true as const } };
+    }),
 
   restart: procedure({
     permission: 'responses.create',

@@ -2,7 +2,10 @@ import type { ApiKey } from './api-key.entity.ts';
 import type { Context } from './context.ts';
 import { findOwnOrAnyKey } from './find-own-or-any-key.ts';
 
-/** One's own key needs no grant. @throws `missing_permission`, `api_key_not_found` */
-export function readApiKey(ctx: Context, input: { id: string }): Promise<ApiKey> {
+/**
+ * A key by its id or by the part between `ak.` and the second dot. One's own needs no grant.
+ * @throws `missing_permission`, `api_key_not_found`
+ */
+export function readApiKey(ctx: Context, input: { id: string } | { keyId: string }): Promise<ApiKey> {
   return findOwnOrAnyKey(ctx, input, 'api_keys.read');
 }

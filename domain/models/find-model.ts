@@ -16,10 +16,13 @@ export async function findModelById(ctx: Context, modelId: string): Promise<Mode
   return found(validate(modelId) ? await ctx.em.findOne(Model, { id: modelId }) : null);
 }
 
-/** @throws `missing_permission`, `model_not_found` */
-export async function readModel(ctx: Context, input: { modelId: string }): Promise<ListedModel> {
+/** A model by its alias or its id. @throws `missing_permission`, `model_not_found` */
+export async function readModel(
+  ctx: Context,
+  input: { alias: string } | { modelId: string },
+): Promise<ListedModel> {
   authorize(ctx.caller, 'models.read');
-  const model = await findModelById(ctx, input.modelId);
+  const model = await ('alias' in input ? findModel(ctx, input.alias) : findModelById(ctx, input.modelId));
   const price = (await pricesInForce(ctx.em, [model.id])).get(model.id);
   if (price === undefined) {
     throw new Error('The model has no price.');

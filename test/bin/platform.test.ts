@@ -73,6 +73,11 @@ const usd = ['--input', '2.5', '--output', '10'];
 const commands: Record<string, { procedure: string; args: (input: Input) => string[] }> = {
   'responses list': { procedure: 'responses.list', args: flags(inSpace, ...page) },
   'responses inspect': { procedure: 'responses.inspect', args: argument('response_id') },
+  'responses input-items': {
+    procedure: 'responses.inputItems',
+    args: (input) => [...argument('response_id')(input), ...flags(...page)(input)],
+  },
+  'responses delete': { procedure: 'responses.delete', args: argument('response_id') },
   'responses cancel': { procedure: 'responses.cancel', args: argument('response_id') },
   'responses restart': { procedure: 'responses.restart', args: argument('response_id') },
   'events list': { procedure: 'events.list', args: flags(...page) },
@@ -182,6 +187,7 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   'principals list': { procedure: 'principals.list', args: flags(...page) },
   'principals create': { procedure: 'principals.create', args: flags(['type', 'type'], ['name', 'name']) },
   'api-keys list': { procedure: 'apiKeys.list', args: flags(...page) },
+  'api-keys get': { procedure: 'apiKeys.get', args: argument('key_id') },
   'api-keys create': {
     procedure: 'apiKeys.create',
     args: flags(['principal', 'principal_id'], ['name', 'name']),
@@ -214,6 +220,7 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     ],
   },
   'models list': { procedure: 'models.list', args: flags(...page) },
+  'models get': { procedure: 'models.get', args: argument('alias') },
   'models add': {
     procedure: 'models.add',
     args: (input) => [
@@ -242,6 +249,7 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     procedure: 'collections.get',
     args: (input) => [...argument('collection_id')(input), ...flags(inSpace)(input)],
   },
+  'collections create': { procedure: 'collections.create', args: flags(inSpace, ['name', 'name']) },
   'collections delete': {
     procedure: 'collections.delete',
     args: (input) => [...argument('collection_id')(input), ...flags(inSpace)(input)],
@@ -366,6 +374,10 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   'notifications get': { procedure: 'notifications.get', args: argument('notification_id') },
   'notifications read': { procedure: 'notifications.read', args: argument('notification_id') },
   'notifications read-all': { procedure: 'notifications.readAll', args: () => [] },
+  'documents upload': {
+    procedure: 'documents.upload',
+    args: (input) => [join(folder, 'message.md'), ...flags(...inCollection)(input)],
+  },
   'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(
     ['get', 'delete', 'retry'].map((verb) => [

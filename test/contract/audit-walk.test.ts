@@ -64,6 +64,7 @@ const successes: Record<string, Success[]> = {
     { when: 'it is put away', input: { status: 'archived' }, events: ['space.thread_archived'] },
   ],
   deleteResponse: [{ events: ['space.response_cancelled', 'space.response_deleted'] }],
+  'responses.delete': [{ events: ['space.response_cancelled', 'space.response_deleted'] }],
   openAiDeleteResponse: [{ events: ['space.response_cancelled', 'space.response_deleted'] }],
   updateServer: [
     { events: [tools] },

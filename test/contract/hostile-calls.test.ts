@@ -72,10 +72,10 @@ const mutations =
   (procedure) =>
     procedure.type === 'mutation' ? kind(procedure) : [];
 
-/** Messages take up to a million characters. */
+/** Messages take up to a million characters, documents a mebibyte. */
 function tooLong({ path, type }: Procedure): number {
-  if (['threads.start', 'threads.addMessage'].includes(path)) {
-    return 1_000_001;
+  if (['threads.start', 'threads.addMessage', 'documents.upload'].includes(path)) {
+    return 1_048_577;
   }
   return type === 'mutation' ? 150_000 : 5_000;
 }

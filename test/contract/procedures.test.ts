@@ -51,6 +51,8 @@ const plainText = [
   // It names a branch of the thread that is begun, and means nothing outside.
   'threads.start branch_id',
   ...['start', 'update'].map((verb) => `threads.${verb} title`),
+  ...['name', 'description', 'text_search_config'].map((name) => `collections.create ${name}`),
+  ...['filename', 'content', 'metadata.*'].map((name) => `documents.upload ${name}`),
   ...['tracing_public_key', 'tracing_secret_key', 'tracing_base_url'].map(
     (name) => `observability.set ${name}`,
   ),

@@ -122,6 +122,10 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
   const ofModel = async (place: Place) => ({ alias: place.modelAlias });
   const abroad = async (place: Place) => ({ tenant_id: place.tenantId, alias: place.modelAlias });
 
+  const aKey: ProcedureFixture = {
+    input: async (place) => ({ key_id: (await member(place)).keyId }),
+    ids: { key_id: { unknown: () => '0'.repeat(16), code: '404 api_key_not_found' } },
+  };
   const anEvent = async (place: Place) => {
     const { rows } = await admin.query<{ id: string }>(
       'select max(id::text) as id from events where tenant_id = $1',
@@ -153,6 +157,14 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ids: { space_id: space, cursor },
     },
     'responses.inspect': { input: ofResponse, ids: { response_id: response } },
+    'responses.inputItems': {
+      input: async (place) => {
+        const ref = await ofResponse(place);
+        return { ...ref, limit: 1, cursor: await parts.cursorOf(place, 'responses.inputItems', ref) };
+      },
+      ids: { response_id: response, cursor },
+    },
+    'responses.delete': { input: ofResponse, ids: { response_id: response } },
     'responses.cancel': { input: ofResponse, ids: { response_id: response } },
     'responses.restart': {
       input: async (place) => ({ response_id: await failed(place) }),
@@ -225,15 +237,14 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       input: async (place) => ({ principal_id: (await member(place)).principalId, name: 'crane' }),
       ids: { principal_id: principal },
     },
-    'apiKeys.revoke': {
-      input: async (place) => ({ key_id: (await member(place)).keyId }),
-      ids: { key_id: { unknown: () => '0'.repeat(16), code: '404 api_key_not_found' } },
-    },
+    'apiKeys.get': aKey,
+    'apiKeys.revoke': aKey,
     ...signInProcedures(maker, (path, twice) => listed(path, twice)),
     'models.list': {
       input: async (place) => ({ limit: 1, cursor: await parts.cursorOf(place, 'models.list', {}) }),
       ids: { cursor, tenant_id: tenant },
     },
+    'models.get': { input: ofModel, ids: { alias, tenant_id: tenant } },
     'models.add': {
       input: async () => ({
         alias: slug(),
@@ -281,6 +292,10 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ids: { space_id: space, cursor },
     },
     'collections.get': { input: inCollection, ids: { space_id: space, collection_id: collection } },
+    'collections.create': {
+      input: async (place) => ({ space_id: place.spaceId, name: 'Tides' }),
+      ids: { space_id: space },
+    },
     'collections.delete': { input: inCollection, ids: { space_id: space, collection_id: collection } },
     'documents.list': {
       input: async (place) => {
@@ -293,6 +308,15 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ids: { space_id: space, collection_id: collection, cursor },
     },
     'documents.get': { input: aDocument, ids: documentIds },
+    'documents.upload': {
+      input: async (place) => ({
+        ...(await inCollection(place)),
+        filename: 'tides.txt',
+        media_type: 'text/plain',
+        content: 'High water is at noon.',
+      }),
+      ids: { space_id: space, collection_id: collection },
+    },
     'documents.delete': { input: aDocument, ids: documentIds },
     'threads.list': {
       input: async (place) => {

@@ -121,6 +121,12 @@ export function addApiKeys(program: Command): void {
         meta,
       ),
   });
+  const id = '<key_id>';
+  const place = 'the part between ak. and the second dot';
+  remote(group.command('get').description('one key, without its secret').argument(id, place), {
+    call: (client, _options, key) => client.apiKeys.get.query({ key_id: key }),
+    show: ({ data }) => fields(data),
+  });
   remote(
     group
       .command('create')
@@ -141,14 +147,8 @@ export function addApiKeys(program: Command): void {
       show: ({ data }) => fields(data),
     },
   );
-  remote(
-    group
-      .command('revoke')
-      .description('end a key for the very next request')
-      .argument('<key_id>', 'the part between ak. and the second dot'),
-    {
-      call: (client, _options, id) => client.apiKeys.revoke.mutate({ key_id: id }),
-      show: ({ data }) => fields({ key_id: data.key_id, revoked_at: data.revoked_at }),
-    },
-  );
+  remote(group.command('revoke').description('end a key for the very next request').argument(id, place), {
+    call: (client, _options, key) => client.apiKeys.revoke.mutate({ key_id: key }),
+    show: ({ data }) => fields({ key_id: data.key_id, revoked_at: data.revoked_at }),
+  });
 }

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Command } from 'commander';
+import type { DocumentMediaType } from '#domain/collections/document-status.ts';
 import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
@@ -9,6 +12,16 @@ interface InCollection extends InSpace {
 
 const inCollection = (command: Command): Command =>
   inSpace(command).requiredOption('--collection <id>', 'the collection');
+
+interface NewCollection extends InSpace {
+  name: string;
+  description?: string;
+  textSearchConfig?: string;
+}
+
+interface NewDocument extends InCollection {
+  mediaType: DocumentMediaType;
+}
 
 export function addCollections(program: Command): void {
   const group = program.command('collections').description('collections of documents');
@@ -28,6 +41,23 @@ export function addCollections(program: Command): void {
       client.collections.get.query({ space_id: space, collection_id: collection }),
     show: ({ data }) => fields(data),
   });
+  remote(
+    inSpace(group.command('create'))
+      .description('a collection without a document')
+      .requiredOption('--name <name>', 'its name')
+      .option('--description <text>', 'for people')
+      .option('--text-search-config <name>', 'of PostgreSQL, such as german; english when not given'),
+    {
+      call: (client, { space, name, description, textSearchConfig }: NewCollection) =>
+        client.collections.create.mutate({
+          space_id: space,
+          name,
+          ...(description === undefined ? {} : { description }),
+          ...(textSearchConfig === undefined ? {} : { text_search_config: textSearchConfig }),
+        }),
+      show: ({ data }) => fields(data),
+    },
+  );
   remote(inSpace(group.command('delete').description('with all its documents').argument(id)), {
     call: (client, { space }: InSpace, collection) =>
       client.collections.delete.mutate({ space_id: space, collection_id: collection }),
@@ -64,6 +94,24 @@ export function addDocuments(program: Command): void {
     call: (client, options: InCollection, document) => client.documents.get.query(ref(options, document)),
     show: ({ data }) => fields(data),
   });
+  remote(
+    inCollection(group.command('upload').description('add a document').argument('<file>', 'its text')).option(
+      '--media-type <type>',
+      'text/plain, text/markdown or text/html',
+      'text/plain',
+    ),
+    {
+      call: (client, { space, collection, mediaType }: NewDocument, file) =>
+        client.documents.upload.mutate({
+          space_id: space,
+          collection_id: collection,
+          filename: basename(file),
+          media_type: mediaType,
+          content: readFileSync(file, 'utf8'),
+        }),
+      show: ({ data }) => fields({ id: data.id, status: data.status }),
+    },
+  );
   remote(inCollection(group.command('delete').description('with its passages').argument(id)), {
     call: (client, options: InCollection, document) => client.documents.delete.mutate(ref(options, document)),
     show: ({ data }) => fields(data),

@@ -81,6 +81,10 @@ export function addModels(program: Command): void {
         meta,
       ),
   });
+  remote(inTenant(group.command('get').description('one model with its price').argument(alias)), {
+    call: (client, options: InTenant, name) => client.models.get.query({ alias: name, ...tenantOf(options) }),
+    show: ({ data }) => fields(data),
+  });
   remote(
     configured(priced(group.command('add')))
       .description('a model with its first price; what is not given is the provider’s default')

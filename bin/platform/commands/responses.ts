@@ -50,9 +50,21 @@ export function addResponses(program: Command): void {
       show: showInspection,
     },
   );
+  const inputItems = paged(group.command('input-items'))
+    .description('what a response was given, in order')
+    .argument('<response_id>');
+  remote(inputItems, {
+    call: (client, options: PageOptions, id) =>
+      client.responses.inputItems.query({ response_id: id, ...pageInput(options) }),
+    show: ({ data, meta }) => withNext(table(data, { id: (row) => row.id, type: (row) => row.type }), meta),
+  });
   remote(group.command('cancel').description('end a running response').argument('<response_id>'), {
     call: (client, _options, id) => client.responses.cancel.mutate({ response_id: id }),
     show: ({ data }) => fields(summary(data)),
+  });
+  remote(group.command('delete').description('a response with its content').argument('<response_id>'), {
+    call: (client, _options, id) => client.responses.delete.mutate({ response_id: id }),
+    show: ({ data }) => fields(data),
   });
   remote(
     group
