@@ -47,6 +47,19 @@ function problemOf(words: readonly string[]): string | null {
   return unknown.length === 0 ? null : `does not know ${unknown.join(' ')}`;
 }
 
+describe('the scripts of package.json', () => {
+  it('stand in the table of commands, each once, and no other does', () => {
+    const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+      scripts: object;
+    };
+    const table = readFileSync(new URL('CONTRIBUTING.md', root), 'utf8').matchAll(
+      /^\| `npm (?:run )?([\w:]+)`/gm,
+    );
+    const told = [...table].map(([, name]) => name!).filter((name) => name !== 'ci');
+    expect(told.sort()).toEqual(Object.keys(scripts).sort());
+  });
+});
+
 describe('the commands that the docs tell', () => {
   const told = pages.flatMap((page) =>
     codeOf(page).flatMap((code) => commandsIn(code).map((words) => ({ page, words }))),
