@@ -48,6 +48,18 @@ it.each([
   expect(second.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
 });
 
+it('what is marked deprecated says so in its answers, and nothing else does', async () => {
+  const legacy = gateway.description.operations.filter(({ declared }) => declared.deprecated === true);
+  expect(legacy.map(({ id }) => id)).toEqual(['finishLogin']);
+  const way = { path: '/v1/auth/oidc/nowhere/callback' };
+  for (const prefix of ['/api', '/api-proxy'] as const) {
+    const back = await gateway.send({ method: 'GET', ...way, prefix });
+    expect([back.status, back.headers.deprecation]).toEqual([401, '@1795219200']);
+  }
+  const begun = await gateway.send({ method: 'GET', path: '/v1/auth/oidc/nowhere/start' });
+  expect([begun.status, begun.headers.deprecation]).toEqual([404, undefined]);
+});
+
 it('a stream bears them too', async () => {
   const address = await gateway.app.listen({ port: 0, host: '127.0.0.1' });
   const url = `${address}/api/v1/spaces/${world.spaceId}/responses`;

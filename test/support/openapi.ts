@@ -10,6 +10,7 @@ export interface OpenApi {
 
 export interface OpenApiOperation {
   operationId: string;
+  deprecated?: boolean;
   parameters?: { in: 'path' | 'query' | 'header'; name: string; required?: boolean; schema: JsonSchema }[];
   requestBody?: { required?: boolean; content: Record<string, { schema: JsonSchema }> };
   responses: Record<string, { content?: Record<string, { schema: JsonSchema }> }>;

@@ -19,6 +19,8 @@ const anonymous = 'nobody has signed in yet';
 /** Where the provider's setting lets somebody new come in. */
 const newcomer = 'security.principal_created';
 const base = '/auth/oidc/:provider_id';
+/** As RFC 9745 writes the day of the first release: a callback of one provider was legacy from then on. */
+const deprecatedSince = '@1795219200';
 
 /** Where browsers reach us, whatever a Host header says. */
 export function publicUrl({ PUBLIC_URL, PORT }: GatewayDependencies['config']): string {
@@ -72,10 +74,12 @@ export function signInRoutes(deps: GatewayDependencies) {
     app.get(
       `${base}/callback`,
       {
+        onRequest: async (_request, reply) => void reply.header('Deprecation', deprecatedSince),
         config: { public: anonymous, audit: [newcomer, 'security.login_failed'] },
         schema: {
           tags,
           operationId: 'finishLogin',
+          deprecated: true,
           summary: 'The provider’s way back',
           description:
             'The session_id in the address is a one-time handle for POST /v1/auth/oidc/session, good for a minute and for the browser that began. A browser that asks for text/html is sent there.',
