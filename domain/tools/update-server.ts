@@ -95,7 +95,7 @@ function decisions({ server, tools }: ServerWithTools): string {
     repeatable,
     requireApproval,
   ]);
-  return JSON.stringify([server.enabledTools, each]);
+  return JSON.stringify([server.enabledTools.toSorted(), each]);
 }
 
 function enable({ server, tools }: ServerWithTools, names: string[]): void {

@@ -137,13 +137,14 @@ describe('a tool server', () => {
     const settings = {
       display_name: 'Same',
       enabled: true,
-      enabled_tools: ['find'],
+      enabled_tools: ['find', 'merge'],
       tools: [{ name: 'find', repeatable: true }],
     };
     const first = await send('PATCH', `/${id}`, settings);
     const before = await eventTypesOf(admin, id);
     expect(before).toEqual(expect.arrayContaining(['space.mcp_server_updated', 'space.mcp_tools_updated']));
     expect((await send('PATCH', `/${id}`, settings)).body).toEqual(first.body);
+    expect((await send('PATCH', `/${id}`, { enabled_tools: ['merge', 'find'] })).status).toBe(200);
     expect(await eventTypesOf(admin, id)).toEqual(before);
   });
 
