@@ -86,7 +86,7 @@ export function assemble(config: GatewayConfig): Gateway {
       await database.assertBehindTheWall();
       telemetry.observeQueueAge(() => outboxAgeSeconds(database));
       relay = startRelay(relayDependencies, dispatcher);
-      await hub.start();
+      hub.start();
     },
     close: async () => {
       await Promise.allSettled([relay?.stop(), hub.stop()]);

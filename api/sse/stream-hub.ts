@@ -79,8 +79,8 @@ export class StreamHub {
     }, 1_000);
   }
 
-  async start(): Promise<void> {
-    await this.#listener.start();
+  start(): void {
+    this.#listener.start();
   }
 
   async stop(): Promise<void> {

@@ -23,7 +23,14 @@ export class WakeListener {
   readonly #database: Database;
   readonly #handlers: WakeHandlers;
   readonly #logger: Logger;
+  /** Every connection that has not ended yet. */
+  readonly #open = new Set<Client>();
+  /** The one that hears. */
   #client: Client | null = null;
+  #state: 'new' | 'up' | 'unreachable' | 'deaf' = 'new';
+  /** How often in a row it connected and heard nothing. */
+  #deafTimes = 0;
+  #retrying: NodeJS.Timeout | undefined;
   #stopped = false;
 
   constructor(database: Database, handlers: WakeHandlers, logger: Logger) {
@@ -36,17 +43,62 @@ export class WakeListener {
     return this.#client !== null;
   }
 
-  async start(): Promise<void> {
-    await this.#connect().catch(() => this.#retry());
+  /** Returns before it is up: nobody relies on it until it is. */
+  start(): void {
+    void this.#comeUp();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearTimeout(this.#retrying);
+    for (const client of this.#open) {
+      if (client !== this.#client) {
+        cut(client);
+      }
+    }
     await this.#client?.end().catch(() => undefined);
   }
 
-  async #connect(): Promise<void> {
+  async #comeUp(): Promise<void> {
+    try {
+      await this.#connect();
+      this.#deafTimes = 0;
+      this.#become('up');
+    } catch (error) {
+      const deaf = error instanceof HearsNothing;
+      this.#deafTimes = deaf ? this.#deafTimes + 1 : 0;
+      this.#become(deaf ? 'deaf' : 'unreachable');
+      this.#retry();
+    }
+  }
+
+  #become(state: 'up' | 'unreachable' | 'deaf'): void {
+    const before = this.#state;
+    this.#state = state;
+    if (state === before || this.#stopped) {
+      return;
+    }
+    if (state === 'unreachable') {
+      this.#logger.warn('the wake listener cannot connect');
+    } else if (state === 'deaf') {
+      this.#logger.warn(
+        'the wake listener connects and hears nothing, as behind a pooler in transaction mode',
+      );
+    } else if (before !== 'new') {
+      this.#logger.info('the wake listener hears again');
+    }
+  }
+
+  #newClient(): Client {
     const client = this.#database.newClient();
+    client.on('error', () => undefined);
+    client.once('end', () => this.#open.delete(client));
+    this.#open.add(client);
+    return client;
+  }
+
+  async #connect(): Promise<void> {
+    const client = this.#newClient();
     client.on('notification', ({ channel, payload }) => {
       if (channel === 'wake') {
         for (const pair of (payload ?? '').split(' ')) {
@@ -59,8 +111,7 @@ export class WakeListener {
         this.#handlers.onAccessChange(payload ?? '');
       }
     });
-    client.on('error', () => undefined);
-    client.on('end', () => {
+    client.once('end', () => {
       if (this.#client === client) {
         this.#client = null;
         this.#handlers.onLost();
@@ -71,16 +122,15 @@ export class WakeListener {
       await patiently(client, async () => {
         await client.connect();
         await client.query('listen wake');
-        await this.#expectToHear(client);
-        // Asked of this connection, and last: one that has ended meanwhile is not taken as being up.
-        await client.query('listen access');
       });
+      await this.#expectToHear(client);
+      // Asked of this connection, and last: one that has ended meanwhile is not taken as being up.
+      await patiently(client, () => client.query('listen access'));
     } catch (error) {
       cut(client);
       throw error;
     }
     if (this.#stopped) {
-      await client.end();
       return;
     }
     this.#client = client;
@@ -91,21 +141,41 @@ export class WakeListener {
   /**
    * A pooler that lends its connections for a transaction each lets LISTEN succeed and delivers nothing. So what another
    * connection notifies has to arrive, while this one asks for nothing, before it is believed to hear.
+   * @throws HearsNothing, or anything else where the connection or the other one failed
    */
   async #expectToHear(client: Client): Promise<void> {
     const proof = randomUUID();
     const { promise: heard, resolve, reject } = Promise.withResolvers<void>();
+    // It may end before it is waited for.
+    heard.catch(() => undefined);
     const hear = ({ payload }: Notification) => {
       if (payload === proof) {
         resolve();
       }
     };
-    const end = () => reject(new Error('The connection has ended, or nothing arrives.'));
+    const end = () => reject(new Error('The connection has ended.'));
     client.on('notification', hear).once('end', end);
+    let late: NodeJS.Timeout | undefined;
     try {
-      await Promise.all([heard, this.#database.call('prove_wake', `select pg_notify('wake', $1)`, [proof])]);
+      await this.#notify(proof);
+      late = setTimeout(() => reject(new HearsNothing()), patienceMs);
+      await heard;
     } finally {
+      clearTimeout(late);
       client.off('notification', hear).off('end', end);
+    }
+  }
+
+  /** By a connection of its own: those of the pool are all taken just when a busy process has to hear again. */
+  async #notify(proof: string): Promise<void> {
+    const client = this.#newClient();
+    try {
+      await patiently(client, async () => {
+        await client.connect();
+        await client.query(`select pg_notify('wake', $1)`, [proof]);
+      });
+    } finally {
+      client.end().catch(() => undefined);
     }
   }
 
@@ -133,15 +203,15 @@ export class WakeListener {
 
   #retry(): void {
     if (!this.#stopped) {
-      setTimeout(() => {
-        this.#connect().catch(() => {
-          this.#logger.warn('the wake listener cannot connect, or hears nothing behind a pooler');
-          this.#retry();
-        });
-      }, 250).unref();
+      this.#retrying = setTimeout(() => void this.#comeUp(), retryAfterMs(this.#deafTimes)).unref();
     }
   }
 }
+
+class HearsNothing extends Error {}
+
+/** At once where a database is to come back; ever later where only somebody's settings can help. */
+export const retryAfterMs = (deafTimes: number): number => Math.min(250 * 2 ** deafTimes, 30_000);
 
 const cut = (client: Client): void => void client.connection.stream.destroy();
 

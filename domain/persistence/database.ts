@@ -40,7 +40,7 @@ export class Database {
     return result.rows;
   }
 
-  /** A connection of its own, for LISTEN. */
+  /** A connection beside the pool, for LISTEN. */
   newClient(): Client {
     return new Client({ connectionString: this.#url, connectionTimeoutMillis: 2_000, keepAlive: true });
   }

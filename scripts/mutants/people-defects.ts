@@ -169,7 +169,7 @@ export const peopleDefects: readonly Defect[] = [
   {
     name: 'a gateway believes to hear as soon as it listens',
     file: 'api/sse/wake-listener.ts',
-    replace: [['        await this.#expectToHear(client);\n', '']],
+    replace: [['      await this.#expectToHear(client);\n', '']],
     test: 'test/api/revocation.test.ts',
     caughtBy: 'behind a pooler that answers LISTEN and delivers nothing',
   },

@@ -1,24 +1,25 @@
-import type { Writable } from 'node:stream';
-import { startPostgresRelay, type PostgresRelay } from './postgres-relay.ts';
+import {
+  notificationResponse,
+  serverMessages,
+  startPostgresRelay,
+  type PostgresRelay,
+} from './postgres-relay.ts';
 
-const notificationResponse = 'A'.charCodeAt(0);
-
-/** A relay before PostgreSQL that keeps notifications to itself, as poolers do that share connections by transaction. */
-export function startDeafRelay(databaseUrl: string): Promise<PostgresRelay> {
-  return startPostgresRelay(databaseUrl, { fromServer: withoutNotifications });
+export interface DeafRelay extends PostgresRelay {
+  /** From now on it delivers. */
+  heal(): void;
 }
 
-/** Each message of a server has its type and, in the four bytes behind it, its length without the type. */
-function withoutNotifications(to: Writable): (chunk: Buffer) => void {
-  let rest = Buffer.alloc(0);
-  return (chunk) => {
-    rest = Buffer.concat([rest, chunk]);
-    while (rest.length >= 5 && rest.length > rest.readUInt32BE(1)) {
-      const length = rest.readUInt32BE(1) + 1;
-      if (rest[0] !== notificationResponse) {
-        to.write(rest.subarray(0, length));
-      }
-      rest = rest.subarray(length);
-    }
-  };
+/** A relay before PostgreSQL that keeps notifications to itself, as poolers do that share connections by transaction. */
+export async function startDeafRelay(databaseUrl: string): Promise<DeafRelay> {
+  let deaf = true;
+  const relay = await startPostgresRelay(databaseUrl, {
+    fromServer: (to) =>
+      serverMessages((type, message) => {
+        if (!deaf || type !== notificationResponse) {
+          to.write(message);
+        }
+      }),
+  });
+  return { ...relay, heal: () => void (deaf = false) };
 }

@@ -112,7 +112,7 @@ export async function openGateway(
 ): Promise<TestGateway> {
   const gateway = assemble(gatewayConfig(database.url, env));
   await gateway.database.assertBehindTheWall();
-  await gateway.hub.start();
+  gateway.hub.start();
   const dispatched: Dispatch[] = [];
   const dispatcher = { dispatch: async (row: Dispatch) => void dispatched.push(row) };
   const app = await buildApp({ ...gateway, dispatcher, workflows });

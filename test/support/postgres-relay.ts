@@ -46,3 +46,19 @@ export async function startPostgresRelay(
     },
   };
 }
+
+/** The type of a message that brings what was notified. */
+export const notificationResponse = 'A'.charCodeAt(0);
+
+/** Calls `found` with each whole message of a server: it has its type and, behind it, its length without the type. */
+export function serverMessages(found: (type: number, message: Buffer) => void): (chunk: Buffer) => void {
+  let rest = Buffer.alloc(0);
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    while (rest.length >= 5 && rest.length > rest.readUInt32BE(1)) {
+      const length = rest.readUInt32BE(1) + 1;
+      found(rest.readUInt8(0), rest.subarray(0, length));
+      rest = rest.subarray(length);
+    }
+  };
+}

@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { retryAfterMs, WakeListener } from '#api/sse/wake-listener.ts';
+import { Database } from '#domain/persistence/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startDeafRelay } from '../support/deaf-relay.ts';
+
+let database: TestDatabase;
+let admin: Client;
+const endings: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = new Client({ connectionString: database.adminUrl });
+  await admin.connect();
+});
+afterEach(async () => {
+  for (const end of endings.splice(0).toReversed()) await end();
+});
+afterAll(async () => {
+  await admin?.end();
+  await database?.drop();
+});
+
+interface Told {
+  listener: WakeListener;
+  database: Database;
+  /** What it logged, in order. */
+  logged: string[];
+  /** How often it came up. */
+  ups: number;
+  /** Tenants whose access changed. */
+  changed: string[];
+}
+
+function listenTo(url: string, poolSize = 1): Told {
+  const hot = new Database({ url, poolSize, statementTimeoutMs: 60_000 });
+  const told = { database: hot, logged: [] as string[], ups: 0, changed: [] as string[] };
+  const handlers = {
+    onWake: () => undefined,
+    onAccessChange: (tenantId: string) => void told.changed.push(tenantId),
+    onReconnect: () => void (told.ups += 1),
+    onLost: () => undefined,
+    onBeat: () => undefined,
+  };
+  const write = (line: string) => void told.logged.push((JSON.parse(line) as { msg: string }).msg);
+  const listener = new WakeListener(hot, handlers, pino({ level: 'info' }, { write }));
+  endings.push(
+    () => hot.close(),
+    () => listener.stop(),
+  );
+  return Object.assign(told, { listener });
+}
+
+/** What the connections of this database last asked for, those of this test not counted. */
+async function asked(pools = false): Promise<string[]> {
+  const { rows } = await admin.query<{ query: string }>(
+    `select query from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+     and application_name like 'platform%' = $1`,
+    [pools],
+  );
+  return rows.map(({ query }) => query);
+}
+
+describe('the listening connection', () => {
+  it('is cut off by a stop while it is being proved to hear', async () => {
+    const relay = await startDeafRelay(database.url);
+    endings.push(() => relay.close());
+    const { listener, logged } = listenTo(relay.url);
+    listener.start();
+    await expect.poll(() => asked(), { interval: 10 }).toEqual(['listen wake']);
+    await listener.stop();
+    // Its patience is three seconds.
+    await expect.poll(() => asked(), { interval: 10, timeout: 1_500 }).toEqual([]);
+    expect([listener.isUp, logged]).toEqual([false, []]);
+  });
+
+  it('is not tried again after a stop; that it cannot be had is said once', async () => {
+    let tries = 0;
+    const server = createServer((socket) => {
+      tries += 1;
+      socket.destroy();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    endings.push(async () => once(server.close(), 'close'));
+    const { port } = server.address() as AddressInfo;
+    const { listener, logged } = listenTo(`postgres://nobody@127.0.0.1:${port}/none`);
+    listener.start();
+    await expect.poll(() => tries, { interval: 10 }).toBe(3);
+    await expect.poll(() => logged, { interval: 10 }).toEqual(['the wake listener cannot connect']);
+    await listener.stop();
+    await sleep(4 * retryAfterMs(0));
+    expect([tries, logged.length]).toEqual([3, 1]);
+  });
+
+  it('that hears nothing says so once, however often it is tried, and once that it hears again', async () => {
+    const relay = await startDeafRelay(database.url);
+    endings.push(() => relay.close());
+    const { listener, logged } = listenTo(relay.url);
+    listener.start();
+    const nothing = 'the wake listener connects and hears nothing, as behind a pooler in transaction mode';
+    await expect.poll(() => logged, { interval: 10 }).toEqual([nothing]);
+    for (const state of [[], ['listen wake'], []]) {
+      await expect.poll(() => asked(), { interval: 10 }).toEqual(state);
+    }
+    relay.heal();
+    await expect.poll(() => listener.isUp, { interval: 10 }).toBe(true);
+    expect(logged).toEqual([nothing, 'the wake listener hears again']);
+  });
+
+  it('comes up while every connection of the pool is taken', async () => {
+    const { listener, database: hot } = listenTo(database.url);
+    const taken = hot.call('sleep', 'select pg_sleep(30)', []).catch(() => undefined);
+    await expect.poll(() => asked(true)).toContain('select pg_sleep(30)');
+    listener.start();
+    await expect.poll(() => listener.isUp, { interval: 10 }).toBe(true);
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(30)'`,
+    );
+    await taken;
+  });
+
+  it('is tried again at once where a database is to come back, and twice a minute where nothing is heard', () => {
+    expect([0, 1, 2, 3, 7, 2_000].map(retryAfterMs)).toEqual([250, 500, 1_000, 2_000, 30_000, 30_000]);
+  });
+});
