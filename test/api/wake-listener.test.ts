@@ -8,6 +8,7 @@ import { retryAfterMs, WakeListener } from '#api/sse/wake-listener.ts';
 import { Database } from '#domain/persistence/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeafRelay } from '../support/deaf-relay.ts';
+import { notificationResponse, serverMessages, startPostgresRelay } from '../support/postgres-relay.ts';
 
 let database: TestDatabase;
 let admin: Client;
@@ -122,6 +123,34 @@ describe('the listening connection', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(30)'`,
     );
     await taken;
+  });
+
+  it('that ends while it is being proved to hear is not taken as being up', async () => {
+    const { promise: gone, resolve: end } = Promise.withResolvers<void>();
+    let heard = 0;
+    const relay = await startPostgresRelay(database.url, {
+      fromServer: (to) => {
+        let before = Promise.resolve();
+        return serverMessages((type, message) => {
+          if (type === notificationResponse && (heard += 1) === 1) {
+            // It hears, and is gone before who notified is answered.
+            to.write(message);
+            to.end();
+            to.once('close', () => setTimeout(end, 100));
+            return;
+          }
+          before = message.includes('pg_notify') ? gone : before;
+          void before.then(() => to.write(message));
+        });
+      },
+    });
+    endings.push(() => relay.close());
+    const told = listenTo(relay.url);
+    told.listener.start();
+    await expect.poll(() => told.listener.isUp, { interval: 10 }).toBe(true);
+    await admin.query(`select pg_notify('access', 'a tenant')`);
+    await expect.poll(() => told.changed).toEqual(['a tenant']);
+    expect([told.ups, heard]).toEqual([1, 3]);
   });
 
   it('is tried again at once where a database is to come back, and twice a minute where nothing is heard', () => {
