@@ -112,13 +112,12 @@ export function streamResponse(
         () => raw.destroy(),
       );
     },
-    recheck: () => {
+    recheck: () =>
       options.authorize().catch((error: unknown) => {
         if (error instanceof DomainError) {
           endWith(error);
         }
-      });
-    },
+      }),
   };
 
   /** Per reader, never stored: no id, and the number of the last event that was sent. */
@@ -147,7 +146,7 @@ export function streamResponse(
         write(`: keep-alive${aside}`);
       }
     }, keepAliveMs),
-    setInterval(() => follower.recheck(), recheckMs),
+    setInterval(() => void follower.recheck(), recheckMs),
     setTimeout(drain, longestMs),
     setTimeout(
       () => endWith(new DomainError('response_expired', 'This response has expired.')),

@@ -14,8 +14,8 @@ export interface Follower {
   isReady(): boolean;
   /** Stored event lines after `after`, in order. */
   deliver(lines: string[]): void;
-  /** The caller's rights may have changed. */
-  recheck(): void;
+  /** The caller's rights may have changed. Resolves once that has been looked at, whatever came of it. */
+  recheck(): Promise<void>;
 }
 
 /** What a process remembers of access for as long as it hears of changes. */
@@ -35,6 +35,10 @@ export interface Attachment {
 const runsPerRead = 50;
 /** So that one statement never carries every reader's backlog. */
 const cursorsPerRead = 50;
+/** With it a withdrawn right is seen within a second while nothing is heard, too. */
+const pollMs = 900;
+/** They share calls of the database, and leave it to others between. */
+const recheckedAtOnce = 50;
 
 /**
  * Feeds every follower of this process from the store. Woken followers are read together, those that stand at
@@ -50,6 +54,7 @@ export class StreamHub {
   readonly #passedOver = new Set<Follower>();
   readonly #poll: NodeJS.Timeout;
   #pumping = false;
+  #rechecking = false;
 
   constructor(database: Database, logger: Logger, memory?: AccessMemory) {
     this.#database = database;
@@ -67,7 +72,7 @@ export class StreamHub {
         onReconnect: () => {
           memory?.forget();
           this.#wakeAll();
-          this.#all().forEach((follower) => follower.recheck());
+          this.#all().forEach((follower) => void follower.recheck());
         },
       },
       logger,
@@ -75,8 +80,9 @@ export class StreamHub {
     this.#poll = setInterval(() => {
       if (!this.#listener.isUp) {
         this.#wakeAll();
+        void this.#recheckInTurns();
       }
-    }, 1_000);
+    }, pollMs);
   }
 
   start(): void {
@@ -156,9 +162,22 @@ export class StreamHub {
   #recheck(tenantId: string): void {
     for (const follower of this.#all()) {
       if (follower.tenantId === tenantId) {
-        follower.recheck();
+        void follower.recheck();
       }
     }
+  }
+
+  /** Everybody, unless that is still being done. */
+  async #recheckInTurns(): Promise<void> {
+    if (this.#rechecking) {
+      return;
+    }
+    this.#rechecking = true;
+    const waiting = this.#all();
+    while (waiting.length > 0) {
+      await Promise.all(waiting.splice(0, recheckedAtOnce).map((follower) => follower.recheck()));
+    }
+    this.#rechecking = false;
   }
 
   #mark(followers: readonly Follower[]): void {

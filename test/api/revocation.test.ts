@@ -31,6 +31,20 @@ const ask = (gateway: TestGateway, apiKey: string) =>
 const looksUp = async (gateway: TestGateway, apiKey: string) =>
   (await statementsDuring(gateway, () => ask(gateway, apiKey))).includes('find_credential');
 
+const listen = ({ app }: TestGateway) => app.listen({ port: 0, host: '127.0.0.1' });
+
+/** The stream of a response that does not end by itself. */
+async function openStream(address: string, apiKey: string): Promise<Response> {
+  const answer = await fetch(`${address}/api/v1/spaces/${world.spaceId}/responses`, {
+    method: 'POST',
+    headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ input: { text: 'Why?' }, tools: [], stream: true }),
+    signal: AbortSignal.timeout(3_000),
+  });
+  expect(answer.status).toBe(200);
+  return answer;
+}
+
 /** A key that both gateways have used and look up no more. */
 async function knownKey() {
   const member = await addMember(database.unitOfWork, world);
@@ -94,14 +108,7 @@ describe('a key that two gateways know', () => {
 
   it('reads a stream that is open already no longer than it may', async () => {
     const { apiKey, keyId } = await knownKey();
-    const address = await gateways[1]!.app.listen({ port: 0, host: '127.0.0.1' });
-    const answer = await fetch(`${address}/api/v1/spaces/${world.spaceId}/responses`, {
-      method: 'POST',
-      headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ input: { text: 'Why?' }, tools: [], stream: true }),
-      signal: AbortSignal.timeout(3_000),
-    });
-    expect(answer.status).toBe(200);
+    const answer = await openStream(await listen(gateways[1]!), apiKey);
     await admin.query(`update api_keys set permissions = '{models.read}' where key_id = $1`, [keyId]);
     const lessenedAt = performance.now();
     expect(await answer.text()).toContain('missing_permission');
@@ -135,6 +142,30 @@ describe('a key that two gateways know', () => {
     }
     // Once they listen again, they remember again.
     await knownKey();
+  });
+
+  it('reads open streams no longer than it may behind a pooler that delivers no notification either', async () => {
+    const members = [
+      await addMember(database.unitOfWork, world),
+      await addMember(database.unitOfWork, world),
+    ];
+    const relay = await startDeafRelay(database.url);
+    const gateway = await openGateway(relay);
+    try {
+      const address = await listen(gateway);
+      const streams = await Promise.all(members.map(({ apiKey }) => openStream(address, apiKey)));
+      const [lessened, revoked] = members.map(({ keyId }) => keyId);
+      await admin.query(`update api_keys set permissions = '{models.read}' where key_id = $1`, [lessened]);
+      await admin.query('update api_keys set revoked_at = now() where key_id = $1', [revoked]);
+      const changedAt = performance.now();
+      const [first, second] = await Promise.all(streams.map((answer) => answer.text()));
+      expect(performance.now() - changedAt).toBeLessThan(1_500);
+      expect(first).toContain('missing_permission');
+      expect(second).toContain('invalid_credentials');
+    } finally {
+      await gateway.close();
+      await relay.close();
+    }
   });
 
   it('is looked up on every request behind a pooler that answers LISTEN and delivers nothing', async () => {

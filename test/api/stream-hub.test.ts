@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '#adapters/telemetry/logger.ts';
@@ -54,7 +55,7 @@ describe('the hub', () => {
           numbers.push(...lines.map((line) => eventHead(line).n));
           if (numbers.at(-1) === 11) resolve(numbers);
         },
-        recheck: () => undefined,
+        recheck: async () => undefined,
       });
     });
 
@@ -62,6 +63,35 @@ describe('the hub', () => {
     // The first one keeps the hub reading, so that the other three are read for together.
     const all = await Promise.all([follow(10), follow(5), follow(-1), follow(3)]);
     expect(all).toEqual([[11], range(6), range(0), range(4)]);
+  });
+
+  it('rechecks its readers again and again while it hears nothing, none twice at once and few together', async () => {
+    const times = new Map<number, number>();
+    const asked = new Set<number>();
+    let most = 0;
+    let twiceAtOnce = 0;
+    const attached = Array.from({ length: 120 }, (_, reader) =>
+      hub.attach({
+        tenantId,
+        responseId: 'resp_a',
+        after: 11,
+        isReady: () => true,
+        deliver: () => undefined,
+        recheck: async () => {
+          twiceAtOnce += asked.has(reader) ? 1 : 0;
+          most = Math.max(most, asked.add(reader).size);
+          // One of them takes longer than a round.
+          await sleep(reader === 0 ? 1_500 : 1);
+          asked.delete(reader);
+          times.set(reader, (times.get(reader) ?? 0) + 1);
+        },
+      }),
+    );
+    await expect
+      .poll(() => Array.from(attached, (_, reader) => (times.get(reader) ?? 0) > 1))
+      .not.toContain(false);
+    attached.forEach((attachment) => attachment.detach());
+    expect([most, twiceAtOnce]).toEqual([50, 0]);
   });
 });
 

@@ -170,13 +170,12 @@ export async function waitForEnd(
     tenantId: request.identity.tenantId,
     responseId: delivery.responseId,
     after: first.nextN - 1,
-    recheck: () => {
+    recheck: () =>
       request.reauthenticate().catch((error: unknown) => {
         if (error instanceof DomainError) {
           leave();
         }
-      });
-    },
+      }),
   };
   try {
     await deps.hub.untilEnd(place, stop.signal);
