@@ -2,25 +2,28 @@ import { connect, type Socket } from 'node:net';
 
 /**
  * A process that asks for one address so many times a second, as a noisy caller does, and writes how it was answered
- * as a line of JSON when its input ends: `{"200": 12, "429": 388}`. It writes and reads its sockets itself, because a
- * client of HTTP takes as much of the machine's processors as the server that it asks.
+ * as a line of JSON when its input ends: `{"200": 12, "429": 388}`, and what its sockets failed of by the names of the
+ * errors. One that was closed is opened anew. It writes and reads its sockets itself, because a client of HTTP takes
+ * as much of the machine's processors as the server that it asks.
  */
 const [address = '', apiKey = '', perSecond = '1'] = process.argv.slice(2);
 const { hostname, port, host, pathname } = new URL(address);
 const question = `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nX-API-Key: ${apiKey}\r\n\r\n`;
 const statusLine = /HTTP\/1\.1 (\d{3}) [^\r]*\r\n/g;
 const answers: Record<string, number> = {};
-const sockets = Array.from({ length: 32 }, open);
+const count = (answer: string) => void (answers[answer] = (answers[answer] ?? 0) + 1);
+const sockets = Array.from({ length: 32 }, (_, at) => open(at));
 const startedAt = performance.now();
 let sent = 0;
 
-function open(): Socket {
+function open(at: number): Socket {
   const socket = connect(Number(port), hostname).setEncoding('latin1').setNoDelay(true);
   let unread = '';
-  socket.on('error', () => undefined);
+  socket.on('error', ({ code, name }: NodeJS.ErrnoException) => count(code ?? name));
+  socket.on('close', () => void (sockets[at] = open(at)));
   socket.on('data', (chunk: string) => {
     unread += chunk;
-    for (const [, status = ''] of unread.matchAll(statusLine)) answers[status] = (answers[status] ?? 0) + 1;
+    for (const [, status = ''] of unread.matchAll(statusLine)) count(status);
     const lineEnd = unread.lastIndexOf('\r\n');
     unread = (lineEnd < 0 ? unread : unread.slice(lineEnd + 2)).slice(-64);
   });
