@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { pageSize } from '#activities/notifications/deliver-notifications.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { mulberry32 } from '../support/model-script.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
 import { createWorld } from '../support/world.ts';
 import { Fleet } from './fleet.ts';
+import { inMidTelling, type TellingField } from './mid-telling.ts';
 import { tellingsOf } from './telling-kinds.ts';
 import { TellingLog } from './telling-log.ts';
 import { settleTown, type Town } from './told-people.ts';
@@ -24,25 +25,42 @@ export interface TellingOptions {
  * was told of each is compared with what the model says.
  */
 export async function runTelling(options: TellingOptions): Promise<TellingRun> {
+  const database = await createTestDatabase();
+  try {
+    return await runOn(database, options);
+  } finally {
+    await database.drop();
+  }
+}
+
+async function runOn(database: TestDatabase, options: TellingOptions): Promise<TellingRun> {
   const startedAt = performance.now();
   const random = mulberry32(options.seed);
-  const database = await createTestDatabase();
   const { tenantId } = await createWorld(database.unitOfWork);
-  const admin = await connect(database.adminUrl);
-  const town = await settleTown(admin, { tenantId, hallSize: 3 * pageSize + 250 });
-  const tellings = tellingsOf(town, random, options.events);
-  const stack = await startStack({
-    database,
-    gateways: 0,
-    workers: 2,
-    // As in production: each round asks the engine for all that wait, which here are thousands.
-    env: { SWEEP_INTERVAL_SECONDS: '20' },
-  });
-  const log = new TellingLog(database, tenantId, tellings);
   const settled = new AbortController();
-  const passing = passBy(admin, { tenantId, town, random: mulberry32(options.seed + 1) }, settled.signal);
+  let passing = Promise.resolve();
+  let stack: Stack | undefined;
+  const admin = await connect(database.adminUrl);
   try {
-    const [kills] = await Promise.all([kill(stack, { ...options, random, log, admin }), log.recordAll()]);
+    const town = await settleTown(admin, { tenantId, hallSize: 3 * pageSize + 250 });
+    const tellings = tellingsOf(town, random, options.events);
+    stack = await startStack({
+      database,
+      gateways: 0,
+      workers: 2,
+      // As in production: each round asks the engine for all that wait, which here are thousands.
+      env: { SWEEP_INTERVAL_SECONDS: '20' },
+    });
+    passing = passBy(admin, { tenantId, town, random: mulberry32(options.seed + 1) }, settled.signal);
+    // What it fails of is said when it is waited for.
+    passing.catch(() => undefined);
+    const log = new TellingLog(database, tenantId, tellings);
+    const fleet = new Fleet(stack);
+    const field = { temporal: stack.temporal, adminUrl: database.adminUrl, tenantId };
+    const [kills] = await Promise.all([
+      kill(fleet, { ...options, random, log, admin, field }),
+      log.recordAll(),
+    ]);
     await log.untilDelivered(admin);
     settled.abort();
     await passing;
@@ -52,31 +70,31 @@ export async function runTelling(options: TellingOptions): Promise<TellingRun> {
       wide: tellings.filter(({ told }) => told.size > 2 * pageSize).length,
       recorded: log.recorded,
       kills,
+      failures: fleet.failures.map(({ message }) => message),
       cutOff: await countCutOff(stack.temporal),
       seconds: Math.round((performance.now() - startedAt) / 1_000),
     };
   } finally {
     settled.abort();
     await passing.catch(() => undefined);
-    await stack.stop();
+    await stack?.stop();
     await admin.end();
-    await database.drop();
   }
 }
 
-/** Each kill when its share has been delivered, and a random moment later. */
+/** Each kill when its share has been delivered, and a random moment later; the first in the middle of a telling. */
 async function kill(
-  stack: Stack,
+  fleet: Fleet,
   {
     events,
     kills,
     random,
     log,
     admin,
+    field,
     say,
-  }: TellingOptions & { random: () => number; log: TellingLog; admin: Client },
+  }: TellingOptions & { random: () => number; log: TellingLog; admin: Client; field: TellingField },
 ): Promise<(NodeJS.Signals | null)[]> {
-  const fleet = new Fleet(stack);
   const ends: (NodeJS.Signals | null)[] = [];
   for (let i = 1; i <= kills; i += 1) {
     const due = (events * (i - random())) / (kills + 1);
@@ -84,7 +102,11 @@ async function kill(
     await fleet.untilReady('worker', 1);
     await sleep(random() * 200);
     const ready = fleet.ready('worker');
-    ends.push(await fleet.kill(ready[Math.floor(random() * ready.length)]!));
+    ends.push(
+      i === 1
+        ? await inMidTelling(field, ready, (worker) => fleet.kill(worker))
+        : await fleet.kill(ready[Math.floor(random() * ready.length)]!),
+    );
     say(`${await log.delivered(admin)} events delivered, ${i} kills`);
   }
   await fleet.settle();

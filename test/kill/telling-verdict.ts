@@ -20,6 +20,8 @@ export interface TellingRun extends Told {
   recorded: Record<string, number>;
   /** How each killed worker ended. */
   kills: (NodeJS.Signals | null)[];
+  /** Replacements that could not be started. */
+  failures: string[];
   /** Fan-outs that a worker was lost with in the middle of its activity, as the engine has it. */
   cutOff: number;
   seconds: number;
@@ -57,7 +59,10 @@ export async function compareTold(
 export async function countCutOff({ workflow }: TemporalClient): Promise<number> {
   let count = 0;
   for await (const { workflowId } of workflow.list({ query: `WorkflowType = 'fanOutEvent'` })) {
-    const { events } = await workflow.getHandle(workflowId).fetchHistory();
+    const handle = workflow.getHandle(workflowId);
+    // Everybody may be told before the engine knows it, and only then does it say how an attempt began.
+    await handle.result();
+    const { events } = await handle.fetchHistory();
     const wasCutOff = events?.some(
       ({ activityTaskStartedEventAttributes: started }) => started?.lastFailure?.timeoutFailureInfo != null,
     );
