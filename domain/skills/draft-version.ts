@@ -2,6 +2,7 @@ import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
+import { changedFields } from '#domain/kernel/changed-fields.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { checkAllowedTools } from './allowed-tools.ts';
@@ -52,7 +53,7 @@ export interface EditDraft extends VersionAddress {
   notes?: string | null | undefined;
 }
 
-/** @throws as `draftVersion`, and `invalid_state` once it is published */
+/** What changes nothing is told to nobody. @throws as `draftVersion`, and `invalid_state` once it is published */
 export async function editDraft(ctx: Context, input: EditDraft): Promise<SkillVersion> {
   authorize(ctx.caller, 'skills.update');
   refuseArchived(await lockSkill(ctx, input.skillId));
@@ -60,17 +61,18 @@ export async function editDraft(ctx: Context, input: EditDraft): Promise<SkillVe
   if (version.status !== 'draft') {
     throw new DomainError('invalid_state', 'A version that was published cannot be changed: draft another.');
   }
-  if (input.instructions !== undefined) {
-    version.instructions = requireSkillText('instructions', input.instructions);
+  const given = {
+    instructions:
+      input.instructions === undefined ? undefined : requireSkillText('instructions', input.instructions),
+    allowedTools: input.allowedTools === undefined ? undefined : checkAllowedTools(input.allowedTools),
+    notes: input.notes === undefined ? undefined : optionalSkillText('notes', input.notes),
+  };
+  const changed = changedFields(['instructions', 'allowedTools', 'notes'], given, version);
+  if (changed.length > 0) {
+    Object.assign(version, Object.fromEntries(changed.map((field) => [field, given[field]])));
+    await ctx.em.flush();
+    await recordChange(ctx, version, 'version_edited');
   }
-  if (input.allowedTools !== undefined) {
-    version.allowedTools = checkAllowedTools(input.allowedTools);
-  }
-  if (input.notes !== undefined) {
-    version.notes = optionalSkillText('notes', input.notes);
-  }
-  await ctx.em.flush();
-  await recordChange(ctx, version, 'version_edited');
   return version;
 }
 

@@ -118,6 +118,23 @@ describe('a version', () => {
     });
   });
 
+  it('that is edited to what it says is told to nobody', async () => {
+    const skillId = await create();
+    const versionId = await draft(skillId);
+    const edit = (change: object) => engine.act((ctx) => editDraft(ctx, { skillId, versionId, ...change }));
+    const same = { instructions: 'Answer in rhymes.', allowedTools: ['mcp__crm__*'], notes: null };
+    for (const change of [{}, same, { notes: ' ' }]) {
+      expect(await edit(change)).toMatchObject(same);
+    }
+    expect((await eventsOf(skillId)).map(([, { change }]) => change)).toEqual(['created', 'version_drafted']);
+    expect(await edit({ ...same, notes: 'Better.' })).toMatchObject({ notes: 'Better.' });
+    expect(await edit({ notes: null })).toMatchObject(same);
+    expect((await eventsOf(skillId)).slice(2).map(([, { change }]) => change)).toEqual([
+      'version_edited',
+      'version_edited',
+    ]);
+  });
+
   it('is numbered once, however many are published at once', async () => {
     const skillId = await create();
     const drafts = await Promise.all([draft(skillId), draft(skillId), draft(skillId), draft(skillId)]);
