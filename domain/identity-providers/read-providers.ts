@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { notFound } from '#domain/kernel/errors.ts';
@@ -9,12 +10,22 @@ import { IdentityProvider } from './identity-provider.entity.ts';
 export async function findProvider(
   { em }: Pick<Context, 'em'>,
   providerId: string,
+  lockMode?: LockMode,
 ): Promise<IdentityProvider> {
-  const provider = await em.findOne(IdentityProvider, { id: providerId });
+  const provider = await em.findOne(
+    IdentityProvider,
+    { id: providerId },
+    lockMode === undefined ? {} : { lockMode },
+  );
   if (provider === null) {
     throw notFound('identity_provider_not_found');
   }
   return provider;
+}
+
+/** The same, locked for a change. */
+export function lockProvider(ctx: Pick<Context, 'em'>, providerId: string): Promise<IdentityProvider> {
+  return findProvider(ctx, providerId, LockMode.PESSIMISTIC_WRITE);
 }
 
 /** @throws `missing_permission`, `identity_provider_not_found` */

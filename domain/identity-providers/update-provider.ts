@@ -7,7 +7,7 @@ import type { NewProvider } from './add-provider.ts';
 import { keepClientSecret } from './client-secret.ts';
 import type { IdentityProvider } from './identity-provider.entity.ts';
 import { displayName, redirectUris } from './provider-settings.ts';
-import { findProvider } from './read-providers.ts';
+import { lockProvider } from './read-providers.ts';
 
 type Settings = Omit<NewProvider, 'slug' | 'issuer'>;
 
@@ -23,7 +23,7 @@ export type UpdateProvider = { providerId: string; status?: IdentityProvider['st
  */
 export async function updateProvider(ctx: Context, input: UpdateProvider): Promise<IdentityProvider> {
   authorize(ctx.caller, 'identity_providers.manage');
-  const provider = await findProvider(ctx, input.providerId);
+  const provider = await lockProvider(ctx, input.providerId);
   const { providerId: _, clientSecret, ...settings } = input;
   const changes = {
     ...settings,

@@ -2,7 +2,7 @@ import { authorize } from '#domain/access/policy.ts';
 import type { Context } from '#domain/access/context.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
-import { findModel } from './find-model.ts';
+import { lockModel } from './find-model.ts';
 import type { Model } from './model.entity.ts';
 
 /**
@@ -14,7 +14,7 @@ export async function disableModel(
   input: { alias: string; disabled: boolean },
 ): Promise<Model> {
   authorize(ctx.caller, 'models.manage');
-  const model = await findModel(ctx, input.alias);
+  const model = await lockModel(ctx, input);
   if ((model.disabledAt != null) === input.disabled) {
     return model;
   }

@@ -16,6 +16,16 @@ export async function findModelById(ctx: Context, modelId: string): Promise<Mode
   return found(validate(modelId) ? await ctx.em.findOne(Model, { id: modelId }) : null);
 }
 
+/** One of the two, locked for a change; responses that name the model go on being made. @throws `model_not_found` */
+export async function lockModel(
+  ctx: Context,
+  input: { alias: string } | { modelId: string },
+): Promise<Model> {
+  const model = await ('alias' in input ? findModel(ctx, input.alias) : findModelById(ctx, input.modelId));
+  await ctx.em.execute('select from models where id = ? for no key update', [model.id]);
+  return ctx.em.refreshOrFail(model);
+}
+
 /** A model by its alias or its id. @throws `missing_permission`, `model_not_found` */
 export async function readModel(
   ctx: Context,

@@ -35,6 +35,10 @@ export interface PriceImport {
 export async function importPrices(ctx: Context, input: ImportPrices): Promise<PriceImport> {
   authorize(ctx.caller, 'prices.manage');
   const file = readPriceFile(input.document);
+  if (input.dryRun !== true) {
+    // What another import has just written is in force already.
+    await ctx.em.execute('select from models order by alias for no key update');
+  }
   const models = await ctx.em.find(
     Model,
     { providerKind: { $ne: 'builtin' } },

@@ -3,7 +3,7 @@ import type { Context } from '#domain/access/context.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { changedFields } from '#domain/kernel/changed-fields.ts';
 import { checkModel } from './check-model.ts';
-import { findModel, findModelById } from './find-model.ts';
+import { lockModel } from './find-model.ts';
 import type { Continuation, InputModality } from './model-gateway.ts';
 import type { Model } from './model.entity.ts';
 
@@ -36,7 +36,7 @@ const changeable = [
  */
 export async function updateModel(ctx: Context, input: UpdateModel): Promise<Model> {
   authorize(ctx.caller, 'models.manage');
-  const model = await ('alias' in input ? findModel(ctx, input.alias) : findModelById(ctx, input.modelId));
+  const model = await lockModel(ctx, input);
   const changed = changedFields(changeable, input, model);
   Object.assign(model, Object.fromEntries(changed.map((field) => [field, input[field]])));
   checkModel({

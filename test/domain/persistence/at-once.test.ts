@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '#domain/access/caller.ts';
+import type { Context } from '#domain/access/context.ts';
+import { permissions } from '#domain/access/permissions.ts';
+import { registerProvider } from '#domain/identity-providers/add-provider.ts';
+import { updateProvider } from '#domain/identity-providers/update-provider.ts';
+import { disableModel } from '#domain/models/disable-model.ts';
+import { importPrices } from '#domain/models/import-prices.ts';
+import { registerModel } from '#domain/models/register-model.ts';
+import { updateModel } from '#domain/models/update-model.ts';
+import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
+import { openEngine, type Engine } from '../../support/engine.ts';
+import { secrets } from '../../support/world.ts';
+
+type Work = (ctx: Context) => Promise<unknown>;
+
+let engine: Engine;
+let caller: Caller;
+
+beforeAll(async () => {
+  engine = await openEngine();
+  caller = { ...(await engine.act(async (ctx) => ctx.caller)), granted: new Set(permissions) };
+  for (const alias of ['first', 'second']) {
+    await run((ctx) => registerModel(ctx, { ...claude, alias }));
+  }
+});
+afterAll(() => engine.stop());
+
+const claude = {
+  providerKind: 'anthropic',
+  providerModel: 'claude-sonnet-4-5',
+  price: { input: '3', output: '15' },
+} as const;
+
+/** As an owner whose rights were read before, since a suspended tenant has nobody who may do anything. */
+const run = <T>(work: (ctx: Context) => Promise<T>): Promise<T> =>
+  engine.database.unitOfWork.inTenant(engine.world.tenantId, async (em) => {
+    // Who waits here waits until the others do, however slow the machine is.
+    await em.execute(`set local lock_timeout = '20s'`);
+    return work({ caller, em, secrets, dispatches: [] });
+  });
+
+/** The first has changed what it changes before the others begin, and ends when each of them waits or has ended. */
+async function atOnce([first, ...others]: readonly [Work, ...Work[]]): Promise<
+  PromiseSettledResult<unknown>[]
+> {
+  let ended = 0;
+  let later: Promise<unknown>[] = [];
+  const done = run(async (ctx) => {
+    await first(ctx);
+    await ctx.em.flush();
+    later = others.map((work) => run(work).finally(() => (ended += 1)));
+    void Promise.allSettled(later);
+    await expect.poll(async () => ended + (await waiting()), { timeout: 8_000 }).toBe(others.length);
+  });
+  const begun = await Promise.allSettled([done]);
+  return [...begun, ...(await Promise.allSettled(later))];
+}
+
+async function waiting(): Promise<number> {
+  const { rows } = await engine.admin.query<{ n: number }>(
+    `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+  );
+  return rows[0]!.n;
+}
+
+/** What the log is told of while `act` runs. */
+async function toldOf(act: () => Promise<unknown>): Promise<string[]> {
+  const read = async () =>
+    (await engine.admin.query<{ id: string; event_type: string }>('select id, event_type from events')).rows;
+  const known = new Set((await read()).map(({ id }) => id));
+  await act();
+  return (await read()).filter(({ id }) => !known.has(id)).map((row) => row.event_type);
+}
+
+const aProvider = async () => {
+  const { provider } = await run((ctx) =>
+    registerProvider(ctx, {
+      slug: 'people',
+      displayName: 'People',
+      issuer: 'https://people.example.com',
+      clientId: 'client',
+      clientSecret: null,
+      signingAlg: 'RS256',
+      extraAudiences: [],
+      redirectUris: [],
+      provisioning: 'known',
+      strictRotation: false,
+      idempotency: null,
+    }),
+  );
+  return provider.id;
+};
+const prices = (input: number) => ({
+  anthropic: { models: { 'claude-sonnet-4-5': { cost: { input, output: 15 } } } },
+});
+
+describe('what five do at once', () => {
+  const changes: [what: string, arrange: () => Promise<Work>, told: string[]][] = [
+    [
+      'a tenant that is suspended',
+      async () => (ctx) => suspendTenant(ctx, true),
+      ['system.tenant_suspended'],
+    ],
+    ['a tenant that is resumed', async () => (ctx) => suspendTenant(ctx, false), ['system.tenant_resumed']],
+    [
+      'a model that is withdrawn',
+      async () => (ctx) => disableModel(ctx, { alias: 'first', disabled: true }),
+      ['system.model_removed'],
+    ],
+    [
+      'a model that is brought back',
+      async () => (ctx) => disableModel(ctx, { alias: 'first', disabled: false }),
+      ['system.model_updated'],
+    ],
+    [
+      'a model that is changed',
+      async () => (ctx) => updateModel(ctx, { alias: 'first', contextWindow: 90_001 }),
+      ['system.model_updated'],
+    ],
+    [
+      'a price that is imported for two models',
+      async () => (ctx) => importPrices(ctx, { document: prices(2) }),
+      ['system.model_updated', 'system.model_updated'],
+    ],
+    [
+      'an identity provider that is changed',
+      async () => {
+        const providerId = await aProvider();
+        return (ctx) => updateProvider(ctx, { providerId, displayName: 'Everybody' });
+      },
+      ['security.identity_provider_changed'],
+    ],
+  ];
+  it.each(changes)('is told of once: %s', async (_what, arrange, told) => {
+    const work = await arrange();
+    const recorded = await toldOf(async () => {
+      const ends = await atOnce([work, work, work, work, work]);
+      expect(ends.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'fulfilled'));
+    });
+    expect(recorded).toEqual(told);
+  });
+});
