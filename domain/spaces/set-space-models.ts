@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { authorize } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import type { Context } from '#domain/access/context.ts';
@@ -14,14 +15,21 @@ export interface SetSpaceModels {
   defaultModel: string;
 }
 
-/** Replaces the allow-list of the caller's space. @throws `missing_permission`, `model_not_found`, `invalid_request` */
+/**
+ * Replaces the allow-list of the caller's space; the one that it has changes nothing.
+ * @throws `missing_permission`, `model_not_found`, `invalid_request`
+ */
 export async function setSpaceModels(ctx: Context, input: SetSpaceModels): Promise<void> {
   authorize(ctx.caller, 'spaces.manage_models');
   const wanted = [...new Set(input.models)];
   if (wanted.length === 0 || wanted.length > 100) {
     throw invalid('models', 'models must name 1 to 100 models.');
   }
-  const space = await ctx.em.findOne(Space, { id: spaceOf(ctx.caller) });
+  const space = await ctx.em.findOne(
+    Space,
+    { id: spaceOf(ctx.caller) },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
   if (space === null) {
     throw notFound('space_not_found');
   }
@@ -34,6 +42,14 @@ export async function setSpaceModels(ctx: Context, input: SetSpaceModels): Promi
     throw invalid('default_model', 'default_model must be one of models.');
   }
   const modelIds = models.map(({ id }) => id);
+  const allowed = await ctx.em.find(SpaceModel, { spaceId: space.id });
+  const isSame =
+    space.defaultModelId === chosen.id &&
+    allowed.length === modelIds.length &&
+    allowed.every(({ modelId }) => modelIds.includes(modelId));
+  if (isSame) {
+    return;
+  }
   await ctx.em.nativeDelete(SpaceModel, { spaceId: space.id, modelId: { $nin: modelIds } });
   await allowModels(ctx.em, ctx.caller, { space, modelIds, defaultModelId: chosen.id });
 }

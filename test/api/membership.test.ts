@@ -28,6 +28,7 @@ describe('a space', () => {
     expect((await own('GET', `/spaces/${id}`)).body.data).toMatchObject({ id, name: 'Dock' });
     const models = { models: ['builtin'], default_model: 'builtin' };
     expect((await own('PUT', `/spaces/${id}/models`, models)).body).toEqual({ data: models });
+    expect((await own('PUT', `/spaces/${id}/models`, models)).body).toEqual({ data: models });
     expect((await own('GET', `/spaces/${id}/models`)).body).toEqual({ data: models });
     expect(await place.eventsOf(id)).toEqual(['space.created', 'space.updated', 'space.models_updated']);
   });

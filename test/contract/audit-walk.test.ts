@@ -43,6 +43,8 @@ const arrived = 'security.principal_created';
 const signedIn = 'security.login_succeeded';
 const tools = 'space.mcp_tools_updated';
 const server = 'space.mcp_server_updated';
+const models = 'space.models_updated';
+const builtin = { models: ['builtin'], default_model: 'builtin' };
 
 /**
  * Successes of operations that declare several events, or whose fixture does not lead to the one. An operation
@@ -85,6 +87,12 @@ const successes: Record<string, Success[]> = {
         return call;
       },
     },
+  ],
+  setSpaceModels: [{ events: [models] }, { when: 'nothing changes', events: [] }],
+  'spaces.setModels': [
+    { when: 'others are allowed', input: builtin, events: [models] },
+    { when: 'nothing changes', input: builtin, events: [] },
+    { when: 'they are as before', events: [models] },
   ],
   updateModel: [
     {

@@ -8,6 +8,7 @@ import { disableModel } from '#domain/models/disable-model.ts';
 import { importPrices } from '#domain/models/import-prices.ts';
 import { registerModel } from '#domain/models/register-model.ts';
 import { updateModel } from '#domain/models/update-model.ts';
+import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
 import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { secrets } from '../../support/world.ts';
@@ -91,6 +92,10 @@ const aProvider = async () => {
   );
   return provider.id;
 };
+const setModels =
+  (...models: string[]): Work =>
+  (ctx) =>
+    setSpaceModels(ctx, { models, defaultModel: models[0]! });
 const prices = (input: number) => ({
   anthropic: { models: { 'claude-sonnet-4-5': { cost: { input, output: 15 } } } },
 });
@@ -123,6 +128,7 @@ describe('what five do at once', () => {
       async () => (ctx) => importPrices(ctx, { document: prices(2) }),
       ['system.model_updated', 'system.model_updated'],
     ],
+    ['a space that is given models', async () => setModels('first', 'second'), ['space.models_updated']],
     [
       'an identity provider that is changed',
       async () => {
@@ -140,4 +146,15 @@ describe('what five do at once', () => {
     });
     expect(recorded).toEqual(told);
   });
+});
+
+it('a space has the models of whoever set them last, and no other', async () => {
+  await run(setModels('paid'));
+  await atOnce([setModels('first'), setModels('second')]);
+  const { rows } = await engine.admin.query(
+    `select m.alias, m.id = s.default_model_id as is_default from space_models a
+     join models m on m.id = a.model_id join spaces s on s.id = a.space_id where a.space_id = $1`,
+    [engine.world.spaceId],
+  );
+  expect(rows).toEqual([{ alias: 'second', is_default: true }]);
 });
