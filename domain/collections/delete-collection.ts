@@ -2,12 +2,12 @@ import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { Document } from './document.entity.ts';
-import { findCollection } from './find-collection.ts';
+import { lockCollection } from './find-collection.ts';
 
 /** Deletes a collection; its documents and their passages go with it. A running extraction finds nothing left. */
 export async function deleteCollection(ctx: Context, input: { collectionId: string }): Promise<void> {
   authorize(ctx.caller, 'collections.delete');
-  const collection = await findCollection(ctx, input.collectionId);
+  const collection = await lockCollection(ctx, input.collectionId);
   const documents = await ctx.em.count(Document, { collectionId: collection.id });
   await ctx.em.remove(collection).flush();
   await recordEvent(ctx.em, ctx.caller, {

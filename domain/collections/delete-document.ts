@@ -1,12 +1,12 @@
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
-import { findDocument, type DocumentRef } from './find-document.ts';
+import { lockDocument, type DocumentRef } from './find-document.ts';
 
 /** Deletes a document with its passages: no search that starts afterwards finds them. */
 export async function deleteDocument(ctx: Context, ref: DocumentRef): Promise<void> {
   authorize(ctx.caller, 'documents.delete');
-  const document = await findDocument(ctx, ref);
+  const document = await lockDocument(ctx, ref);
   await ctx.em.remove(document).flush();
   await recordEvent(ctx.em, ctx.caller, {
     type: 'collection.documents_deleted',

@@ -1,11 +1,10 @@
-import { LockMode } from '@mikro-orm/core';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { enqueueStart } from '#domain/durable/outbox.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { documentWorkflowId, type Document } from './document.entity.ts';
-import { findDocument, type DocumentRef } from './find-document.ts';
+import { lockDocument, type DocumentRef } from './find-document.ts';
 
 /**
  * Reads a failed document anew, from the content that is stored: its workflow runs once more under the same id.
@@ -13,9 +12,7 @@ import { findDocument, type DocumentRef } from './find-document.ts';
  */
 export async function retryDocument(ctx: Context, ref: DocumentRef): Promise<Document> {
   authorize(ctx.caller, 'documents.write');
-  const document = await findDocument(ctx, ref);
-  await ctx.em.lock(document, LockMode.PESSIMISTIC_WRITE);
-  await ctx.em.refresh(document);
+  const document = await lockDocument(ctx, ref);
   if (document.status !== 'failed') {
     throw new DomainError('invalid_state', `A ${document.status} document cannot be retried.`);
   }

@@ -21,6 +21,11 @@ export async function finishIngestion(
   documentId: string,
   outcome: { chunks: Chunk[] } | { failure: DocumentFailureCode },
 ): Promise<IngestionState> {
+  // The collection before its document, like whoever deletes it: the passages refer to both.
+  await em.execute(
+    'select from collections where id = (select collection_id from documents where id = ?) for key share',
+    [documentId],
+  );
   const document = await em.findOne(Document, { id: documentId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (document?.status !== 'processing') {
     return ingestionState(document);

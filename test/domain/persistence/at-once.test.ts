@@ -1,9 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Caller } from '#domain/access/caller.ts';
 import type { Context } from '#domain/access/context.ts';
 import { permissions } from '#domain/access/permissions.ts';
+import { createCollection } from '#domain/collections/create-collection.ts';
+import { deleteCollection } from '#domain/collections/delete-collection.ts';
+import { deleteDocument } from '#domain/collections/delete-document.ts';
+import { uploadDocument } from '#domain/collections/upload-document.ts';
 import { registerProvider } from '#domain/identity-providers/add-provider.ts';
 import { updateProvider } from '#domain/identity-providers/update-provider.ts';
+import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
 import { disableModel } from '#domain/models/disable-model.ts';
 import { importPrices } from '#domain/models/import-prices.ts';
 import { registerModel } from '#domain/models/register-model.ts';
@@ -11,6 +16,7 @@ import { updateModel } from '#domain/models/update-model.ts';
 import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
 import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
+import { connect, untilBlocked } from '../../support/tables.ts';
 import { secrets } from '../../support/world.ts';
 
 type Work = (ctx: Context) => Promise<unknown>;
@@ -74,6 +80,14 @@ async function toldOf(act: () => Promise<unknown>): Promise<string[]> {
   return (await read()).filter(({ id }) => !known.has(id)).map((row) => row.event_type);
 }
 
+const aCollection = async () =>
+  (await run((ctx) => createCollection(ctx, { name: 'Harbours' }))).collection.id;
+const upload = (collectionId: string) => (ctx: Context) =>
+  uploadDocument(ctx, { collectionId, filename: 'a.txt', mediaType: 'text/plain', content: 'A beacon.' });
+const aDocument = async () => {
+  const collectionId = await aCollection();
+  return { collectionId, documentId: (await run(upload(collectionId))).document.id };
+};
 const aProvider = async () => {
   const { provider } = await run((ctx) =>
     registerProvider(ctx, {
@@ -146,6 +160,36 @@ describe('what five do at once', () => {
     });
     expect(recorded).toEqual(told);
   });
+
+  const deletions: [what: string, arrange: () => Promise<Work>, told: string, code: string][] = [
+    [
+      'a document',
+      async () => {
+        const ref = await aDocument();
+        return (ctx) => deleteDocument(ctx, ref);
+      },
+      'collection.documents_deleted',
+      'document_not_found',
+    ],
+    [
+      'a collection',
+      async () => {
+        const { collectionId } = await aDocument();
+        return (ctx) => deleteCollection(ctx, { collectionId });
+      },
+      'collection.deleted',
+      'collection_not_found',
+    ],
+  ];
+  it.each(deletions)('deletes %s once', async (_what, arrange, told, code) => {
+    const work = await arrange();
+    const recorded = await toldOf(async () => {
+      const [first, ...others] = await atOnce([work, work, work, work, work]);
+      expect(first).toMatchObject({ status: 'fulfilled' });
+      expect(others).toMatchObject(Array.from({ length: 4 }, () => ({ reason: { code } })));
+    });
+    expect(recorded).toEqual([told]);
+  });
 });
 
 it('a space has the models of whoever set them last, and no other', async () => {
@@ -157,4 +201,18 @@ it('a space has the models of whoever set them last, and no other', async () => 
     [engine.world.spaceId],
   );
   expect(rows).toEqual([{ alias: 'second', is_default: true }]);
+});
+
+it('a document that is read while its collection is deleted is gone with it', async () => {
+  const { collectionId, documentId } = await aDocument();
+  const admin = await connect(engine.database.adminUrl);
+  onTestFinished(() => admin.end());
+  await admin.query('begin');
+  await admin.query('select from collections where id = $1 for update', [collectionId]);
+  const chunk = { heading: null, text: 'A beacon.', start: 0, end: 9 };
+  const read = run(({ em }) => finishIngestion(em, documentId, { chunks: [chunk] }));
+  await untilBlocked(admin);
+  await admin.query('delete from collections where id = $1', [collectionId]);
+  await admin.query('commit');
+  expect((await read).status).toBe('gone');
 });
