@@ -7,6 +7,7 @@ import { sha256 } from '#domain/kernel/canonical-json.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { invalid } from '#domain/kernel/errors.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { refuseGone } from '#domain/persistence/refuse-gone.ts';
 import { collectionLimits, requireText } from './collection-limits.ts';
 import { Document, documentWorkflowId } from './document.entity.ts';
 import type { DocumentMediaType } from './document-status.ts';
@@ -52,7 +53,7 @@ export async function uploadDocument(
     metadata: input.metadata ?? {},
     createdBy: ctx.caller.principalId,
   });
-  await ctx.em.persist(document).flush();
+  await ctx.em.persist(document).flush().catch(refuseGone('collection_not_found'));
   const start = await enqueueStart(ctx.em, {
     tenantId,
     workflowType: 'ingestDocument',

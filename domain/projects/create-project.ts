@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
@@ -36,7 +37,12 @@ export async function createProject(
   const { name, description } = input;
   const project = em.create(Project, { tenantId, id, spaceId, name, description, createdBy: principalId });
   await em.flush();
-  if ((await em.count(SpaceMember, { spaceId, principalId })) > 0) {
+  const place = await em.findOne(
+    SpaceMember,
+    { spaceId, principalId },
+    { lockMode: LockMode.PESSIMISTIC_READ },
+  );
+  if (place !== null) {
     const membership = { tenantId, id: newId(), spaceId, projectId: id, principalId };
     em.create(ProjectMember, { ...membership, roleKey: 'project_admin' });
     await em.flush();

@@ -2,6 +2,7 @@ import { validate } from 'uuid';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
+import { refuseGone } from '#domain/persistence/refuse-gone.ts';
 import { SkillVersion } from './skill-version.entity.ts';
 import { Skill } from './skill.entity.ts';
 
@@ -28,12 +29,14 @@ export async function pinSkill(ctx: Context, skillId: string): Promise<PinnedSki
     throw notOffered();
   }
   const version = await ctx.em.findOneOrFail(SkillVersion, { id: skill.currentVersionId });
-  await ctx.em.execute(
-    `insert into skill_uses (tenant_id, skill_id, principal_id) values (?, ?, ?)
+  await ctx.em
+    .execute(
+      `insert into skill_uses (tenant_id, skill_id, principal_id) values (?, ?, ?)
        on conflict (tenant_id, skill_id, principal_id) do update set last_used_at = now()
        where skill_uses.last_used_at < now() - interval '1 hour'`,
-    [ctx.caller.tenantId, skill.id, ctx.caller.principalId],
-  );
+      [ctx.caller.tenantId, skill.id, ctx.caller.principalId],
+    )
+    .catch(refuseGone('skill_not_found'));
   return {
     id: skill.id,
     version_id: version.id,

@@ -5,6 +5,7 @@ import { recordEvent } from '#domain/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { newId } from '#domain/kernel/ids.ts';
+import { refuseGone } from '#domain/persistence/refuse-gone.ts';
 import { findProject } from '#domain/projects/find-project.ts';
 import type { FoundNames } from '#domain/governance/found-names.ts';
 import { messageBehind, replayedMessage, type SentMessage } from './add-message.ts';
@@ -51,7 +52,7 @@ export async function startThread(
     createdBy: ctx.caller.principalId,
     title: input.title === null ? null : cleanText(input.title),
   });
-  await ctx.em.flush();
+  await ctx.em.flush().catch(refuseGone('project_not_found'));
   const place = await openThreadBranch(ctx.em, thread, input.branchId);
   const shown = await messageBehind(ctx, thread, { ...input, ...place, id: messageId, names });
   await recordEvent(ctx.em, ctx.caller, {

@@ -8,16 +8,26 @@ import { deleteDocument } from '#domain/collections/delete-document.ts';
 import { uploadDocument } from '#domain/collections/upload-document.ts';
 import { registerProvider } from '#domain/identity-providers/add-provider.ts';
 import { updateProvider } from '#domain/identity-providers/update-provider.ts';
+import { newId } from '#domain/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
 import { disableModel } from '#domain/models/disable-model.ts';
 import { importPrices } from '#domain/models/import-prices.ts';
 import { registerModel } from '#domain/models/register-model.ts';
 import { updateModel } from '#domain/models/update-model.ts';
+import { createProject } from '#domain/projects/create-project.ts';
+import { deleteProject } from '#domain/projects/delete-project.ts';
+import { createSkill } from '#domain/skills/create-skill.ts';
+import { deleteSkill } from '#domain/skills/delete-skill.ts';
+import { draftVersion } from '#domain/skills/draft-version.ts';
+import { pinSkill } from '#domain/skills/pin-skill.ts';
+import { publishVersion } from '#domain/skills/publish-version.ts';
+import { removeMember } from '#domain/spaces/remove-member.ts';
 import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
 import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
+import { startThread } from '#domain/threads/start-thread.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { connect, untilBlocked } from '../../support/tables.ts';
-import { secrets } from '../../support/world.ts';
+import { addMember, secrets } from '../../support/world.ts';
 
 type Work = (ctx: Context) => Promise<unknown>;
 
@@ -88,6 +98,8 @@ const aDocument = async () => {
   const collectionId = await aCollection();
   return { collectionId, documentId: (await run(upload(collectionId))).document.id };
 };
+const aProject = async () =>
+  (await run((ctx) => createProject(ctx, { name: 'Pier', description: null }))).project.id;
 const aProvider = async () => {
   const { provider } = await run((ctx) =>
     registerProvider(ctx, {
@@ -105,6 +117,14 @@ const aProvider = async () => {
     }),
   );
   return provider.id;
+};
+const aSkill = async () => {
+  const named = { name: `skill-${newId()}`, description: null, idempotency: null };
+  const { id: skillId } = (await run((ctx) => createSkill(ctx, named))).skill;
+  const draft = { skillId, instructions: 'Rhyme.', allowedTools: [], notes: null, idempotency: null };
+  const { id: versionId } = (await run((ctx) => draftVersion(ctx, draft))).version;
+  await run((ctx) => publishVersion(ctx, { skillId, versionId }));
+  return skillId;
 };
 const setModels =
   (...models: string[]): Work =>
@@ -201,6 +221,64 @@ it('a space has the models of whoever set them last, and no other', async () => 
     [engine.world.spaceId],
   );
   expect(rows).toEqual([{ alias: 'second', is_default: true }]);
+});
+
+describe('what is deleted at this moment', () => {
+  const uses: [what: string, arrange: () => Promise<[Work, Work]>, code: string][] = [
+    [
+      'a collection takes no document',
+      async () => {
+        const collectionId = await aCollection();
+        return [(ctx) => deleteCollection(ctx, { collectionId }), upload(collectionId)];
+      },
+      'collection_not_found',
+    ],
+    [
+      'a project gets no thread',
+      async () => {
+        const projectId = await aProject();
+        const thread = {
+          role: 'user',
+          metadata: {},
+          title: null,
+          branchId: null,
+          idempotency: null,
+        } as const;
+        return [
+          (ctx) => deleteProject(ctx, { projectId }),
+          (ctx) => startThread(ctx, { ...thread, content: 'Hello.', projectId }),
+        ];
+      },
+      'project_not_found',
+    ],
+    [
+      'a skill is given to no response',
+      async () => {
+        const skillId = await aSkill();
+        return [(ctx) => deleteSkill(ctx, { skillId }), (ctx) => pinSkill(ctx, skillId)];
+      },
+      'skill_not_found',
+    ],
+  ];
+  it.each(uses)('is gone for everybody else: %s', async (_what, arrange, code) => {
+    const [first, second] = await atOnce(await arrange());
+    expect(first).toMatchObject({ status: 'fulfilled' });
+    expect(second).toMatchObject({ reason: { code } });
+  });
+});
+
+it('whoever leaves a space at this moment opens a project without being a member of it', async () => {
+  const { principalId } = await addMember(engine.database.unitOfWork, engine.world, {});
+  const [left, opened] = await atOnce([
+    (ctx) => removeMember(ctx, { principalId }),
+    (ctx) =>
+      createProject({ ...ctx, caller: { ...ctx.caller, principalId } }, { name: 'Quay', description: null }),
+  ]);
+  expect([left, opened]).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
+  const { rows } = await engine.admin.query('select from project_members where principal_id = $1', [
+    principalId,
+  ]);
+  expect(rows).toEqual([]);
 });
 
 it('a document that is read while its collection is deleted is gone with it', async () => {
