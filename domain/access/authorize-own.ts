@@ -1,4 +1,4 @@
-import type { Caller } from './caller.ts';
+import type { Caller, Identity } from './caller.ts';
 import type { Permission } from './permissions.ts';
 import { authorize, expand } from './policy.ts';
 
@@ -6,7 +6,7 @@ import { authorize, expand } from './policy.ts';
  * Whether the caller's key lets it at what is its own: no grant is needed, but the key of a caller must not be cut
  * down to something else than one of `permissions`.
  */
-export function reachesOwn({ keyPermissions }: Caller, ...permissions: readonly Permission[]): boolean {
+export function reachesOwn({ keyPermissions }: Identity, ...permissions: readonly Permission[]): boolean {
   if (keyPermissions === null) {
     return true;
   }

@@ -17,8 +17,8 @@ export interface IssuedApiKey {
 
 /**
  * A key of a principal of the caller's tenant; one of the caller's own principal needs no grant.
- * @throws `missing_permission`, also where the key could do what the caller may not; `principal_not_found`,
- *   and the refusals of `claimKey`
+ * @throws `missing_permission`, also where the key could do what the caller, or the caller's key, may not;
+ *   `principal_not_found`, and the refusals of `claimKey`
  */
 export async function issueApiKey(
   ctx: Context,

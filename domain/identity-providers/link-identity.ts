@@ -9,8 +9,8 @@ import { findProvider } from './read-providers.ts';
 /**
  * Says which user of the tenant a subject of the provider is, so that they may sign in before they ever have.
  * Repeating it changes nothing.
- * @throws `missing_permission`, also where that user may do what the caller may not; `identity_provider_not_found`,
- *   `principal_not_found`, `already_exists` for a subject that is somebody else's
+ * @throws `missing_permission`, also where that user may do what the caller, or the caller's key, may not;
+ *   `identity_provider_not_found`, `principal_not_found`, `already_exists` for a subject that is somebody else's
  */
 export async function linkIdentity(
   ctx: Context,

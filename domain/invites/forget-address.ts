@@ -1,9 +1,9 @@
-import { LockMode, raw } from '@mikro-orm/core';
+import { LockMode } from '@mikro-orm/core';
 import type { Context } from '#domain/access/context.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
 import { expireInvite } from './expire-invite.ts';
 import { Invite } from './invite.entity.ts';
-import { foldCase, foldedInSql } from './invited-address.ts';
+import { foldCase, foldedInSql, sentTo } from './invited-address.ts';
 import { recordRevocation } from './revoke-invite.ts';
 
 /**
@@ -19,10 +19,9 @@ export async function forgetAddress(ctx: Context, address: string): Promise<void
   if (others.length > 0) {
     return;
   }
-  const theirs = { [raw((alias) => foldedInSql(`${alias}.email`))]: folded };
   const pending = await em.find(
     Invite,
-    { ...theirs, status: 'pending' },
+    { ...sentTo(address), status: 'pending' },
     { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: 'asc' } },
   );
   const now = await databaseNow(em);

@@ -1,3 +1,5 @@
+import { raw } from '@mikro-orm/core';
+
 /** Of the letters A to Z alone: there are others whose lower case is one of those, and they are in other addresses. */
 export function foldCase(address: string): string {
   return address.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
@@ -6,4 +8,9 @@ export function foldCase(address: string): string {
 /** The same of a column, in SQL. */
 export function foldedInSql(column: string): string {
   return `lower(${column} collate "C")`;
+}
+
+/** Invites to `address`, in whatever case. */
+export function sentTo(address: string): object {
+  return { [raw((alias) => foldedInSql(`${alias}.email`))]: foldCase(address) };
 }

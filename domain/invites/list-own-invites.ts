@@ -1,4 +1,3 @@
-import { raw } from '@mikro-orm/core';
 import { authorizeOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
 import type { Page } from '#domain/kernel/page.ts';
@@ -7,7 +6,7 @@ import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { Invite } from './invite.entity.ts';
-import { foldCase, foldedInSql } from './invited-address.ts';
+import { sentTo } from './invited-address.ts';
 
 /** An invite as the invited sees it, with what its space is called. */
 export interface OwnInvite {
@@ -34,9 +33,7 @@ export async function listOwnInvites(
     where: {
       status: 'pending',
       expiresAt: { $gt: await databaseNow(em) },
-      ...(email == null
-        ? { id: { $in: [] } }
-        : { [raw((alias) => foldedInSql(`${alias}.email`))]: foldCase(email) }),
+      ...(email == null ? { id: { $in: [] } } : sentTo(email)),
     },
     operation: 'invites.own',
     filters: { principalId },

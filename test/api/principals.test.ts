@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtInRoleId } from '#domain/access/role-ids.ts';
-import { openAdminWorld, signedIn, verdict, type AdminWorld } from '../support/admin-world.ts';
+import { openAdminWorld, signedIn, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
 import { addOperator } from '../support/operators.ts';
 
 let place: AdminWorld;
@@ -191,6 +191,44 @@ describe('an API key', () => {
     // Its principal is a member of the space; the key itself is not good for that.
     const wider = await place.ask(maker, 'POST', '/admin/api-keys', { name: 'more' });
     expect(verdict(wider)).toMatch('403 missing_permission');
+  });
+
+  it('that is cut down hands out none that reaches further, nor a way to sign in', async () => {
+    const guest = await place.person({ spaceRole: null, keyPermissions: ['api_keys.create'] });
+    const make = (more: object) => place.ask(guest, 'POST', '/admin/api-keys', { name: 'more', ...more });
+    expect(verdict(await make({}))).toBe('403 missing_permission tenants.read');
+    expect(verdict(await make({ permissions: ['members.add'] }))).toBe('403 missing_permission members.add');
+    expect((await make({ permissions: ['api_keys.create'] })).status).toBe(201);
+    const manager = await place.cutDown(place.owner, ['identity_providers.manage']);
+    const provider = await own('POST', '/admin/identity-providers', {
+      slug: 'people',
+      display_name: 'People',
+      issuer: 'https://id.example.com',
+      client_id: 'client',
+      redirect_uris: ['https://app.example.com/'],
+    });
+    const link = { principal_id: guest.principalId, subject: 'guest' };
+    const path = `/admin/identity-providers/${provider.body.data.id}/identities`;
+    expect(verdict(await place.ask(manager, 'POST', path, link))).toBe('403 missing_permission tenants.read');
+    expect((await own('POST', path, link)).status).toBe(200);
+  });
+
+  it('of somebody else accepts no invite that promises more than its maker has', async () => {
+    const maker = await place.person({ spaceRole: null });
+    await own('PUT', `/admin/principals/${maker.principalId}/roles/${await place.role(['api_keys.create'])}`);
+    const guest = await place.person({ spaceRole: null, email: 'gail@example.com' });
+    const make = (who: Person, permissions?: string[]) =>
+      place.ask(who, 'POST', '/admin/api-keys', { principal_id: guest.principalId, name: 'g', permissions });
+    expect((await make(maker)).status).toBe(201);
+    const invite = { email: 'Gail@example.com', role_id: builtInRoleId('space_admin') };
+    const { body } = await own('POST', place.inSpace('/invites'), invite);
+    expect(verdict(await make(maker))).toBe('403 missing_permission notifications.read');
+    expect(verdict(await make(maker, ['members.add']))).toMatch('403 missing_permission');
+    expect((await make(maker, ['models.read'])).status).toBe(201);
+    const admin = await place.person({ spaceRole: null, tenantRoles: ['admin'] });
+    expect((await make(admin)).status).toBe(201);
+    await place.admin.query('update invites set expires_at = now() where id = $1', [body.data.id]);
+    expect((await make(maker)).status).toBe(201);
   });
 
   it('of somebody else reaches into no project where its maker has no role', async () => {
