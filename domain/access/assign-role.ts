@@ -6,7 +6,7 @@ import { announceChange } from './announce-change.ts';
 import type { Context } from './context.ts';
 import { findGrantableRole } from './find-role.ts';
 import { authorize } from './policy.ts';
-import { requireAnotherOwner } from './require-an-owner.ts';
+import { lockOwners, requireAnotherOwner } from './require-an-owner.ts';
 import { RoleAssignment } from './role-assignment.entity.ts';
 import type { RoleView } from './role-view.ts';
 
@@ -43,13 +43,15 @@ export async function assignRole(ctx: Context, input: Assignment): Promise<RoleV
 /**
  * Takes a role away again. Nobody takes away more than they have.
  * @throws `missing_permission`, `principal_not_found`, `role_not_found` also where the principal has no such
- *   role, `invalid_state` for the last owner
+ *   role, `invalid_state` for the last owner, and for the role of owners the refusals of `lockOwners`
  */
-export async function unassignRole(ctx: Context, input: Assignment): Promise<void> {
+export async function unassignRole(outer: Context, input: Assignment): Promise<void> {
+  authorize(outer.caller, 'roles.assign');
+  const role = await findGrantableRole(outer, { roleId: input.roleId, scope: 'tenant' });
+  const isOwner = role.key === 'owner';
+  const ctx = isOwner ? await lockOwners(outer, ['roles.assign', ...role.permissions]) : outer;
   const { caller, em } = ctx;
-  authorize(caller, 'roles.assign');
-  const role = await findGrantableRole(ctx, { roleId: input.roleId, scope: 'tenant' });
-  if (role.key === 'owner') {
+  if (isOwner) {
     await requireAnotherOwner(em, input.principalId);
   }
   const { id: principalId } = await findPrincipal(ctx, input.principalId);

@@ -1,16 +1,37 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/kernel/errors.ts';
+import { Principal } from '#domain/principals/principal.entity.ts';
+import { invalidCredentials } from './api-key.ts';
+import type { Context } from './context.ts';
+import { requireAll } from './find-role.ts';
+import { loadCaller } from './load-caller.ts';
 
 /**
- * A tenant that nobody owns could never be deleted or given back its rights: the last active owner stays. Locks
- * the owners, so that two of them cannot be taken away at once; asked before a principal is locked, always, so that
- * two who take each other away wait for one another in one order.
- * @throws `invalid_state` when `principalId` is the last one
+ * Waits in the line of those who take owners away: two of them cannot be taken away at once. Asked before a principal
+ * is locked, always, so that two who take each other away wait for one another in one order.
+ * @returns the same work with what the caller may do when it is its turn
+ * @throws `missing_permission` where `needed` was taken from it meanwhile, `principal_disabled`, and
+ *   `invalid_credentials` for a caller who is deleted by then
  */
-export async function requireAnotherOwner(em: EntityManager, principalId: string): Promise<void> {
+export async function lockOwners(ctx: Context, needed: readonly string[]): Promise<Context> {
+  const { em } = ctx;
   await em.execute(
     `select principal_id from role_assignments where role_key = 'owner' order by 1 for update`,
   );
+  if ((await em.count(Principal, { id: ctx.caller.principalId, deletedAt: null })) === 0) {
+    throw invalidCredentials();
+  }
+  const caller = await loadCaller(em, ctx.caller, ctx.caller.origin, ctx.caller.spaceId);
+  requireAll(caller, needed);
+  return { ...ctx, caller };
+}
+
+/**
+ * A tenant that nobody owns could never be deleted or given back its rights: the last active owner stays. Asked
+ * behind `lockOwners`.
+ * @throws `invalid_state` when `principalId` is the last one
+ */
+export async function requireAnotherOwner(em: EntityManager, principalId: string): Promise<void> {
   // By a statement of its own: one that waits for the locks still sees as active whom the other has just disabled.
   const owners = await em.execute<{ is_asked: boolean }[]>(
     `select a.principal_id = ?::uuid as is_asked from role_assignments a

@@ -2,7 +2,7 @@ import { announceChange } from '#domain/access/announce-change.ts';
 import { ApiKey } from '#domain/access/api-key.entity.ts';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
-import { requireAnotherOwner } from '#domain/access/require-an-owner.ts';
+import { lockOwners, requireAnotherOwner } from '#domain/access/require-an-owner.ts';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { forgetAddress } from '#domain/invites/forget-address.ts';
@@ -15,11 +15,13 @@ import { lockPrincipal } from './find-principal.ts';
  * Takes away all that a principal is and has: its keys and sessions stop with the commit, its roles and memberships go, and
  * so do its name, its address, also from invites, its links to identity providers and the keys of what was sealed for
  * it alone. The id stays, because rows and the log name it. What runs for it stops before its next step.
- * @throws `missing_permission`, `principal_not_found`, `invalid_state` for the last owner
+ * @throws `missing_permission`, `principal_not_found`, `invalid_state` for the last owner, and the refusals of
+ *   `lockOwners`
  */
-export async function deletePrincipal(ctx: Context, input: { principalId: string }): Promise<void> {
+export async function deletePrincipal(outer: Context, input: { principalId: string }): Promise<void> {
+  authorize(outer.caller, 'principals.delete');
+  const ctx = await lockOwners(outer, ['principals.delete']);
   const { caller, em } = ctx;
-  authorize(caller, 'principals.delete');
   await requireAnotherOwner(em, input.principalId);
   const principal = await lockPrincipal(ctx, input.principalId);
   const { id: principalId, email } = principal;

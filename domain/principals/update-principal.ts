@@ -1,7 +1,7 @@
 import { announceChange } from '#domain/access/announce-change.ts';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
-import { requireAnotherOwner } from '#domain/access/require-an-owner.ts';
+import { lockOwners, requireAnotherOwner } from '#domain/access/require-an-owner.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { lockPrincipal } from './find-principal.ts';
 import type { Principal } from './principal.entity.ts';
@@ -16,12 +16,15 @@ export interface PrincipalChange {
 
 /**
  * What is left out stays. The address is not changed here: invites trust it.
- * @throws `missing_permission`, `principal_not_found`, `invalid_state` for disabling the last owner
+ * @throws `missing_permission`, `principal_not_found`, `invalid_state` for disabling the last owner, and for whoever
+ *   disables the refusals of `lockOwners`
  */
-export async function updatePrincipal(ctx: Context, input: PrincipalChange): Promise<Principal> {
+export async function updatePrincipal(outer: Context, input: PrincipalChange): Promise<Principal> {
+  authorize(outer.caller, 'principals.update');
+  const isDisabling = input.status === 'disabled';
+  const ctx = isDisabling ? await lockOwners(outer, ['principals.update']) : outer;
   const { caller, em } = ctx;
-  authorize(caller, 'principals.update');
-  if (input.status === 'disabled') {
+  if (isDisabling) {
     await requireAnotherOwner(em, input.principalId);
   }
   const principal = await lockPrincipal(ctx, input.principalId);

@@ -17,13 +17,16 @@ export async function connect(url: string): Promise<Client> {
   return client;
 }
 
-/** Until somebody waits for what the open transaction of `holder` holds. */
-export async function untilBlocked(holder: Client): Promise<void> {
+/** Until somebody waits for what the open transaction of `holder` holds, or `waiters` do, one behind the other. */
+export async function untilBlocked(holder: Client, waiters = 1): Promise<void> {
   for (let tries = 0; tries < 500; tries += 1) {
     const { rows } = await holder.query<{ n: number }>(
-      `select count(*)::int as n from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))`,
+      `with recursive waiting (pid) as (
+         select pg_backend_pid()
+         union select l.pid from pg_locks l, waiting w where not l.granted and w.pid = any (pg_blocking_pids(l.pid)))
+       select count(*)::int - 1 as n from waiting`,
     );
-    if (rows[0]!.n > 0) {
+    if (rows[0]!.n >= waiters) {
       return;
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
