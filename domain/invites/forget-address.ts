@@ -7,15 +7,19 @@ import { foldCase, foldedInSql, sentTo } from './invited-address.ts';
 import { recordRevocation } from './revoke-invite.ts';
 
 /**
- * Takes an address that has lost its principal off every invite of the tenant, unless another principal has it.
+ * Takes the address of a principal that goes off every invite of the tenant, unless another principal has it.
  * Pending ones are revoked, each with its event; what was answered stays in history.
  */
-export async function forgetAddress(ctx: Context, address: string): Promise<void> {
+export async function forgetAddress(
+  ctx: Context,
+  { of, address }: { of: string; address: string },
+): Promise<void> {
   const { caller, em } = ctx;
   const folded = foldCase(address);
-  const others = await em.execute(`select id from principals where ${foldedInSql('email')} = ? limit 1`, [
-    folded,
-  ]);
+  const others = await em.execute(
+    `select id from principals where id <> ? and ${foldedInSql('email')} = ? limit 1`,
+    [of, folded],
+  );
   if (others.length > 0) {
     return;
   }

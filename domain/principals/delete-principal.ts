@@ -32,16 +32,17 @@ export async function deletePrincipal(outer: Context, input: { principalId: stri
   const spaces = await em.nativeDelete(SpaceMember, { principalId });
   const sessions = await endSessions(em, { principalId, reason: 'principal_deleted' });
   await em.execute('delete from external_identities where principal_id = ?', [principalId]);
-  await em.execute('delete from data_keys where principal_id = ?', [principalId]);
-  Object.assign(principal, { name: null, email: null, status: 'disabled', deletedAt: now });
-  await em.flush();
   if (email != null) {
-    await forgetAddress(ctx, email);
+    await forgetAddress(ctx, { of: principalId, address: email });
   }
   await recordEvent(em, caller, {
     type: 'security.principal_deleted',
     resource: { type: 'principal', id: principalId },
     metadata: { principal_type: principal.type, api_keys: keys, sessions: sessions.length, roles, spaces },
   });
+  // Behind the events: whoever deletes itself has them sealed, too.
+  await em.execute('delete from data_keys where principal_id = ?', [principalId]);
+  Object.assign(principal, { name: null, email: null, status: 'disabled', deletedAt: now });
+  await em.flush();
   await announceChange(em, caller.tenantId);
 }

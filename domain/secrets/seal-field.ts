@@ -1,5 +1,6 @@
 import { createCipheriv, randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { invalidCredentials } from '#domain/access/api-key.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { associatedData, type FieldPlace, type FieldWork } from './field-place.ts';
@@ -11,6 +12,7 @@ const ROTATION_DAYS = 90;
  * Encrypts a field for rest: AES-256-GCM under a key of its tenant, or of one principal where erasing that person
  * must make the text unreadable. Text form: `v1|<key id>|<iv>|<ciphertext>|<tag>`, the last three in base64url.
  * @param principalId seals under that principal's own key instead of the tenant's.
+ * @throws `invalid_credentials` for a principal that was deleted and has no key any more
  */
 export async function sealField(
   work: FieldWork,
@@ -49,6 +51,16 @@ async function makeKey(
   tenantId: string,
   principalId: string | null,
 ): Promise<{ id: string; key: Buffer }> {
+  if (principalId !== null) {
+    // Waits for whoever erases it at this moment: nobody would erase a key that is made behind their back.
+    const living = await em.execute(
+      'select from principals where tenant_id = ? and id = ? and deleted_at is null for key share',
+      [tenantId, principalId],
+    );
+    if (living.length === 0) {
+      throw invalidCredentials();
+    }
+  }
   const id = newId();
   const { key, wrapped } = secrets.newDataKey(`${tenantId}|${id}`);
   await em.execute('insert into data_keys (tenant_id, id, principal_id, wrapped) values (?, ?, ?, ?)', [

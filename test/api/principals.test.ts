@@ -138,6 +138,25 @@ describe('a principal', () => {
     }
   });
 
+  it('that deletes itself, or is deleted while it acts, leaves no key of what is sealed for it', async () => {
+    const self = await place.person({ tenantRoles: ['owner'] });
+    const gone = await place.ask(self, 'DELETE', `/admin/principals/${self.principalId}`);
+    expect(gone.status).toBe(200);
+    expect(await place.eventsOf(self.principalId)).toEqual(['security.principal_deleted']);
+    const amid = await place.person({ spaceRole: 'space_admin' });
+    await place.admin.query('begin');
+    await place.admin.query('select from principals where id = $1 for update', [amid.principalId]);
+    const acting = place.ask(amid, 'POST', place.inSpace('/collections'), { name: 'Tides' });
+    await untilBlocked(place.admin);
+    await place.admin.query(
+      `update principals set status = 'disabled', deleted_at = now(), name = null where id = $1`,
+      [amid.principalId],
+    );
+    await place.admin.query('commit');
+    expect(verdict(await acting)).toBe('401 invalid_credentials');
+    expect(await keysOfDeleted()).toBe(0);
+  });
+
   it('whose rights are taken from it while it waits to use them is refused', async () => {
     const [taker, other] = [
       await place.person({ tenantRoles: ['owner'] }),
