@@ -3,6 +3,7 @@ import { builtInRoleId } from '#domain/access/role-ids.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { createSpace } from '#domain/spaces/create-space.ts';
 import { openAdminWorld, verdict, type AdminWorld } from '../support/admin-world.ts';
+import { untilBlocked } from '../support/tables.ts';
 
 let place: AdminWorld;
 beforeAll(async () => {
@@ -151,6 +152,18 @@ describe('a member of a space', () => {
     const asAdmin = await own('POST', inIt, body);
     expect(verdict(await place.ask(small, 'DELETE', other))).toMatch('403 missing_permission');
     await own('DELETE', `${inIt}/${asAdmin.body.data.id}`);
+    // Also one that somebody else is just giving it.
+    await own('POST', inIt, { ...body, role_id: reader });
+    await place.admin.query('begin');
+    await place.admin.query(
+      `update project_members set role_key = 'project_admin' where project_id = $1 and principal_id = $2`,
+      [project, principalId],
+    );
+    const removing = place.ask(small, 'DELETE', other);
+    await untilBlocked(place.admin);
+    await place.admin.query('commit');
+    expect(verdict(await removing)).toMatch('403 missing_permission');
+    await place.admin.query('delete from project_members where project_id = $1', [project]);
     expect((await place.ask(small, 'DELETE', other)).status).toBe(200);
   });
 });
