@@ -7,7 +7,7 @@ import { recordEvent } from '#domain/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { refuseTaken } from '#domain/persistence/refuse-taken.ts';
-import { findPrincipal } from '#domain/principals/find-principal.ts';
+import { findCaller } from '#domain/principals/find-principal.ts';
 import { expireInvite } from './expire-invite.ts';
 import { findInvite, viewInvite, type InviteView } from './invite-view.ts';
 import { Invite } from './invite.entity.ts';
@@ -42,8 +42,7 @@ export async function createInvite(
   });
   const { tenantId, principalId: invitedBy } = caller;
   const spaceId = spaceOf(caller);
-  // Before any invite, like whoever erases the caller.
-  await findPrincipal(ctx, invitedBy);
+  await findCaller(ctx);
   await makeRoom(ctx, spaceId, input.email);
   const invite = em.create(Invite, {
     tenantId,

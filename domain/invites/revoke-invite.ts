@@ -2,7 +2,7 @@ import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
-import { findPrincipal } from '#domain/principals/find-principal.ts';
+import { findCaller } from '#domain/principals/find-principal.ts';
 import { lockInvite, viewInvite, type InviteView } from './invite-view.ts';
 import type { Invite } from './invite.entity.ts';
 
@@ -14,8 +14,7 @@ import type { Invite } from './invite.entity.ts';
 export async function revokeInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
   const { caller, em } = ctx;
   authorize(caller, 'invites.revoke');
-  // Before the invite, like whoever erases the caller: an event needs its row.
-  await findPrincipal(ctx, caller.principalId);
+  await findCaller(ctx);
   const invite = await lockInvite(ctx, input.inviteId);
   if (invite.answer('revoked', caller.principalId, await databaseNow(em))) {
     await em.flush();

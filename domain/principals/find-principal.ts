@@ -16,6 +16,15 @@ export async function lockPrincipal(ctx: Context, principalId: string): Promise<
   return found(ctx, principalId, LockMode.PESSIMISTIC_WRITE);
 }
 
+/**
+ * The caller, asked for before anything is locked that goes when it is deleted: an event needs its row, and whoever
+ * deletes it begins there.
+ * @throws `principal_not_found` for a caller who is being deleted
+ */
+export async function findCaller(ctx: Context): Promise<void> {
+  await findPrincipal(ctx, ctx.caller.principalId);
+}
+
 async function found(ctx: Context, id: string, lockMode: LockMode): Promise<Principal> {
   const principal = await ctx.em.findOne(Principal, { id, deletedAt: null }, { lockMode });
   if (principal === null) {

@@ -3,6 +3,7 @@ import type { Context } from '#domain/access/context.ts';
 import { findGrantableRole, requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { findCaller } from '#domain/principals/find-principal.ts';
 import { findProject } from './find-project.ts';
 import { inProject } from './in-project.ts';
 import { lockProjectMember, type ProjectMemberView } from './project-member-view.ts';
@@ -10,7 +11,8 @@ import { lockProjectMember, type ProjectMemberView } from './project-member-view
 /**
  * Gives a member of a project another role there.
  * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks
- *   there; `project_not_found`, `member_not_found`, `role_not_found`
+ *   there; `project_not_found`, `member_not_found`, `role_not_found`, and `principal_not_found` for a caller
+ *   who is being deleted
  */
 export async function changeProjectRole(
   outer: Context,
@@ -20,6 +22,7 @@ export async function changeProjectRole(
   const { caller, em } = ctx;
   authorize(caller, 'project_members.update');
   const { id: projectId } = await findProject(ctx, input.projectId);
+  await findCaller(ctx);
   const member = await lockProjectMember(ctx, { projectId, id: input.memberId });
   const role = await findGrantableRole(ctx, { roleId: input.roleId, scope: 'project' });
   const before = member.roleKey;

@@ -3,6 +3,7 @@ import type { Context } from '#domain/access/context.ts';
 import { requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { findCaller } from '#domain/principals/find-principal.ts';
 import { findProject } from './find-project.ts';
 import { inProject } from './in-project.ts';
 import { lockProjectMember } from './project-member-view.ts';
@@ -10,7 +11,7 @@ import { lockProjectMember } from './project-member-view.ts';
 /**
  * Ends a membership of a project; that of the space stays.
  * @throws `missing_permission`, also where the member's role holds what the caller lacks there; `project_not_found`,
- *   `member_not_found`
+ *   `member_not_found`, and `principal_not_found` for a caller who is being deleted
  */
 export async function removeProjectMember(
   outer: Context,
@@ -20,6 +21,7 @@ export async function removeProjectMember(
   const { caller, em } = ctx;
   authorize(caller, 'project_members.remove');
   const { id: projectId } = await findProject(ctx, input.projectId);
+  await findCaller(ctx);
   const member = await lockProjectMember(ctx, { projectId, id: input.memberId });
   const { id, spaceId, principalId, roleKey: role } = member;
   await requireRoleOfNoMore(ctx, role);

@@ -3,13 +3,14 @@ import type { Context } from '#domain/access/context.ts';
 import { findGrantableRole, requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { findCaller } from '#domain/principals/find-principal.ts';
 import { lockMember } from './find-member.ts';
 import type { MemberView } from './member-view.ts';
 
 /**
  * Gives a member of the caller's space another role; whoever may add members may do that.
  * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks;
- *   `member_not_found`, `role_not_found`
+ *   `member_not_found`, `role_not_found`, and `principal_not_found` for a caller who is being deleted
  */
 export async function changeMemberRole(
   ctx: Context,
@@ -17,6 +18,7 @@ export async function changeMemberRole(
 ): Promise<MemberView> {
   const { caller, em } = ctx;
   authorize(caller, 'members.add');
+  await findCaller(ctx);
   const member = await lockMember(ctx, { id: input.memberId });
   const role = await findGrantableRole(ctx, { roleId: input.roleId, scope: 'space' });
   const before = member.roleKey;

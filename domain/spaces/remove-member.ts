@@ -5,6 +5,7 @@ import { requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { inProject } from '#domain/projects/in-project.ts';
+import { findCaller } from '#domain/principals/find-principal.ts';
 import { ProjectMember } from '#domain/projects/project-member.entity.ts';
 import { lockMember } from './find-member.ts';
 import type { SpaceMember } from './space-member.entity.ts';
@@ -12,7 +13,7 @@ import type { SpaceMember } from './space-member.entity.ts';
 /**
  * Takes a member out of the caller's space and of its projects; what it may do in the whole tenant stays.
  * @throws `missing_permission`, also where a role of the member, in the space or in a project, holds what the caller
- *   lacks there; `member_not_found`
+ *   lacks there; `member_not_found`, and `principal_not_found` for a caller who is being deleted
  */
 export async function removeMember(
   ctx: Context,
@@ -20,6 +21,7 @@ export async function removeMember(
 ): Promise<SpaceMember> {
   const { caller, em } = ctx;
   authorize(caller, 'members.remove');
+  await findCaller(ctx);
   const member = await lockMember(ctx, input);
   const { id, spaceId, principalId, roleKey: role } = member;
   await requireRoleOfNoMore(ctx, role);
