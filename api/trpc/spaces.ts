@@ -114,7 +114,10 @@ export const members = router({
       return { data: presentMember(changed) };
     }),
 
-  remove: procedure({ permission: 'members.remove', audit: ['space.member_removed'] })
+  remove: procedure({
+    permission: 'members.remove',
+    audit: ['space.member_removed', 'space.invite_revoked', 'space.invite_expired'],
+  })
     .input(inputs.removeMemberInput)
     .output(memberRemoved)
     .mutation(async ({ ctx: { request }, input }) => {

@@ -4,14 +4,17 @@ import type { Context } from '#domain/access/context.ts';
 import { requireRoleOfNoMore } from '#domain/access/find-role.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { revokePending } from '#domain/invites/revoke-pending.ts';
 import { inProject } from '#domain/projects/in-project.ts';
 import { findCaller } from '#domain/principals/find-principal.ts';
+import { Principal } from '#domain/principals/principal.entity.ts';
 import { ProjectMember } from '#domain/projects/project-member.entity.ts';
-import { lockMember } from './find-member.ts';
+import { findMember, lockMember } from './find-member.ts';
 import type { SpaceMember } from './space-member.entity.ts';
 
 /**
- * Takes a member out of the caller's space and of its projects; what it may do in the whole tenant stays.
+ * Takes a member out of the caller's space and of its projects; pending invites to its address into the space are
+ * revoked, and what it may do in the whole tenant stays.
  * @throws `missing_permission`, also where a role of the member, in the space or in a project, holds what the caller
  *   lacks there; `member_not_found`, and `principal_not_found` for a caller who is being deleted
  */
@@ -22,6 +25,7 @@ export async function removeMember(
   const { caller, em } = ctx;
   authorize(caller, 'members.remove');
   await findCaller(ctx);
+  await revokeInvites(ctx, await findMember(ctx, input));
   const member = await lockMember(ctx, input);
   const { id, spaceId, principalId, roleKey: role } = member;
   await requireRoleOfNoMore(ctx, role);
@@ -41,4 +45,13 @@ export async function removeMember(
   });
   await announceChange(em, caller.tenantId);
   return member;
+}
+
+/** In the order of whoever accepts one or erases the member: the principal, its invites, its membership. */
+async function revokeInvites(ctx: Context, { principalId, spaceId }: SpaceMember): Promise<void> {
+  const lockMode = LockMode.PESSIMISTIC_READ;
+  const { email } = await ctx.em.findOneOrFail(Principal, { id: principalId }, { lockMode });
+  if (email != null) {
+    await revokePending(ctx, { address: email, spaceId });
+  }
 }

@@ -86,6 +86,33 @@ describe('a member of a space', () => {
     ]);
   });
 
+  it('does not come back by an invite from before it was removed, but by a later one', async () => {
+    const email = 'ann@example.com';
+    const ann = await place.person({ spaceRole: null, email });
+    const invite = async (space = place.world.spaceId): Promise<string> => {
+      const body = { email: 'Ann@example.com', role_id: builtInRoleId('space_admin') };
+      return (await own('POST', `/spaces/${space}/invites`, body)).body.data.id;
+    };
+    const accept = (id: string) => place.ask(ann, 'POST', place.inSpace(`/invites/${id}/accept`));
+    const remove = async () => {
+      const body = { principal_id: ann.principalId, role_id: builtInRoleId('space_viewer') };
+      const added = await own('POST', place.inSpace('/members'), body);
+      expect((await own('DELETE', place.inSpace(`/members/${added.body.data.id}`))).status).toBe(200);
+    };
+    const apart = (await own('POST', '/spaces', { name: 'Apart' })).body.data.id as string;
+    const [early, elsewhere] = [await invite(), await invite(apart)];
+    await remove();
+    expect(verdict(await accept(early))).toBe('409 invalid_state');
+    expect(await place.eventsOf(early)).toEqual(['space.invite_created', 'space.invite_revoked']);
+    expect((await own('GET', `/spaces/${apart}/invites/${elsewhere}`)).body.data.status).toBe('pending');
+    const over = await invite();
+    await place.admin.query('update invites set expires_at = now() where id = $1', [over]);
+    await remove();
+    expect(await place.eventsOf(over)).toEqual(['space.invite_created', 'space.invite_expired']);
+    expect((await accept(await invite())).body.data.status).toBe('accepted');
+    expect((await place.ask(ann, 'GET', place.inSpace('/invites'))).status).toBe(200);
+  });
+
   it('can have a role of the tenant’s own, and is listed newest first in pages', async () => {
     const roleId = await place.role(['collections.read', 'collections.create']);
     const added: string[] = [];
@@ -154,16 +181,19 @@ describe('a member of a space', () => {
     await own('DELETE', `${inIt}/${asAdmin.body.data.id}`);
     // Also one that somebody else is just giving it.
     await own('POST', inIt, { ...body, role_id: reader });
-    await place.admin.query('begin');
-    await place.admin.query(
-      `update project_members set role_key = 'project_admin' where project_id = $1 and principal_id = $2`,
-      [project, principalId],
-    );
-    const removing = place.ask(small, 'DELETE', other);
-    await untilBlocked(place.admin);
-    await place.admin.query('commit');
-    expect(verdict(await removing)).toMatch('403 missing_permission');
-    await place.admin.query('delete from project_members where project_id = $1', [project]);
+    for (const given of ['project_members', 'space_members']) {
+      const { rows } = await place.admin.query(`select role_key from ${given} where principal_id = $1`, [
+        principalId,
+      ]);
+      const update = `update ${given} set role_key = $2 where principal_id = $1`;
+      await place.admin.query('begin');
+      await place.admin.query(update, [principalId, 'space_admin']);
+      const removing = place.ask(small, 'DELETE', other);
+      await untilBlocked(place.admin);
+      await place.admin.query('commit');
+      expect(verdict(await removing)).toMatch('403 missing_permission');
+      await place.admin.query(update, [principalId, rows[0].role_key]);
+    }
     expect((await place.ask(small, 'DELETE', other)).status).toBe(200);
   });
 });

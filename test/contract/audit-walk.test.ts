@@ -152,6 +152,20 @@ const successes: Record<string, Success[]> = {
     },
   ],
   'principals.delete': [{ events: ['security.principal_deleted'] }],
+  removeMember: [
+    { events: ['space.member_removed'] },
+    {
+      when: 'its address is invited',
+      events: ['space.invite_revoked', 'space.member_removed'],
+      call: async (call) => {
+        const { guest } = await maker.admin.invite(place.here);
+        const adding = { ...call, method: 'POST', path: call.path.replace(/\/[^/]+$/, '') };
+        const added = await place.gateway.send({ ...adding, body: { principal_id: guest.principalId } });
+        return { ...call, path: `${adding.path}/${added.body.data.id}` };
+      },
+    },
+  ],
+  'members.remove': [{ events: ['space.member_removed'] }],
   createInvite: [{ events: ['space.invite_created'] }],
   'invites.create': [{ events: ['space.invite_created'] }],
   acceptInvite: [{ events: ['space.invite_accepted', 'space.member_added'] }],
@@ -183,6 +197,8 @@ const rarely: Record<string, string[]> = {
   createInvite: ['space.invite_expired'],
   'invites.create': ['space.invite_expired'],
   deletePrincipal: ['space.invite_expired'],
+  removeMember: ['space.invite_expired'],
+  'members.remove': ['space.invite_revoked', 'space.invite_expired'],
   'principals.delete': ['space.invite_revoked', 'space.invite_expired'],
   createResponse: screened,
   openAiCreateResponse: screened,

@@ -115,7 +115,10 @@ export async function memberRoutes(instance: FastifyInstance): Promise<void> {
   app.delete(
     '/spaces/:space_id/members/:member_id',
     {
-      config: { permission: 'members.remove', audit: ['space.member_removed'] },
+      config: {
+        permission: 'members.remove',
+        audit: ['space.member_removed', 'space.invite_revoked', 'space.invite_expired'],
+      },
       schema: {
         tags,
         operationId: 'removeMember',
