@@ -363,6 +363,10 @@ describe('a member of a project', () => {
     expect(verdict(away)).toBe('403 missing_permission collections.delete');
     await own('PATCH', memberPath, viewer);
     expect((await place.ask(boss, 'DELETE', memberPath)).status).toBe(200);
+    // To delete the project is a right of its own, whoever is in it.
+    await own('POST', path, { principal_id: other.principalId, role_id: wide });
+    const gone = await place.ask(boss, 'DELETE', place.inSpace(`/projects/${project}`));
+    expect(gone.status).toBe(200);
   });
 
   it('is a member of the space, and leaves with it', async () => {
