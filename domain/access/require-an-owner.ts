@@ -7,8 +7,9 @@ import { requireAll } from './find-role.ts';
 import { loadCaller } from './load-caller.ts';
 
 /**
- * Waits in the line of those who take owners away: two of them cannot be taken away at once. Asked before a principal
- * is locked, always, so that two who take each other away wait for one another in one order.
+ * Waits in the line of those who take owners away, or change principals at all: two owners cannot be taken away at
+ * once. Asked before a principal is locked for a change, always, so that two who change each other wait for one another
+ * in one order.
  * @returns the same work with what the caller may do when it is its turn
  * @throws `missing_permission` where `needed` was taken from it meanwhile, `principal_disabled`, and
  *   `invalid_credentials` for a caller who is deleted by then

@@ -16,15 +16,14 @@ export interface PrincipalChange {
 
 /**
  * What is left out stays. The address is not changed here: invites trust it.
- * @throws `missing_permission`, `principal_not_found`, `invalid_state` for disabling the last owner, and for whoever
- *   disables the refusals of `lockOwners`
+ * @throws `missing_permission`, `principal_not_found`, `invalid_state` for disabling the last owner, and the refusals
+ *   of `lockOwners`
  */
 export async function updatePrincipal(outer: Context, input: PrincipalChange): Promise<Principal> {
   authorize(outer.caller, 'principals.update');
-  const isDisabling = input.status === 'disabled';
-  const ctx = isDisabling ? await lockOwners(outer, ['principals.update']) : outer;
+  const ctx = await lockOwners(outer, ['principals.update']);
   const { caller, em } = ctx;
-  if (isDisabling) {
+  if (input.status === 'disabled') {
     await requireAnotherOwner(em, input.principalId);
   }
   const principal = await lockPrincipal(ctx, input.principalId);

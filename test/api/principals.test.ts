@@ -166,6 +166,7 @@ describe('a principal', () => {
     for (const [method, path, body] of [
       ['DELETE', theirs],
       ['PATCH', theirs, { status: 'disabled' }],
+      ['PATCH', theirs, { name: 'Bo' }],
       ['DELETE', `${theirs}/roles/${builtInRoleId('owner')}`],
     ] as const) {
       await holdOwners();
