@@ -83,7 +83,10 @@ export const assignmentInput = access.assignmentParams;
 export const createApiKeyInput = access.createApiKeyBody;
 export const apiKeyInput = z.strictObject({ key_id: z.string().min(1).max(64) });
 
-export const listThreadsInput = spaceListInput.extend({ status: z.enum(shownThreadStatuses).nullish() });
+export const listThreadsInput = spaceListInput.extend({
+  status: z.enum(shownThreadStatuses).nullish(),
+  project_id: uuid.nullish(),
+});
 export const threadInput = spaceInput.extend({ thread_id: uuid });
 export const startThreadInput = spaceInput.extend(startThreadBody.shape);
 export const addMessageInput = threadInput.extend(addMessageBody.shape);

@@ -21,9 +21,15 @@ export const threads = router({
   list: procedure({ permission: 'threads.read', own, audit: reads })
     .input(inputs.listThreadsInput)
     .output(threadPage)
-    .query(async ({ ctx: { request }, input: { space_id: spaceId, limit, cursor, status } }) => {
+    .query(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, limit, cursor, status, project_id: projectId } = input;
       const page = await request.inContext(spaceId, (ctx) =>
-        listThreads(ctx, { limit, cursor: cursor ?? null, status: status ?? null, projectId: null }),
+        listThreads(ctx, {
+          limit,
+          cursor: cursor ?? null,
+          status: status ?? null,
+          projectId: projectId ?? null,
+        }),
       );
       return toPage({ ...page, items: page.items.map(presentThread) });
     }),

@@ -330,7 +330,10 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
       },
     ]),
   ),
-  'threads list': { procedure: 'threads.list', args: flags(inSpace, ...page) },
+  'threads list': {
+    procedure: 'threads.list',
+    args: flags(inSpace, ['project', 'project_id'], ...page),
+  },
   'threads get': {
     procedure: 'threads.get',
     args: (input) => [...argument('thread_id')(input), ...flags(inSpace)(input)],

@@ -35,6 +35,7 @@ const collection = { unknown: newId, code: '404 collection_not_found' };
 const document = { unknown: newId, code: '404 document_not_found' };
 const server = { unknown: newId, code: '404 mcp_server_not_found' };
 const thread = { unknown: newId, code: '404 thread_not_found' };
+const project = { unknown: newId, code: '404 project_not_found' };
 const skill = { unknown: newId, code: '404 skill_not_found' };
 const version = { unknown: newId, code: '404 skill_version_not_found' };
 const notification = { unknown: newId, code: '404 notification_not_found' };
@@ -320,12 +321,13 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     'documents.delete': { input: aDocument, ids: documentIds },
     'threads.list': {
       input: async (place) => {
-        await beginThread(maker, place);
-        await beginThread(maker, place);
-        const input = { space_id: place.spaceId, limit: 1 };
+        const of = { project_id: await maker.admin.project(place) };
+        await beginThread(maker, place, of);
+        await beginThread(maker, place, of);
+        const input = { space_id: place.spaceId, ...of, limit: 1 };
         return { ...input, cursor: await parts.cursorOf(place, 'threads.list', input) };
       },
-      ids: { space_id: space, cursor },
+      ids: { space_id: space, project_id: project, cursor },
     },
     'threads.get': { input: aThread, ids: { space_id: space, thread_id: thread } },
     'threads.messages': {
@@ -351,7 +353,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
         title: 'Tides',
         project_id: await maker.admin.project(place),
       }),
-      ids: { space_id: space, project_id: { unknown: newId, code: '404 project_not_found' } },
+      ids: { space_id: space, project_id: project },
     },
     'threads.addMessage': {
       input: async (place) => {

@@ -13,9 +13,13 @@ interface Begun {
 const hello = { content: 'Hello' };
 
 /** A new thread of the place with one message. */
-export async function beginThread(maker: Maker, { spaceId, apiKey }: Place): Promise<Begun> {
+export async function beginThread(
+  maker: Maker,
+  { spaceId, apiKey }: Place,
+  more: { project_id?: string } = {},
+): Promise<Begun> {
   const path = `/v1/spaces/${spaceId}/threads/messages`;
-  const answer: Answer = await maker.send({ method: 'POST', path, apiKey, body: hello });
+  const answer: Answer = await maker.send({ method: 'POST', path, apiKey, body: { ...hello, ...more } });
   return answer.body.data as Begun;
 }
 

@@ -31,9 +31,14 @@ export function addThreads(program: Command): void {
   const group = program.command('threads').description('conversations of a space');
   const id = '<thread_id>';
 
-  remote(inSpace(paged(group.command('list')).description('threads of a space, newest first')), {
-    call: (client, { space, ...page }: InSpace & PageOptions) =>
-      client.threads.list.query({ space_id: space, ...pageInput(page) }),
+  const list = inSpace(paged(group.command('list')).description('threads of a space, newest first'));
+  remote(list.option('--project <id>', 'those of this project'), {
+    call: (client, { space, project, ...page }: InSpace & PageOptions & { project?: string }) =>
+      client.threads.list.query({
+        space_id: space,
+        ...pageInput(page),
+        ...(project === undefined ? {} : { project_id: project }),
+      }),
     show: ({ data, meta }) =>
       withNext(
         table(data, {
