@@ -5,11 +5,14 @@ import { expand } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import { ProjectMember } from './project-member.entity.ts';
 
+/** What rights are read with. */
+export type Acting = Pick<Context, 'caller' | 'em'>;
+
 /**
  * The same work with what the caller's role in one project adds, read now: tenant ∪ space ∪ project, cut down to
  * the key's own grant. An unknown project adds nothing.
  */
-export async function inProject(ctx: Context, projectId: string): Promise<Context> {
+export async function inProject<C extends Acting>(ctx: C, projectId: string): Promise<C> {
   const { caller, em } = ctx;
   const { principalId, keyPermissions } = caller;
   const member = await em.findOne(ProjectMember, { projectId, spaceId: spaceOf(caller), principalId });

@@ -1,5 +1,4 @@
 import type { Context } from '#domain/access/context.ts';
-import { authorize } from '#domain/access/policy.ts';
 import { broughtBy, keepEntries } from '#domain/governance/pii-mapping.ts';
 import { recordDetection } from '#domain/governance/record-detection.ts';
 import type { FoundNames } from '#domain/governance/found-names.ts';
@@ -7,7 +6,7 @@ import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotenc
 import { newId } from '#domain/kernel/ids.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { appendMessages } from './append-messages.ts';
-import { findThread, requireActive } from './find-thread.ts';
+import { findThreadToWrite, requireActive } from './find-thread.ts';
 import { Message } from './message.entity.ts';
 import { screenMessage } from './screen-message.ts';
 import { showMessages, type ShownMessage } from './show-messages.ts';
@@ -39,8 +38,6 @@ export async function addMessage(
   input: AddMessage,
   names: FoundNames | null = null,
 ): Promise<SentMessage> {
-  authorize(ctx.caller, 'messages.create');
-  requireSender(ctx.caller, input.role, 'role');
   const id = newId();
   if (input.idempotency !== null) {
     const claimed = await claimKey(ctx, input.idempotency, `${input.threadId}/${id}`);
@@ -48,8 +45,10 @@ export async function addMessage(
       return replayedMessage(ctx, claimed);
     }
   }
-  const thread = await findThread(ctx, input.threadId, 'threads.read', { lock: true });
-  requireActive(thread);
+  const found = await findThreadToWrite(ctx, input.threadId, { lock: true });
+  const { thread, there } = found;
+  requireSender(there.caller, input.role, 'role');
+  requireActive(found);
   const place = await findPlace(ctx.em, thread, input);
   return messageBehind(ctx, thread, { ...input, ...place, id, names });
 }
@@ -90,7 +89,7 @@ export async function messageBehind(
 /** The message that an earlier request with the same key made, for whoever sent it. */
 export async function replayedMessage(ctx: Context, claimed: string): Promise<SentMessage> {
   const [threadId = '', id = ''] = claimed.split('/');
-  await findThread(ctx, threadId, 'threads.read');
+  await findThreadToWrite(ctx, threadId);
   const message = await ctx.em.findOneOrFail(Message, { threadId, id });
   const [shown] = await showMessages(ctx, threadId, [message]);
   return { message, content: shown?.content ?? message.content, replayed: true };

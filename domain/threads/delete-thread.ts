@@ -8,7 +8,7 @@ import { findThread } from './find-thread.ts';
  * Responses that belong to it go on. @throws `thread_not_found`, `missing_permission`
  */
 export async function deleteThread(ctx: Context, input: { threadId: string }): Promise<void> {
-  const thread = await findThread(ctx, input.threadId, 'threads.delete', { lock: true });
+  const { thread } = await findThread(ctx, input.threadId, 'threads.delete', { lock: true });
   thread.become('deleted');
   thread.updatedAt = await databaseNow(ctx.em);
   await ctx.em.flush();

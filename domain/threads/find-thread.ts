@@ -2,10 +2,14 @@ import { LockMode } from '@mikro-orm/core';
 import { validate } from 'uuid';
 import type { Context } from '#domain/access/context.ts';
 import type { Permission } from '#domain/access/permissions.ts';
+import { authorize } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { authorizeThread } from './authorize-thread.ts';
+import { inThreadsOf, type FoundThread } from './in-thread.ts';
 import { Thread } from './thread.entity.ts';
+
+type Found = FoundThread<Context>;
 
 /** @throws `thread_not_found`, also for one that was deleted or is of another space; `missing_permission` */
 export async function findThread(
@@ -13,23 +17,49 @@ export async function findThread(
   threadId: string,
   permission: Permission,
   options: { lock: boolean } = { lock: false },
-): Promise<Thread> {
+): Promise<Found> {
+  const found = await lookUp(ctx, threadId, options);
+  if (found === null) {
+    throw notFound('thread_not_found');
+  }
+  authorizeThread(found.there.caller, permission, found.thread.createdBy);
+  return found;
+}
+
+/**
+ * The same for whoever is to write there, also in a thread of one's own. Without the right to, nobody learns
+ * whether there is such a thread.
+ */
+export async function findThreadToWrite(
+  ctx: Context,
+  threadId: string,
+  options: { lock: boolean } = { lock: false },
+): Promise<Found> {
+  if (!ctx.caller.isMember) {
+    // Projects have roles for members of their space alone.
+    authorize(ctx.caller, 'messages.create');
+  }
+  const found = await lookUp(ctx, threadId, options);
+  authorize((found?.there ?? ctx).caller, 'messages.create');
+  if (found === null) {
+    throw notFound('thread_not_found');
+  }
+  return found;
+}
+
+async function lookUp(ctx: Context, threadId: string, { lock }: { lock: boolean }): Promise<Found | null> {
   const thread = validate(threadId)
     ? await ctx.em.findOne(
         Thread,
         { id: threadId, spaceId: spaceOf(ctx.caller), status: { $ne: 'deleted' } },
-        options.lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {},
+        lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {},
       )
     : null;
-  if (thread === null) {
-    throw notFound('thread_not_found');
-  }
-  authorizeThread(ctx.caller, permission, thread.createdBy);
-  return thread;
+  return thread === null ? null : { thread, there: await inThreadsOf(ctx, thread.projectId) };
 }
 
 /** @throws `thread_archived` */
-export function requireActive(thread: Thread): void {
+export function requireActive({ thread }: Pick<Found, 'thread'>): void {
   if (thread.status === 'archived') {
     throw new DomainError('thread_archived', 'This thread is archived.');
   }

@@ -1,6 +1,5 @@
 import { estimateTokenCount } from 'tokenx';
 import type { Context } from '#domain/access/context.ts';
-import { authorize } from '#domain/access/policy.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { DomainError, unsupported } from '#domain/kernel/errors.ts';
 import { cancelRunning } from '#domain/responses/cancel-response.ts';
@@ -11,7 +10,7 @@ import type { InputMessage } from '#domain/responses/output-items.ts';
 import { authorizeResponse } from '#domain/responses/response-access.ts';
 import { Response } from '#domain/responses/response.entity.ts';
 import { appendMessages, type NewMessage } from './append-messages.ts';
-import { findThread, requireActive } from './find-thread.ts';
+import { findThreadToWrite, requireActive } from './find-thread.ts';
 import { requireSender } from './sender-role.ts';
 import { lineOf, requireBranch } from './thread-branches.ts';
 import type { MessageRole } from './thread-status.ts';
@@ -30,7 +29,8 @@ export async function enterThread(
   if (input.thread == null) {
     return null;
   }
-  authorize(ctx.caller, 'messages.create');
+  const { threadId } = input.thread;
+  const found = await findThreadToWrite(ctx, threadId);
   if (input.store === false) {
     throw unsupported(
       'platform.thread_id',
@@ -39,16 +39,14 @@ export async function enterThread(
   }
   for (const item of input.input) {
     if (item.type === 'message') {
-      requireSender(ctx.caller, roleOf(item), 'input');
+      requireSender(found.there.caller, roleOf(item), 'input');
     }
   }
-  const { threadId } = input.thread;
-  const thread = await findThread(ctx, threadId, 'threads.read');
-  requireActive(thread);
-  const branchId = await requireBranch(ctx.em, thread, input.thread.branchId);
+  requireActive(found);
+  const branchId = await requireBranch(ctx.em, found.thread, input.thread.branchId);
   // A running response is locked before its thread, as its end does it.
   const waitsFor = await settleBusy(ctx, input, { threadId, branchId, self: response.id });
-  requireActive(await findThread(ctx, threadId, 'threads.read', { lock: true }));
+  requireActive(await findThreadToWrite(ctx, threadId, { lock: true }));
   if (waitsFor === null && (await runningIn(ctx, { threadId, branchId, self: response.id })) !== null) {
     throw busy();
   }
@@ -67,8 +65,7 @@ export async function enterThread(
  * @throws `missing_permission`, `thread_not_found`, `thread_archived`, `previous_response_in_progress`
  */
 export async function returnToThread(ctx: Context, branch: BranchOf): Promise<void> {
-  authorize(ctx.caller, 'messages.create');
-  requireActive(await findThread(ctx, branch.threadId, 'threads.read', { lock: true }));
+  requireActive(await findThreadToWrite(ctx, branch.threadId, { lock: true }));
   if ((await runningIn(ctx, branch)) !== null) {
     throw busy();
   }

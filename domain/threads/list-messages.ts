@@ -15,7 +15,7 @@ export interface ListMessages {
 
 /** A thread's messages, oldest first. @throws `thread_not_found`, `branch_not_found`, `missing_permission` */
 export async function listMessages(ctx: Context, input: ListMessages): Promise<Page<ShownMessage>> {
-  const thread = await findThread(ctx, input.threadId, 'messages.read');
+  const { thread } = await findThread(ctx, input.threadId, 'messages.read');
   const branchId = input.branchId === null ? null : await requireBranch(ctx.em, thread, input.branchId);
   const scope = {
     tenantId: thread.tenantId,

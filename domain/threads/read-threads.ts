@@ -7,6 +7,7 @@ import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { findProject } from '#domain/projects/find-project.ts';
 import { authorizeThread } from './authorize-thread.ts';
 import { findThread } from './find-thread.ts';
+import { inThreadsOf } from './in-thread.ts';
 import { shownThreadStatuses } from './thread-status.ts';
 import { Thread } from './thread.entity.ts';
 
@@ -24,17 +25,19 @@ export interface ListThreads {
 }
 
 /**
- * The space's threads, newest first: the caller's own, and everybody's with `threads.read`.
+ * The space's threads, newest first: the caller's own, and everybody's with `threads.read`, which a role in a project
+ * gives for a list of that project.
  * @throws `missing_permission` for who is not in the space
  */
 export async function listThreads(ctx: Context, input: ListThreads): Promise<Page<ShownThread>> {
   const { caller } = ctx;
-  authorizeThread(caller, 'threads.read', caller.principalId);
   const { status, projectId, limit, cursor } = input;
+  const there = await inThreadsOf(ctx, projectId);
+  authorizeThread(there.caller, 'threads.read', caller.principalId);
   const where = {
     spaceId: spaceOf(caller),
     ...(projectId === null ? {} : { projectId: (await findProject(ctx, projectId)).id }),
-    ...(caller.granted.has('threads.read') ? {} : { createdBy: caller.principalId }),
+    ...(there.caller.granted.has('threads.read') ? {} : { createdBy: caller.principalId }),
   };
   const page = await keysetPage(ctx, {
     entity: Thread,
@@ -49,7 +52,7 @@ export async function listThreads(ctx: Context, input: ListThreads): Promise<Pag
 
 /** @throws `thread_not_found`, `missing_permission` */
 export async function readThread(ctx: Context, input: { threadId: string }): Promise<ShownThread> {
-  const thread = await findThread(ctx, input.threadId, 'threads.read');
+  const { thread } = await findThread(ctx, input.threadId, 'threads.read');
   return withMapping(ctx, thread);
 }
 

@@ -9,6 +9,7 @@ import { refuseGone } from '#domain/persistence/refuse-gone.ts';
 import { findProject } from '#domain/projects/find-project.ts';
 import type { FoundNames } from '#domain/governance/found-names.ts';
 import { messageBehind, replayedMessage, type SentMessage } from './add-message.ts';
+import { inThreadsOf } from './in-thread.ts';
 import { requireSender } from './sender-role.ts';
 import { openThreadBranch } from './thread-branches.ts';
 import type { MessageRole } from './thread-status.ts';
@@ -31,9 +32,10 @@ export async function startThread(
   input: StartThread,
   names: FoundNames | null = null,
 ): Promise<SentMessage> {
-  authorize(ctx.caller, 'messages.create');
-  authorize(ctx.caller, 'threads.create');
-  requireSender(ctx.caller, input.role, 'role');
+  const there = await inThreadsOf(ctx, input.projectId);
+  authorize(there.caller, 'messages.create');
+  authorize(there.caller, 'threads.create');
+  requireSender(there.caller, input.role, 'role');
   const spaceId = spaceOf(ctx.caller);
   const messageId = newId();
   const threadId = newId();

@@ -14,7 +14,7 @@ export interface UpdateThread {
 
 /** Renames, archives or takes out of the archive. @throws `thread_not_found`, `missing_permission` */
 export async function updateThread(ctx: Context, input: UpdateThread): Promise<ShownThread> {
-  const thread = await findThread(ctx, input.threadId, 'threads.update', { lock: true });
+  const { thread } = await findThread(ctx, input.threadId, 'threads.update', { lock: true });
   if (input.title !== undefined) {
     thread.title = input.title === null ? null : cleanText(input.title);
   }
