@@ -1,6 +1,6 @@
-import { readMapping, type PiiMapping } from '#domain/governance/pii-mapping.ts';
+import type { PiiMapping } from '#domain/governance/pii-mapping.ts';
 import { restoreValue } from '#domain/governance/restore.ts';
-import { visibleTo, type Reader } from '#domain/governance/show-restored.ts';
+import { readerIn, readVisible, type Reader } from '#domain/governance/show-restored.ts';
 import { readRequest } from '#domain/responses/read-request.ts';
 import type { ReadResponse } from '#domain/responses/read-response.ts';
 import type { GatewayDependencies } from './compose.ts';
@@ -30,13 +30,25 @@ export async function restoreRead(
   key: ResponseKey,
   current: ReadResponse,
 ): Promise<ReadResponse> {
-  const reader = restoringReader(current);
-  if (reader === null) {
+  if (restoringReader(current) === null) {
     return current;
   }
-  const { record, nextN, expiresInMs } = current;
+  const { caller, record, nextN, expiresInMs } = current;
+  const reader = await readerThere(parts, current.reader, { caller, record });
   const shown = restoreValue(record, await openMapping(parts, key, reader));
-  return { reader, finished: null, record: shown, nextN, expiresInMs };
+  return { caller, reader, finished: null, record: shown, nextN, expiresInMs };
+}
+
+/** The reader, with what its role in the project of the response's thread adds. */
+async function readerThere(
+  { unitOfWork }: Parts,
+  reader: Reader,
+  { caller, record }: Pick<ReadResponse, 'caller' | 'record'>,
+): Promise<Reader> {
+  const threadId = record.platform.thread_id;
+  return reader.seesAll || threadId === undefined
+    ? reader
+    : unitOfWork.inTenant(caller.tenantId, (em) => readerIn({ caller, em }, threadId));
 }
 
 /** What the tokens of a response stand for, as far as a reader may see it. */
@@ -46,8 +58,5 @@ export async function openMapping(
   reader: Reader,
 ): Promise<PiiMapping> {
   const holders = (await readRequest(database, { tenantId, responseId }))?.redaction?.holders ?? [];
-  const mapping = await unitOfWork.inTenant(tenantId, (em) =>
-    readMapping({ em, secrets }, tenantId, holders),
-  );
-  return visibleTo(reader, mapping);
+  return unitOfWork.inTenant(tenantId, (em) => readVisible({ em, secrets }, tenantId, { holders, reader }));
 }

@@ -1,4 +1,4 @@
-import type { Identity } from '#domain/access/caller.ts';
+import type { Caller, Identity } from '#domain/access/caller.ts';
 import { admit } from '#domain/access/policy.ts';
 import { readerOf, type Reader } from '#domain/governance/show-restored.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
@@ -17,7 +17,9 @@ export interface ReadResponse {
   nextN: number;
   /** By the database's clock. */
   expiresInMs: number;
-  /** Whose values this reader is shown in the place of tokens. */
+  /** Who reads it, with what it may do in the space. */
+  caller: Caller;
+  /** Whose values this reader is shown in the place of tokens, as far as its roles in the space tell. */
   reader: Reader;
 }
 
@@ -47,6 +49,7 @@ export async function readResponse(rows: ResponseRows, address: ResponseAddress)
   const reader = readerOf(caller);
   if (finished !== null) {
     return {
+      caller,
       reader,
       finished,
       nextN,
@@ -61,7 +64,7 @@ export async function readResponse(rows: ResponseRows, address: ResponseAddress)
     throw goneError(row.ids);
   }
   const record = toResponseRecord(row.head, outputOf(row), row.usage ?? noUsage);
-  return { reader, finished, nextN, expiresInMs, record };
+  return { caller, reader, finished, nextN, expiresInMs, record };
 }
 
 function outputOf(row: ResponseRow): OutputItem[] {

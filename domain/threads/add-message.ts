@@ -89,8 +89,8 @@ export async function messageBehind(
 /** The message that an earlier request with the same key made, for whoever sent it. */
 export async function replayedMessage(ctx: Context, claimed: string): Promise<SentMessage> {
   const [threadId = '', id = ''] = claimed.split('/');
-  await findThreadToWrite(ctx, threadId);
+  const found = await findThreadToWrite(ctx, threadId);
   const message = await ctx.em.findOneOrFail(Message, { threadId, id });
-  const [shown] = await showMessages(ctx, threadId, [message]);
+  const [shown] = await showMessages(ctx, found, [message]);
   return { message, content: shown?.content ?? message.content, replayed: true };
 }

@@ -1,4 +1,4 @@
-import { inProject, type Acting } from '#domain/projects/in-project.ts';
+import { inProject, inProjects, type Acting } from '#domain/projects/in-project.ts';
 import type { Thread } from './thread.entity.ts';
 
 /** A thread with what its caller may do there. */
@@ -17,4 +17,14 @@ export async function inThreadsOf<C extends Acting>(
   projectId: string | null | undefined,
 ): Promise<C> {
   return projectId == null ? ctx : inProject(ctx, projectId);
+}
+
+/** Threads of the caller's space, each with what the caller may do there. */
+export async function inThreads<C extends Acting>(
+  ctx: C,
+  threads: readonly Thread[],
+): Promise<FoundThread<C>[]> {
+  const projectIds = new Set(threads.flatMap(({ projectId }) => projectId ?? []));
+  const places = await inProjects(ctx, [...projectIds]);
+  return threads.map((thread) => ({ thread, there: places.get(thread.projectId ?? '') ?? ctx }));
 }

@@ -15,7 +15,8 @@ export interface ListMessages {
 
 /** A thread's messages, oldest first. @throws `thread_not_found`, `branch_not_found`, `missing_permission` */
 export async function listMessages(ctx: Context, input: ListMessages): Promise<Page<ShownMessage>> {
-  const { thread } = await findThread(ctx, input.threadId, 'messages.read');
+  const found = await findThread(ctx, input.threadId, 'messages.read');
+  const { thread } = found;
   const branchId = input.branchId === null ? null : await requireBranch(ctx.em, thread, input.branchId);
   const scope = {
     tenantId: thread.tenantId,
@@ -40,7 +41,7 @@ export async function listMessages(ctx: Context, input: ListMessages): Promise<P
   );
   const last = messages.at(-1);
   return {
-    items: await showMessages(ctx, thread.id, messages),
+    items: await showMessages(ctx, found, messages),
     nextCursor:
       last === undefined || rows.length <= input.limit
         ? null

@@ -2,18 +2,19 @@ import type { Context } from '#domain/access/context.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import { readMappings } from '#domain/governance/pii-mapping.ts';
 import type { PiiEntry } from '#domain/governance/redact.ts';
+import { readerOf, visibleTo } from '#domain/governance/show-restored.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { findProject } from '#domain/projects/find-project.ts';
 import { authorizeThread } from './authorize-thread.ts';
 import { findThread } from './find-thread.ts';
-import { inThreadsOf } from './in-thread.ts';
+import { inThreads, inThreadsOf, type FoundThread } from './in-thread.ts';
 import { shownThreadStatuses } from './thread-status.ts';
 import { Thread } from './thread.entity.ts';
 
 export interface ShownThread {
   thread: Thread;
-  /** What its tokens stand for; null without `threads.read_pii`, or when there are none. */
+  /** What its tokens stand for; null without `threads.read_pii` there, or when there are none. */
   piiMapping: PiiEntry[] | null;
 }
 
@@ -47,30 +48,32 @@ export async function listThreads(ctx: Context, input: ListThreads): Promise<Pag
     operation: 'threads.list',
     filters: { ...where, status },
   });
-  return { ...page, items: await withMappings(ctx, page.items) };
+  const { items } = page;
+  const found = projectId === null ? await inThreads(ctx, items) : items.map((thread) => ({ thread, there }));
+  return { ...page, items: await withMappings(ctx, found) };
 }
 
 /** @throws `thread_not_found`, `missing_permission` */
 export async function readThread(ctx: Context, input: { threadId: string }): Promise<ShownThread> {
-  const { thread } = await findThread(ctx, input.threadId, 'threads.read');
-  return withMapping(ctx, thread);
+  return withMapping(ctx, await findThread(ctx, input.threadId, 'threads.read'));
 }
 
-export async function withMapping(ctx: Context, thread: Thread): Promise<ShownThread> {
-  const [shown = { thread, piiMapping: null }] = await withMappings(ctx, [thread]);
+export async function withMapping(ctx: Context, found: FoundThread<Context>): Promise<ShownThread> {
+  const [shown = { thread: found.thread, piiMapping: null }] = await withMappings(ctx, [found]);
   return shown;
 }
 
-async function withMappings(ctx: Context, threads: readonly Thread[]): Promise<ShownThread[]> {
-  const mappings = ctx.caller.granted.has('threads.read_pii')
-    ? await readMappings(
-        ctx,
-        ctx.caller.tenantId,
-        threads.map(({ id }) => ({ threadId: id })),
-      )
-    : new Map<string, ReadonlyMap<string, PiiEntry>>();
-  return threads.map((thread) => {
+async function withMappings(ctx: Context, found: readonly FoundThread<Context>[]): Promise<ShownThread[]> {
+  const open = found.filter(({ there }) => there.caller.granted.has('threads.read_pii'));
+  const mappings = await readMappings(
+    ctx,
+    ctx.caller.tenantId,
+    open.map(({ thread }) => ({ threadId: thread.id })),
+  );
+  return found.map((each) => {
+    const { thread } = each;
     const mapping = mappings.get(thread.id);
-    return { thread, piiMapping: mapping === undefined ? null : [...mapping.values()] };
+    const shown = mapping && visibleTo(readerOf(ctx.caller, each), { holder: thread.id, mapping });
+    return { thread, piiMapping: shown === undefined || shown.size === 0 ? null : [...shown.values()] };
   });
 }

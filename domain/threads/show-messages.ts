@@ -1,8 +1,8 @@
 import type { Context } from '#domain/access/context.ts';
-import { readMapping } from '#domain/governance/pii-mapping.ts';
 import { mayHoldTokens } from '#domain/governance/pii-tokens.ts';
 import { restoreText } from '#domain/governance/restore.ts';
-import { readerOf, visibleTo } from '#domain/governance/show-restored.ts';
+import { readerOf, readVisible } from '#domain/governance/show-restored.ts';
+import type { FoundThread } from './in-thread.ts';
 import type { Message } from './message.entity.ts';
 
 /** A message, with its content as the reader may see it. */
@@ -11,14 +11,17 @@ export interface ShownMessage {
   content: string;
 }
 
-/** Whoever brought a value sees it, and whoever holds `threads.read_pii`; everybody else sees its token. */
+/** Whoever brought a value sees it, and whoever holds `threads.read_pii` there; everybody else sees its token. */
 export async function showMessages(
   ctx: Context,
-  threadId: string,
+  found: FoundThread<Context>,
   messages: readonly Message[],
 ): Promise<ShownMessage[]> {
   const mapping = messages.some(({ content }) => mayHoldTokens(content))
-    ? visibleTo(readerOf(ctx.caller), await readMapping(ctx, ctx.caller.tenantId, [{ threadId }]))
+    ? await readVisible(ctx, ctx.caller.tenantId, {
+        holders: [{ threadId: found.thread.id }],
+        reader: readerOf(ctx.caller, found),
+      })
     : null;
   return messages.map((message) => ({
     message,

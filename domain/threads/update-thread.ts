@@ -14,7 +14,8 @@ export interface UpdateThread {
 
 /** Renames, archives or takes out of the archive. @throws `thread_not_found`, `missing_permission` */
 export async function updateThread(ctx: Context, input: UpdateThread): Promise<ShownThread> {
-  const { thread } = await findThread(ctx, input.threadId, 'threads.update', { lock: true });
+  const found = await findThread(ctx, input.threadId, 'threads.update', { lock: true });
+  const { thread } = found;
   if (input.title !== undefined) {
     thread.title = input.title === null ? null : cleanText(input.title);
   }
@@ -28,5 +29,5 @@ export async function updateThread(ctx: Context, input: UpdateThread): Promise<S
       metadata: { space_id: thread.spaceId },
     });
   }
-  return withMapping(ctx, thread);
+  return withMapping(ctx, found);
 }

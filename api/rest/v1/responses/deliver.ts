@@ -4,7 +4,7 @@ import { speaksOpenAi } from '#api/present/openai/errors.ts';
 import { openMapping, restoreRead, restoringReader } from '#api/restore.ts';
 import { Restorer } from '#api/sse/restorer.ts';
 import { streamResponse, type RenderEvent } from '#api/sse/response-stream.ts';
-import type { Reader } from '#domain/governance/show-restored.ts';
+import { seesLess, type Reader } from '#domain/governance/show-restored.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 import { readResponse, type ReadResponse } from '#domain/responses/read-response.ts';
@@ -87,7 +87,7 @@ export function attach(
     authorize: async () => {
       await request.reauthenticate();
       const now = await read(deps, request, attachment);
-      if (reader?.seesAll === true && !now.reader.seesAll) {
+      if (reader !== null && seesLess(now.reader, reader)) {
         throw new DomainError('missing_permission', 'Missing permission threads.read_pii in this space.');
       }
     },
