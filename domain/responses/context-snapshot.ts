@@ -16,6 +16,21 @@ export async function copyContext(em: EntityManager, parentId: string, childId: 
   return copied.length;
 }
 
+/** The same to one that waits for its parent, unless it had its conversation when it was accepted: that begins at 0. */
+export async function passContext(em: EntityManager, parentId: string, childId: string): Promise<void> {
+  if (!(await beginsAtZero(em, childId))) {
+    await copyContext(em, parentId, childId);
+  }
+}
+
+async function beginsAtZero(em: EntityManager, responseId: string): Promise<boolean> {
+  const first = await em.execute(
+    'select position from response_context where response_id = ? and position = 0',
+    [responseId],
+  );
+  return first.length > 0;
+}
+
 /**
  * Bytes of all that a model is told. Files count few tokens for their size, and one item may be referred to often, so
  * tokens alone would let a short request name more than a process can hold; vendors take no more either.

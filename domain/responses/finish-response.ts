@@ -73,7 +73,6 @@ export async function endResponse(
   applyEnding(response, now, ending);
   const record = await currentRecord(em, response);
   response.record = JSON.stringify(record);
-  await keepAnswer(em, response, record.output);
   if (response.isUnstored) {
     await shortenLife(em, response);
   }
@@ -86,6 +85,8 @@ export async function endResponse(
       failure: failureReason('context_length_exceeded'),
     });
   }
+  // The thread comes last: whoever joins it has taken the rows of its responses before.
+  await keepAnswer(em, response, record.output);
 }
 
 export function applyEnding(response: Response, now: Date, ending: Ending): void {

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Model } from '#domain/models/model.entity.ts';
-import { copyContext, exceeds } from './context-snapshot.ts';
+import { exceeds, passContext } from './context-snapshot.ts';
 import { lockHead } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
 import { Response } from './response.entity.ts';
@@ -25,7 +25,7 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
     const child = head.response;
     child.queuedSince = head.now;
     const model = await em.findOneOrFail(Model, { id: child.modelId });
-    await copyContext(em, parent.id, child.id);
+    await passContext(em, parent.id, child.id);
     child.waitsFor = null;
     if (await exceeds(em, child.id, model.contextWindow)) {
       tooLong.push(child);

@@ -47,11 +47,12 @@ export async function restartResponse(
   if (failed.request.skill !== undefined) {
     await requireOffered(ctx, failed.request.skill);
   }
-  if (failed.threadId != null && failed.branchId != null) {
-    await returnToThread(ctx, { threadId: failed.threadId, branchId: failed.branchId, self: options.newId });
-  }
   await takeConsent(ctx, failed, options.newId);
   await refuseWhenBusy(ctx, failed.spaceId, options.limits);
+  // Behind the other locks, as a new response takes them.
+  if (failed.threadId != null && failed.branchId != null) {
+    await returnToThread(ctx, { threadId: failed.threadId, branchId: failed.branchId });
+  }
   await copyHead(ctx, failed.id, options);
   await em.execute(
     `insert into response_context (tenant_id, response_id, position, item_id)

@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/core';
 import { validate } from 'uuid';
 import type { Context } from '#domain/access/context.ts';
 import type { Permission } from '#domain/access/permissions.ts';
@@ -48,11 +47,18 @@ export async function findThreadToWrite(
 }
 
 async function lookUp(ctx: Context, threadId: string, { lock }: { lock: boolean }): Promise<Found | null> {
+  if (lock && validate(threadId)) {
+    // Not for update: rows that refer to the thread, as its responses do, may be written meanwhile.
+    await ctx.em.execute(
+      `select id from threads where id = ? and space_id = ? and status <> 'deleted' for no key update`,
+      [threadId, spaceOf(ctx.caller)],
+    );
+  }
   const thread = validate(threadId)
     ? await ctx.em.findOne(
         Thread,
         { id: threadId, spaceId: spaceOf(ctx.caller), status: { $ne: 'deleted' } },
-        lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {},
+        { refresh: lock },
       )
     : null;
   return thread === null ? null : { thread, there: await inThreadsOf(ctx, thread.projectId) };

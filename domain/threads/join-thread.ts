@@ -2,32 +2,29 @@ import { estimateTokenCount } from 'tokenx';
 import type { Context } from '#domain/access/context.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { DomainError, unsupported } from '#domain/kernel/errors.ts';
-import { cancelRunning } from '#domain/responses/cancel-response.ts';
 import type { CreateResponseInput, InputItem } from '#domain/responses/create-input.ts';
-import { lockHead } from '#domain/responses/head.ts';
 import { itemId } from '#domain/responses/item-ids.ts';
 import type { InputMessage } from '#domain/responses/output-items.ts';
-import { authorizeResponse } from '#domain/responses/response-access.ts';
 import { Response } from '#domain/responses/response.entity.ts';
+import { settleBusy, type Before } from '#domain/responses/settle-busy.ts';
 import { appendMessages, type NewMessage } from './append-messages.ts';
+import { holdBranch, lockQueue, type BranchOf } from './branch-queue.ts';
 import { findThreadToWrite, requireActive } from './find-thread.ts';
 import { requireSender } from './sender-role.ts';
 import { lineOf, requireBranch } from './thread-branches.ts';
 import type { MessageRole } from './thread-status.ts';
 
 /**
- * Makes a response one of its thread, and its branch's only one that runs.
- * @returns the response that runs there and is to be waited for; null when there is none, or no thread
- * @throws `missing_permission`, `thread_not_found`, `branch_not_found`, `thread_archived`,
- *   `previous_response_in_progress`
+ * Makes a response one of its thread, if it has one, and its branch's only one that runs.
+ * @throws `missing_permission`, `thread_not_found`, `branch_not_found`, `thread_archived`; as `settleBusy` does
  */
 export async function enterThread(
   ctx: Context,
   input: CreateResponseInput,
   response: Response,
-): Promise<Response | null> {
+): Promise<Before> {
   if (input.thread == null) {
-    return null;
+    return settleBusy(ctx, input, []);
   }
   const { threadId } = input.thread;
   const found = await findThreadToWrite(ctx, threadId);
@@ -44,12 +41,10 @@ export async function enterThread(
   }
   requireActive(found);
   const branchId = await requireBranch(ctx.em, found.thread, input.thread.branchId);
-  // A running response is locked before its thread, as its end does it.
-  const waitsFor = await settleBusy(ctx, input, { threadId, branchId, self: response.id });
+  const branch = { threadId: found.thread.id, branchId };
+  await holdBranch(ctx, branch);
+  const before = await settleBusy(ctx, input, await lockQueue(ctx.em, branch));
   requireActive(await findThreadToWrite(ctx, threadId, { lock: true }));
-  if (waitsFor === null && (await runningIn(ctx, { threadId, branchId, self: response.id })) !== null) {
-    throw busy();
-  }
   response.threadId = threadId;
   response.branchId = branchId;
   await ctx.em.execute('update responses set thread_id = ?, branch_id = ? where id = ?', [
@@ -57,7 +52,7 @@ export async function enterThread(
     branchId,
     response.id,
   ]);
-  return waitsFor;
+  return before;
 }
 
 /**
@@ -65,56 +60,13 @@ export async function enterThread(
  * @throws `missing_permission`, `thread_not_found`, `thread_archived`, `previous_response_in_progress`
  */
 export async function returnToThread(ctx: Context, branch: BranchOf): Promise<void> {
+  await holdBranch(ctx, branch);
   requireActive(await findThreadToWrite(ctx, branch.threadId, { lock: true }));
-  if ((await runningIn(ctx, branch)) !== null) {
-    throw busy();
+  if ((await ctx.em.count(Response, { ...branch, finishedAt: null })) > 0) {
+    throw new DomainError('previous_response_in_progress', 'A response of this thread has not ended yet.', {
+      param: 'platform.thread_id',
+    });
   }
-}
-
-interface BranchOf {
-  threadId: string;
-  branchId: string;
-  /** The response that asks. */
-  self: string;
-}
-
-async function settleBusy(
-  ctx: Context,
-  input: CreateResponseInput,
-  branch: BranchOf,
-): Promise<Response | null> {
-  const runningId = await runningIn(ctx, branch);
-  const head = runningId === null ? null : await lockHead(ctx.em, runningId);
-  if (head === null || head.response.isTerminal || runningId === input.previousResponseId) {
-    return null;
-  }
-  switch (input.onBusy) {
-    case 'reject':
-      throw busy();
-    case 'enqueue':
-      return head.response;
-    case 'cancel_previous':
-      authorizeResponse(ctx.caller, 'responses.cancel', head.response.principalId);
-      await cancelRunning(ctx, head.response, head.now);
-      await ctx.em.flush();
-      return null;
-  }
-}
-
-/** The response that was the last to begin in the branch and has not ended. */
-async function runningIn(ctx: Context, { threadId, branchId, self }: BranchOf): Promise<string | null> {
-  const running = await ctx.em.findOne(
-    Response,
-    { threadId, branchId, finishedAt: null, id: { $ne: self } },
-    { orderBy: { createdAt: 'desc' }, fields: ['id'] },
-  );
-  return running?.id ?? null;
-}
-
-function busy(): DomainError {
-  return new DomainError('previous_response_in_progress', 'A response of this thread has not ended yet.', {
-    param: 'platform.thread_id',
-  });
 }
 
 /** Messages of a thread that a model is told at most. */

@@ -148,6 +148,38 @@ describe('a response of a thread', () => {
     ]);
   });
 
+  it('waits behind all others that were asked for at once, in the order of their questions', async () => {
+    const id = await begin('Hello');
+    const first = await client.create({ ...ask(id, 'Slowly'), model: 'slow' });
+    await client.writing(first.data.id);
+    const asked = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        client.create({
+          ...ask(id, `Question ${n}`, { on_busy: 'enqueue' }),
+          // Some name the one that they are behind, or are refused because others were faster.
+          ...(n % 4 === 0 ? { previous_response_id: first.data.id } : {}),
+        }),
+      ),
+    );
+    const accepted = asked.filter(({ status }) => status === 202);
+    expect(accepted.length).toBeGreaterThanOrEqual(6);
+    const refused = asked.filter(({ status }) => status !== 202).map(({ error }) => error.param);
+    expect(new Set(refused)).toEqual(new Set(refused.length > 0 ? ['previous_response_id'] : []));
+    for (const { data } of accepted) {
+      expect((await client.ended(data.id, 60_000)).status).toBe('completed');
+    }
+    const { rows } = await admin.query<{ inOrder: boolean; alone: boolean }>(
+      `select lag(q.position) over turn is null or lag(q.position) over turn < q.position as "inOrder",
+         lag(r.finished_at) over turn is null or lag(r.finished_at) over turn <= r.started_at as alone
+       from responses r
+         join messages q on q.response_id = r.id and q.role = 'user'
+         join messages a on a.response_id = r.id and a.role = 'assistant'
+       where r.thread_id = $1 window turn as (order by a.position)`,
+      [id],
+    );
+    expect(rows).toEqual(Array.from({ length: accepted.length + 1 }, () => ({ inOrder: true, alone: true })));
+  });
+
   it('brings its question once, however often it is sent with one key', async () => {
     const id = await begin('Hello');
     const headers = { 'idempotency-key': `key-${newId()}`, prefer: 'wait=30' };

@@ -272,7 +272,7 @@ create table responses (
   model_alias text not null,
   previous_response_id text,
   chain_depth integer not null default 0,
-  -- on_busy enqueue: the running parent whose end lets this response begin
+  -- on_busy enqueue: the response whose end lets this one begin
   waits_for text,
   request jsonb not null,
   -- of the body as it was sent, to recognise the same request when a client re-posts it with a cursor

@@ -1,0 +1,100 @@
+import type { Context } from '#domain/access/context.ts';
+import { DomainError, notFound } from '#domain/kernel/errors.ts';
+import { databaseNow } from '#domain/persistence/database-now.ts';
+import { cancelRunning } from './cancel-response.ts';
+import type { CreateResponseInput } from './create-input.ts';
+import { lockHead } from './head.ts';
+import { authorizeResponse } from './response-access.ts';
+import { Response } from './response.entity.ts';
+
+/** What a new response comes behind. */
+export interface Before {
+  /** Whose conversation it goes on from. */
+  parent: Response | null;
+  /** Whose end lets it begin. */
+  waitsFor: Response | null;
+}
+
+/**
+ * Has what still runs before a new response refuse it, be waited for, or end.
+ * @param queue what ran in its branch, locked, each behind the one that it waits for; nothing without a thread
+ * @throws `previous_response_not_found`, `previous_response_in_progress`, `missing_permission`
+ */
+export async function settleBusy(
+  ctx: Context,
+  input: CreateResponseInput,
+  queue: readonly string[],
+): Promise<Before> {
+  const inBranch = await readRunning(ctx, queue);
+  const named = await readNamed(ctx, input, queue);
+  const runs = named !== null && !named.isTerminal;
+  const running = runs && queue.length === 0 ? [named] : inBranch;
+  const last = running.at(-1);
+  if (last === undefined) {
+    return { parent: named, waitsFor: null };
+  }
+  switch (input.onBusy) {
+    case 'reject':
+      throw inProgress(runs ? 'previous_response_id' : 'platform.thread_id');
+    case 'enqueue':
+      if (runs && named !== last) {
+        throw inProgress('previous_response_id');
+      }
+      return { parent: named ?? last, waitsFor: last };
+    case 'cancel_previous':
+      await cancelAll(ctx, running);
+      return { parent: named, waitsFor: null };
+  }
+}
+
+async function readRunning({ em }: Context, queue: readonly string[]): Promise<Response[]> {
+  const running =
+    queue.length === 0
+      ? []
+      : await em.find(Response, { id: [...queue], finishedAt: null }, { refresh: true });
+  return running.toSorted((a, b) => queue.indexOf(a.id) - queue.indexOf(b.id));
+}
+
+/** The response that it goes on from, readable by the caller, and ended unless it may be waited for or cancelled. */
+async function readNamed(
+  ctx: Context,
+  input: CreateResponseInput,
+  queue: readonly string[],
+): Promise<Response | null> {
+  const { previousResponseId: id, spaceId, thread, onBusy } = input;
+  if (id === null) {
+    return null;
+  }
+  // Whoever holds rows of a queue waits for no row beside them: two could wait for each other.
+  const named =
+    queue.length > 0 ? await ctx.em.findOne(Response, { id }) : (await lockHead(ctx.em, id))?.response;
+  if (named == null || named.spaceId !== spaceId) {
+    throw notFound('previous_response_not_found');
+  }
+  authorizeResponse(ctx.caller, 'responses.read', named.principalId);
+  const beside = queue.length > 0 && !queue.includes(id);
+  // Its end writes into its thread, and nobody holds two threads.
+  const isOther = thread != null && named.threadId != null && named.threadId !== thread.threadId;
+  if (!named.isTerminal && (beside || (isOther && onBusy === 'cancel_previous'))) {
+    throw inProgress('previous_response_id');
+  }
+  return named;
+}
+
+/** From the last one on, so that none is let go on the way. */
+async function cancelAll(ctx: Context, running: readonly Response[]): Promise<void> {
+  const now = await databaseNow(ctx.em);
+  for (const response of running.toReversed()) {
+    authorizeResponse(ctx.caller, 'responses.cancel', response.principalId);
+    await cancelRunning(ctx, response, now);
+  }
+  await ctx.em.flush();
+}
+
+function inProgress(param: 'previous_response_id' | 'platform.thread_id'): DomainError {
+  const message =
+    param === 'platform.thread_id'
+      ? 'A response of this thread has not ended yet.'
+      : 'The previous response has not ended yet.';
+  return new DomainError('previous_response_in_progress', message, { param });
+}

@@ -1,0 +1,312 @@
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { newResponseId } from '#domain/kernel/ids.ts';
+import { restartResponse } from '#domain/responses/restart-response.ts';
+import { addMessage } from '#domain/threads/add-message.ts';
+import { startThread } from '#domain/threads/start-thread.ts';
+import { openEngine, type Engine } from '../../support/engine.ts';
+import { connect, untilBlocked } from '../../support/tables.ts';
+
+type Asked = NonNullable<Parameters<Engine['create']>[0]>;
+type Branch = NonNullable<Asked['thread']>;
+
+let engine: Engine;
+let holder: Client;
+beforeAll(async () => {
+  engine = await openEngine();
+  holder = await connect(engine.database.adminUrl);
+});
+afterAll(async () => {
+  await holder?.end();
+  await engine?.stop();
+});
+
+async function begin(): Promise<Branch> {
+  const thread = { projectId: null, title: null, branchId: null, idempotency: null };
+  const { message } = await engine.act((ctx) =>
+    startThread(ctx, { content: 'Hello', role: 'user', metadata: {}, ...thread }),
+  );
+  return { threadId: message.threadId, branchId: message.branchId };
+}
+
+/** Another branch of its thread, from the first message on. */
+async function fork({ threadId }: Branch): Promise<Branch> {
+  const { rows } = await engine.admin.query<{ id: string }>(
+    'select id from messages where thread_id = $1 order by position limit 1',
+    [threadId],
+  );
+  const asked = {
+    content: 'Or else',
+    role: 'user' as const,
+    metadata: {},
+    branchId: null,
+    idempotency: null,
+  };
+  const { message } = await engine.act((ctx) =>
+    addMessage(ctx, { threadId, parentMessageId: rows[0]!.id, ...asked }),
+  );
+  return { threadId, branchId: message.branchId };
+}
+
+const say = (text: string): Pick<Asked, 'input'> => ({ input: [{ type: 'message', role: 'user', text }] });
+const enqueue = (thread: Branch, more: Asked = {}) => engine.create({ thread, onBusy: 'enqueue', ...more });
+
+async function answer(id: string, text: string): Promise<void> {
+  const attempt = await engine.attempt(id);
+  await attempt.say(text);
+  await attempt.commit();
+}
+
+async function ended(text: string): Promise<string> {
+  const id = await engine.create(say(text));
+  await answer(id, `${text}!`);
+  return id;
+}
+
+/** Whether a response waits, and for which: null when it may begin. */
+async function waits(id: string): Promise<string | null> {
+  const { rows } = await engine.admin.query('select waits_for from responses where id = $1', [id]);
+  return rows[0].waits_for;
+}
+
+const statusOf = async (id: string) => (await engine.record(id)).status;
+
+/** What the model would be told. */
+async function told(id: string): Promise<string[]> {
+  const { turn } = await engine.attempt(id);
+  return turn.messages.flatMap((message) =>
+    message.role === 'system' || !('text' in message) ? [] : [message.text],
+  );
+}
+
+/** Does two things while the row of a response is held, and lets go when both wait. */
+async function whileHeld<T>(responseId: string, work: () => Promise<T>): Promise<T> {
+  await holder.query('begin');
+  await holder.query('select from responses where id = $1 for update', [responseId]);
+  const doing = work();
+  doing.catch(() => {});
+  await untilWaiting(2);
+  await holder.query('commit');
+  return doing;
+}
+
+const busy = (param: string) => ({ code: 'previous_response_in_progress', detail: { param } });
+
+describe('a response that names the one which runs in its branch', () => {
+  it('is refused, waits for it, or takes its place', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    const asked = { thread, previousResponseId: running };
+    await expect(engine.create(asked)).rejects.toMatchObject(busy('previous_response_id'));
+    const next = await enqueue(thread, { ...asked, ...say('Two') });
+    expect(await waits(next)).toBe(running);
+    await answer(running, 'First.');
+    expect(await told(next)).toEqual(['Hello', 'One', 'First.', 'Two']);
+    const instead = await engine.create({
+      thread,
+      previousResponseId: next,
+      onBusy: 'cancel_previous',
+      ...say('Three'),
+    });
+    expect(await statusOf(next)).toBe('cancelled');
+    expect(await told(instead)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
+  });
+});
+
+describe('a response that names one which has ended', () => {
+  it('waits for the one that runs in its branch, and goes on from the one it names', async () => {
+    const thread = await begin();
+    const earlier = await ended('Before');
+    const running = await engine.create({ thread, ...say('One') });
+    const next = await enqueue(thread, { previousResponseId: earlier, ...say('Two') });
+    expect(await waits(next)).toBe(running);
+    // What it was given is its own, as of any other.
+    await engine.act((ctx) => deleteResponse(ctx, { responseId: earlier }));
+    await answer(running, 'First.');
+    expect(await waits(next)).toBeNull();
+    expect(await told(next)).toEqual(['Before', 'Before!', 'Two']);
+  });
+
+  it('takes the place of the one that runs', async () => {
+    const thread = await begin();
+    const earlier = await ended('Before');
+    const running = await engine.create({ thread, ...say('One') });
+    const next = await engine.create({
+      thread,
+      previousResponseId: earlier,
+      onBusy: 'cancel_previous',
+      ...say('Two'),
+    });
+    expect(await statusOf(running)).toBe('cancelled');
+    expect(await told(next)).toEqual(['Before', 'Before!', 'Two']);
+  });
+});
+
+describe('a response that names one which runs', () => {
+  it('without a thread is waited for by the first of a branch, and refuses others', async () => {
+    const thread = await begin();
+    const elsewhere = await engine.create(say('Before'));
+    const first = await enqueue(thread, { previousResponseId: elsewhere, ...say('One') });
+    expect(await waits(first)).toBe(elsewhere);
+    for (const onBusy of ['enqueue', 'cancel_previous'] as const) {
+      await expect(engine.create({ thread, onBusy, previousResponseId: elsewhere })).rejects.toMatchObject(
+        busy('previous_response_id'),
+      );
+    }
+    expect(await statusOf(first)).toBe('queued');
+    await answer(elsewhere, 'Before!');
+    expect(await told(first)).toEqual(['Before', 'Before!', 'One']);
+  });
+
+  it('in front of the last of its branch is refused', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread });
+    await enqueue(thread);
+    await expect(enqueue(thread, { previousResponseId: running })).rejects.toMatchObject(
+      busy('previous_response_id'),
+    );
+  });
+
+  it('does not end one of another thread', async () => {
+    const running = await engine.create({ thread: await begin() });
+    const asked = { previousResponseId: running, onBusy: 'cancel_previous' as const };
+    await expect(engine.create({ thread: await begin(), ...asked })).rejects.toMatchObject(
+      busy('previous_response_id'),
+    );
+    await engine.create(asked);
+    expect(await statusOf(running)).toBe('cancelled');
+  });
+});
+
+describe('responses that are asked for at once', () => {
+  it('wait for each other in the order of their acceptance', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    const both = await whileHeld(running, () => Promise.all([enqueue(thread), enqueue(thread)]));
+    const first = (await waits(both[0])) === running ? both[0] : both[1];
+    const second = first === both[0] ? both[1] : both[0];
+    expect([await waits(first), await waits(second)]).toEqual([running, first]);
+    await answer(running, 'First.');
+    expect([await waits(first), await waits(second)]).toEqual([null, first]);
+    await answer(first, 'Second.');
+    expect(await waits(second)).toBeNull();
+  });
+
+  it('are one that runs, and one for each that it lets wait', async () => {
+    const thread = await begin();
+    const made = await Promise.all(Array.from({ length: 12 }, () => enqueue(thread)));
+    const { rows } = await engine.admin.query<{ response_id: string }>(
+      'select response_id from messages where thread_id = $1 and response_id is not null order by position',
+      [thread.threadId],
+    );
+    const accepted = rows.map((row) => row.response_id);
+    expect(accepted.toSorted()).toEqual(made.toSorted());
+    for (const [place, id] of accepted.entries()) {
+      expect(await waits(id)).toBeNull();
+      const behind = accepted[place + 1];
+      if (behind !== undefined) {
+        expect(await waits(behind)).toBe(id);
+      }
+      await answer(id, `${place}`);
+    }
+  });
+
+  it('follow one that ends meanwhile at once', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    await holder.query('begin');
+    await holder.query('select from responses where id = $1 for update', [running]);
+    const next = enqueue(thread, say('Two'));
+    await untilBlocked(holder);
+    await holder.query(`update responses set status = 'failed', finished_at = now() where id = $1`, [
+      running,
+    ]);
+    await holder.query('commit');
+    expect(await waits(await next)).toBeNull();
+    expect(await told(await next)).toEqual(['Hello', 'One', 'Two']);
+  });
+
+  it('are never two, when one takes the place of the other that waits', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread });
+    const [waiting, instead] = await whileHeld(running, () =>
+      Promise.all([enqueue(thread), engine.create({ thread, onBusy: 'cancel_previous' })]),
+    );
+    expect(await statusOf(running)).toBe('cancelled');
+    // Whichever came first: the other one is behind it, or in its place.
+    expect(await waits(instead)).toBeNull();
+    expect([await statusOf(waiting), await waits(waiting)]).toEqual(
+      (await statusOf(waiting)) === 'cancelled' ? ['cancelled', running] : ['queued', instead],
+    );
+  });
+
+  it('are one, when a failed one is asked for again beside a new one', async () => {
+    const thread = await begin();
+    const failed = await engine.create({ thread });
+    await engine.admin.query(`update responses set status = 'failed', finished_at = now() where id = $1`, [
+      failed,
+    ]);
+    const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
+    const again = (newId: string) =>
+      engine.act((ctx) => restartResponse(ctx, { responseId: failed }, { newId, limits }));
+    const outcomes = await Promise.allSettled([
+      ...Array.from({ length: 4 }, () => again(newResponseId())),
+      ...Array.from({ length: 4 }, () => engine.create({ thread })),
+    ]);
+    const refused = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []));
+    expect(refused).toEqual(Array.from({ length: 7 }, () => 'previous_response_in_progress'));
+  });
+});
+
+describe('a response that waits', () => {
+  it('ends with all of its queue when another takes their place', async () => {
+    const thread = await begin();
+    const queue = [await engine.create({ thread }), await enqueue(thread), await enqueue(thread)];
+    const instead = await engine.create({ thread, onBusy: 'cancel_previous' });
+    expect(await Promise.all(queue.map(statusOf))).toEqual(['cancelled', 'cancelled', 'cancelled']);
+    expect(await waits(instead)).toBeNull();
+    const { rows } = await engine.admin.query(
+      `select workflow_id from outbox where kind = 'start' and workflow_id = any ($1)`,
+      [queue.slice(1).map((id) => `response/${engine.world.tenantId}/${id}`)],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it.each(['behind', 'in another branch, behind'] as const)(
+    'is joined while the one before it ends: by one %s it',
+    async (place) => {
+      const thread = await begin();
+      const running = await engine.create({ thread, ...say('One') });
+      const attempt = await engine.attempt(running);
+      await attempt.say('First.');
+      const branch = place === 'behind' ? thread : await fork(thread);
+      const waiting = await enqueue(branch, { previousResponseId: running, ...say('Two') });
+      await holder.query('begin');
+      await holder.query('select from responses where id = $1 for update', [waiting]);
+      const joining = enqueue(branch, say('Three'));
+      await untilWaiting(1);
+      const end = attempt.commit();
+      await untilWaiting(2);
+      await holder.query('commit');
+      await end;
+      expect(await waits(await joining)).toBe(waiting);
+      expect(await waits(waiting)).toBeNull();
+    },
+  );
+});
+
+/** Until so many sessions of the database wait for a lock. */
+async function untilWaiting(sessions: number): Promise<void> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const { rows } = await engine.admin.query<{ n: number }>(
+      `select count(distinct pid)::int as n from pg_locks where not granted
+         and pid in (select pid from pg_stat_activity where datname = current_database())`,
+    );
+    if (rows[0]!.n >= sessions) {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`No ${sessions} sessions wait.`);
+}
