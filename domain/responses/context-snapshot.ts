@@ -16,11 +16,29 @@ export async function copyContext(em: EntityManager, parentId: string, childId: 
   return copied.length;
 }
 
-/** The same to one that waits for its parent, unless it had its conversation when it was accepted: that begins at 0. */
-export async function passContext(em: EntityManager, parentId: string, childId: string): Promise<void> {
-  if (!(await beginsAtZero(em, childId))) {
-    await copyContext(em, parentId, childId);
+/**
+ * The same to one that waits for its parent, unless it had its conversation when it was accepted: that begins at 0. A
+ * parent which waited itself and had not got its own is put in front of what the child has, for the rest to come.
+ */
+export async function passContext(
+  em: EntityManager,
+  parent: { id: string; waited: boolean },
+  childId: string,
+): Promise<void> {
+  if (await beginsAtZero(em, childId)) {
+    return;
   }
+  if (!parent.waited || (await beginsAtZero(em, parent.id))) {
+    await copyContext(em, parent.id, childId);
+    return;
+  }
+  await em.execute(
+    `insert into response_context (tenant_id, response_id, position, item_id)
+     select tenant_id, ?, (select min(position) from response_context where response_id = ?)
+       - row_number() over (order by position desc), item_id
+     from response_context where response_id = ?`,
+    [childId, childId, parent.id],
+  );
 }
 
 async function beginsAtZero(em: EntityManager, responseId: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
 import { restartResponse } from '#domain/responses/restart-response.ts';
@@ -79,6 +80,8 @@ async function told(id: string): Promise<string[]> {
     message.role === 'system' || !('text' in message) ? [] : [message.text],
   );
 }
+
+const cancel = (responseId: string) => engine.act((ctx) => cancelResponse(ctx, { responseId }));
 
 /** Does two things while the row of a response is held, and lets go when both wait. */
 async function whileHeld<T>(responseId: string, work: () => Promise<T>): Promise<T> {
@@ -271,6 +274,50 @@ describe('a response that waits', () => {
       [queue.slice(1).map((id) => `response/${engine.world.tenantId}/${id}`)],
     );
     expect(rows).toEqual([]);
+  });
+
+  it('stays in its place when the one before it is cancelled, and is told that one’s question', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    const between = await enqueue(thread, say('Two'));
+    const last = await enqueue(thread, say('Three'));
+    await cancel(between);
+    expect(await waits(last)).toBe(running);
+    await answer(running, 'First.');
+    expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
+  });
+
+  it('goes on from a cancelled one that had its conversation from elsewhere', async () => {
+    const thread = await begin();
+    const earlier = await ended('Before');
+    const running = await engine.create({ thread, ...say('One') });
+    const between = await enqueue(thread, { previousResponseId: earlier, ...say('Two') });
+    const last = await enqueue(thread, say('Three'));
+    await engine.act((ctx) => deleteResponse(ctx, { responseId: between }));
+    expect(await waits(last)).toBe(running);
+    await answer(running, 'First.');
+    expect(await told(last)).toEqual(['Before', 'Before!', 'Two', 'Three']);
+  });
+
+  it('begins when the one before it is cancelled while what both wait for ends', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    const attempt = await engine.attempt(running);
+    await attempt.say('First.');
+    const between = await enqueue(thread, say('Two'));
+    const last = await enqueue(thread, say('Three'));
+    // The cancel is held up at the last one with the row in between in its hands; the end comes behind it.
+    await holder.query('begin');
+    await holder.query('select from responses where id = $1 for update', [last]);
+    const cancelled = cancel(between);
+    await untilBlocked(holder);
+    const end = attempt.commit();
+    await untilWaiting(2);
+    await holder.query('commit');
+    await Promise.all([cancelled, end]);
+    expect(await statusOf(running)).toBe('completed');
+    expect(await waits(last)).toBeNull();
+    expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
   });
 
   it.each(['behind', 'in another branch, behind'] as const)(
