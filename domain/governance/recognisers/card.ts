@@ -1,8 +1,9 @@
 import type { Finding } from '../pii-kinds.ts';
 
-/** Groups of digits with what people put between them; not within a decimal number. */
-const row =
-  /(?<![\p{L}\p{N}]|\d\.)\d+(?:[ \t\u00a0\u2007\u2009\u202f\-\u2010-\u2013]{1,3}\d+)*(?![\p{L}\p{N}]|\.\d)/gu;
+/** A group of digits, not within a word or a decimal number. */
+const alone = /(?<![\p{L}\p{N}]|\d\.)\d+(?![\p{L}\p{N}]|\.\d)/gu;
+/** What people put between the groups of a row. */
+const between = /^[ \t\u00a0\u2007\u2009\u202f\-\u2010-\u2013]{1,3}$/;
 const shortest = 13;
 const longest = 19;
 /** Digits of each group, as cards are written that stand beside other numbers. */
@@ -14,6 +15,8 @@ const groupings: readonly (readonly number[])[] = [
   [4, 6, 5],
   [8, 8],
 ];
+const mostGroups = Math.max(...groupings.map((lengths) => lengths.length));
+const byLast = Map.groupBy(groupings, (lengths) => lengths.at(-1));
 /** First digits and lengths of the networks in use. */
 const networks: readonly [RegExp, readonly number[]][] = [
   [/^4/, [13, 16, 19]],
@@ -37,25 +40,48 @@ interface Group {
  * cards have them in a row of others, such as a date or a second card. They may overlap, where chance has it.
  */
 export function findCards(text: string): Finding[] {
-  return [...text.matchAll(row)].flatMap((match): Finding[] => {
-    const groups = [...match[0].matchAll(/\d+/g)].map((group): Group => {
-      const start = match.index + group.index;
-      return { digits: group[0], start, end: start + group[0].length };
-    });
-    return [groups.reduce(join), ...groups.flatMap((_, from) => likeCards(groups, from))]
-      .filter(isCard)
-      .map(({ start, end }) => ({ kind: 'card', start, end }));
-  });
+  const found: Finding[] = [];
+  for (const candidate of candidates(text)) {
+    if (isCard(candidate)) {
+      found.push({ kind: 'card', start: candidate.start, end: candidate.end });
+    }
+  }
+  return found;
 }
 
-function likeCards(groups: readonly Group[], from: number): Group[] {
-  return groupings
-    .filter((lengths) => lengths.every((length, i) => groups[from + i]?.digits.length === length))
-    .map((lengths) => groups.slice(from, from + lengths.length).reduce(join));
+/** Of each row: all of it, and the groups in it that are like a card's. An endless row is never held as a whole. */
+function* candidates(text: string): Generator<Group> {
+  let row: Group | null = null;
+  let latest: Group[] = [];
+  for (const { 0: digits, index: start } of text.matchAll(alone)) {
+    const group = { digits, start, end: start + digits.length };
+    if (row !== null && between.test(text.slice(row.end, start))) {
+      row = join(row, group);
+      latest = [...latest.slice(1 - mostGroups), group];
+    } else {
+      if (row !== null) yield row;
+      row = group;
+      latest = [group];
+    }
+    yield* likeCards(latest);
+  }
+  if (row !== null) yield row;
 }
 
+/** Cards that end with the last of these groups. */
+function likeCards(groups: readonly Group[]): Group[] {
+  const ending = byLast.get(groups.at(-1)?.digits.length) ?? [];
+  return ending
+    .filter((lengths) =>
+      lengths.every((length, i) => groups.at(i - lengths.length)?.digits.length === length),
+    )
+    .map((lengths) => groups.slice(-lengths.length).reduce(join));
+}
+
+/** What has too many digits for a card stays so: the others are left out of it. */
 function join(card: Group, next: Group): Group {
-  return { digits: card.digits + next.digits, start: card.start, end: next.end };
+  const digits = card.digits.length > longest ? card.digits : card.digits + next.digits;
+  return { digits, start: card.start, end: next.end };
 }
 
 function isCard({ digits }: Group): boolean {

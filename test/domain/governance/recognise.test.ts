@@ -88,6 +88,12 @@ describe('a card number', () => {
     // A square of it would take minutes.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
+
+  it('is found behind a row that is longer than the stack is deep', () => {
+    const text = `${'1 '.repeat(4_000_000)}, ${cards[0]}`;
+    const found = recognise(text, { kinds: ['card'], phoneCountries: [] });
+    expect(found.map(({ start, end }) => text.slice(start, end))).toEqual([cards[0]]);
+  });
 });
 
 describe('each kind', () => {
