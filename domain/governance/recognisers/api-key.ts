@@ -1,4 +1,5 @@
 import type { Finding } from '../pii-kinds.ts';
+import { findPrivateKeys } from './private-key.ts';
 
 // A name or a mark may stand before a key and behind it: `token_…`, `_…_`, `…-old`.
 const before = '(?<![A-Za-z0-9])';
@@ -24,18 +25,24 @@ const shapes = [
   'SG\\.[A-Za-z0-9_-]{16,64}\\.[A-Za-z0-9_-]{16,64}',
   'dop_v1_[a-f0-9]{64}',
   'key-[0-9a-f]{32}',
-  'eyJ[A-Za-z0-9_-]{8,4000}\\.eyJ[A-Za-z0-9_-]{8,4000}\\.[A-Za-z0-9_-]{8,2000}',
 ];
 const key = new RegExp(`${before}(?:${shapes.join('|')})${after}`, 'g');
-const privateKey =
-  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s:,-]{16,8000}?-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
+/**
+ * Looked for by the beginning of its second part; the first one, `header`, stands to the left. Dots part them, so that
+ * each is read a few times only, however often a token seems to begin in it.
+ */
+const jwt = new RegExp(
+  `[.]eyJ(?<=${before}(?<header>eyJ[A-Za-z0-9_-]{8,4000})[.]eyJ)[A-Za-z0-9_-]{8,4000}[.][A-Za-z0-9_-]{8,2000}${after}`,
+  'g',
+);
 
-/** Keys and tokens by the shapes of those that issue them, and private keys in PEM. */
+/** Keys and tokens by the shapes of those that issue them, and private keys in PEM. They may overlap. */
 export function findApiKeys(text: string): Finding[] {
-  const blocks = text.includes('PRIVATE KEY-----') ? [...text.matchAll(privateKey)] : [];
-  return [...text.matchAll(key), ...blocks].map((match) => ({
-    kind: 'api_key',
-    start: match.index,
-    end: match.index + match[0].length,
-  }));
+  return [
+    ...[...text.matchAll(key), ...text.matchAll(jwt)].map(({ index, 0: found, groups }): Finding => {
+      const start = index - (groups?.['header']?.length ?? 0);
+      return { kind: 'api_key', start, end: index + found.length };
+    }),
+    ...findPrivateKeys(text),
+  ];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { piiKinds } from '#domain/governance/pii-kinds.ts';
+import { formKinds, piiKinds } from '#domain/governance/pii-kinds.ts';
 import { recognise } from '#domain/governance/recognise.ts';
 
 /** As `card: 4111…`, in order. */
@@ -8,6 +8,11 @@ const foundIn = (text: string, phoneCountries: readonly 'DE'[] = []): string[] =
     ({ kind, start, end }) => `${kind}: ${text.slice(start, end)}`,
   );
 const cards = ['4111 1111 1111 1111', '4111111111111111', '5500-0000-0000-0004', '378282246310005'];
+const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmVkLWJ5LW5vYm9keQ';
+const pem = `-----BEGIN RSA PRIVATE KEY-----
+Proc-Type: 4,ENCRYPTED
+
+${'MIIEowIBAAKCAQEA+/\n'.repeat(20)}-----END RSA PRIVATE KEY-----`;
 const others = {
   card: '3782 822463 10005',
   iban: 'DE89 3704 0044 0532 0130 00',
@@ -16,6 +21,37 @@ const others = {
   api_key: 'ghp_abcdefghijklmnopqrstuvwxyz0123456789',
   email: 'anna.meier@example.org',
 };
+
+/** How each shape begins. */
+const openings = {
+  card: ['1', '1 ', '4', '4111 ', '4111-', '4111 1111 1111 1112 ', '8 8', '12345678 ', '1.'],
+  iban: ['DE', 'DE89', 'DE89 ', 'LC55', 'MT84   '],
+  phone: ['+', '+49', '00', '00 ', '(', '(0', '1 ', '1,', '+49 30 1 ', '1x1'],
+  ip: ['1.', '1.1.1.', ':', '::', 'a:', 'g:', 'a:b:c:1 ', '1:1.1.1', 'g'.repeat(20)],
+  api_key: [
+    ...'ak. ak.0123456789abcdef.a sk- sk_live_ whsec_ whsec_a AKIA ghp_ github_pat_ glpat-'.split(' '),
+    ...'xoxb- xapp-1- AIza ya29. npm_ pypi- hf_ SG. SG.abcdefghijklmnop. dop_v1_ key-'.split(' '),
+    ...'eyJ eyJabcdefgh eyJabcdefgh. .eyJ .eyJabcdefgh eyJabcdefgh.eyJ'.split(' '),
+    '-----BEGIN ',
+    '-----END ',
+    '-----BEGIN PRIVATE KEY-----',
+    '-----END PRIVATE KEY-----',
+    '-----BEGIN PRIVATE KEY----------END PRIVATE KEY-----',
+  ],
+  email: ['@', '.@', '=@', 'a@', 'a@a', 'a@a.', 'a@xn--'],
+};
+
+/** The least of three times, in ms, that a million characters of it take; the first that is short enough will do. */
+function fastest(kind: keyof typeof openings, repeated: string, enough = 0): number {
+  const text = repeated.repeat(1_000_000 / repeated.length);
+  let least = Infinity;
+  for (let i = 0; i < 3 && least >= enough; i += 1) {
+    const startedAt = performance.now();
+    recognise(text, { kinds: [kind], phoneCountries: ['DE'] });
+    least = Math.min(least, performance.now() - startedAt);
+  }
+  return least;
+}
 
 describe('a card number', () => {
   it.each([
@@ -152,6 +188,12 @@ describe('each kind', () => {
     ['ping: 2001:db8::1: no route', 'ip: 2001:db8::1'],
     [`token_${others.api_key}`, `api_key: ${others.api_key}`],
     [`${others.api_key}-old`, `api_key: ${others.api_key}`],
+    [`token_${jwt}`, `api_key: ${jwt}`],
+    [`eyJ-${jwt}`, `api_key: eyJ-${jwt}`],
+    [`x-${jwt} or`, `api_key: ${jwt}`],
+    [`a key_${pem}_b`, `api_key: ${pem}`],
+    [`${pem.slice(0, 99)} ${pem}`, `api_key: ${pem.slice(0, 99)} ${pem}`],
+    [`${pem.slice(0, 99)}! ${pem}`, `api_key: ${pem}`],
     ['- AKIAIOSFODNN7EXAMPLE_prod', 'api_key: AKIAIOSFODNN7EXAMPLE'],
   ])('is found right behind a name, or before one: %s', (text, expected) => {
     expect(foundIn(text, ['DE'])).toEqual([expected]);
@@ -163,7 +205,21 @@ describe('each kind', () => {
     'aa:bb:cc:dd:ee:ff:11:22:33:44:55:66:77:88:99:00: a fingerprint',
     'std::array<int,3>::f1',
     '/docs/en-sk-translation-of-the-long-title',
+    `a${jwt}`,
+    jwt.replace('.', ' '),
+    '-----BEGIN PRIVATE KEY----- and -----END PRIVATE KEY-----',
   ])('is not seen in what only looks like it: %s', (text) => {
     expect(foundIn(text, ['DE'])).toEqual([]);
+  });
+
+  it.each(formKinds)('takes no longer by an order over what only begins like it: %s', (kind) => {
+    const all = kind === 'api_key' ? `${others[kind]} ${jwt} ${pem} ` : `${others[kind]} `;
+    // Some take so little that a pause of the machine is longer.
+    const atMost = Math.max(200, 10 * fastest(kind, all));
+    for (const opening of openings[kind]) {
+      for (const before of ['-', '_']) {
+        expect(fastest(kind, before + opening, atMost), before + opening).toBeLessThan(atMost);
+      }
+    }
   });
 });
