@@ -1,8 +1,9 @@
 import type { PiiMapping } from '#domain/governance/pii-mapping.ts';
 import { restoreValue } from '#domain/governance/restore.ts';
-import { readerIn, readVisible, type Reader } from '#domain/governance/show-restored.ts';
+import type { Holder } from '#domain/governance/pii-settings.ts';
+import { readerIn, readerOf, readVisible, type Reader } from '#domain/governance/show-restored.ts';
 import { readRequest } from '#domain/responses/read-request.ts';
-import type { ReadResponse } from '#domain/responses/read-response.ts';
+import { admitReader, type ReadResponse, type ResponseAddress } from '#domain/responses/read-response.ts';
 import type { GatewayDependencies } from './compose.ts';
 
 type Parts = Pick<GatewayDependencies, 'database' | 'unitOfWork' | 'secrets'>;
@@ -34,29 +35,39 @@ export async function restoreRead(
     return current;
   }
   const { caller, record, nextN, expiresInMs } = current;
-  const reader = await readerThere(parts, current.reader, { caller, record });
-  const shown = restoreValue(record, await openMapping(parts, key, reader));
-  return { caller, reader, finished: null, record: shown, nextN, expiresInMs };
+  const holders = await holdersOf(parts, key);
+  const { unitOfWork, secrets } = parts;
+  return unitOfWork.inTenant(key.tenantId, async (em) => {
+    const reader = await readerIn({ caller, em }, record.platform.thread_id);
+    const mapping = await readVisible({ em, secrets }, key.tenantId, { holders, reader });
+    return { caller, reader, finished: null, record: restoreValue(record, mapping), nextN, expiresInMs };
+  });
 }
 
-/** The reader, with what its role in the project of the response's thread adds. */
-async function readerThere(
-  { unitOfWork }: Parts,
-  reader: Reader,
-  { caller, record }: Pick<ReadResponse, 'caller' | 'record'>,
+/**
+ * Who reads a response, by the rights of now, without looking at what it holds. @throws as `readResponse` does
+ * @param threadId its thread, where a role in the thread's project may matter
+ */
+export async function readerNow(
+  { responseRows, unitOfWork }: Pick<GatewayDependencies, 'responseRows' | 'unitOfWork'>,
+  address: ResponseAddress,
+  threadId: string | null | undefined,
 ): Promise<Reader> {
-  const threadId = record.platform.thread_id;
-  return reader.seesAll || threadId === undefined
+  const caller = await admitReader(responseRows, address);
+  const reader = readerOf(caller);
+  return reader.seesAll || threadId == null
     ? reader
     : unitOfWork.inTenant(caller.tenantId, (em) => readerIn({ caller, em }, threadId));
 }
 
 /** What the tokens of a response stand for, as far as a reader may see it. */
-export async function openMapping(
-  { database, unitOfWork, secrets }: Parts,
-  { tenantId, responseId }: ResponseKey,
-  reader: Reader,
-): Promise<PiiMapping> {
-  const holders = (await readRequest(database, { tenantId, responseId }))?.redaction?.holders ?? [];
+export async function openMapping(parts: Parts, key: ResponseKey, reader: Reader): Promise<PiiMapping> {
+  const { unitOfWork, secrets } = parts;
+  const { tenantId } = key;
+  const holders = await holdersOf(parts, key);
   return unitOfWork.inTenant(tenantId, (em) => readVisible({ em, secrets }, tenantId, { holders, reader }));
+}
+
+async function holdersOf({ database }: Parts, key: ResponseKey): Promise<readonly Holder[]> {
+  return (await readRequest(database, key))?.redaction?.holders ?? [];
 }

@@ -7,7 +7,7 @@ import { foldTurn, toItem } from './open-item.ts';
 import type { OutputItem } from './output-items.ts';
 import { authorizeResponse, goneError } from './response-access.ts';
 import { noUsage, toResponseRecord, type ResponseRecord } from './response-record.ts';
-import type { ResponseRow, ResponseRows } from './response-rows.ts';
+import type { ResponseRow, ResponseRows, RowAddress } from './response-rows.ts';
 
 export interface ReadResponse {
   readonly record: ResponseRecord;
@@ -35,16 +35,8 @@ export interface ResponseAddress {
  * stream have: finished items, running calls and the open message with its text so far.
  */
 export async function readResponse(rows: ResponseRows, address: ResponseAddress): Promise<ReadResponse> {
-  const { identity, requestId, spaceId, responseId } = address;
-  const { tenantId, principalId } = identity;
-  const row = await rows.read({ tenantId, principalId, spaceId, responseId });
-  if (row.access === null) {
-    throw new DomainError('principal_disabled', 'This principal is disabled.');
-  }
-  const caller = admit(identity, { via: 'api', requestId }, row.access, spaceId);
-  if (row.owner !== null) {
-    authorizeResponse(caller, 'responses.read', row.owner);
-  }
+  const row = await rows.read(placeOf(address));
+  const caller = admitTo(row, address);
   const { next_n: nextN, expires_in_ms: expiresInMs, record: finished } = row;
   const reader = readerOf(caller);
   if (finished !== null) {
@@ -65,6 +57,32 @@ export async function readResponse(rows: ResponseRows, address: ResponseAddress)
   }
   const record = toResponseRecord(row.head, outputOf(row), row.usage ?? noUsage);
   return { caller, reader, finished, nextN, expiresInMs, record };
+}
+
+/** Who may read a response, of which nothing else is read. @throws as `readResponse` does */
+export async function admitReader(rows: ResponseRows, address: ResponseAddress): Promise<Caller> {
+  const row = await rows.read({ ...placeOf(address), bare: true });
+  const caller = admitTo(row, address);
+  if (row.owner === null || row.ids !== null) {
+    throw goneError(row.ids);
+  }
+  return caller;
+}
+
+function placeOf({ identity, spaceId, responseId }: ResponseAddress): RowAddress {
+  const { tenantId, principalId } = identity;
+  return { tenantId, principalId, spaceId, responseId };
+}
+
+function admitTo(row: ResponseRow, { identity, requestId, spaceId }: ResponseAddress): Caller {
+  if (row.access === null) {
+    throw new DomainError('principal_disabled', 'This principal is disabled.');
+  }
+  const caller = admit(identity, { via: 'api', requestId }, row.access, spaceId);
+  if (row.owner !== null) {
+    authorizeResponse(caller, 'responses.read', row.owner);
+  }
+  return caller;
 }
 
 function outputOf(row: ResponseRow): OutputItem[] {

@@ -10,6 +10,8 @@ export interface RowAddress {
   principalId: string;
   spaceId: string;
   responseId: string;
+  /** Only the access and the owner are asked for, and whether it is gone. */
+  bare?: boolean;
 }
 
 /** What `app.read_responses` says of it; without `owner` it is unknown. */
@@ -22,7 +24,7 @@ export interface ResponseRow {
   record: string | null;
   /** Set when its content is out of reach. */
   ids: { expired: boolean; deleted: boolean } | null;
-  /** The following are set while it has not ended. */
+  /** The following are set while it has not ended; neither they nor its record are for one who asked for it bare. */
   head: ResponseHead | null;
   items: { output_index: number; wire: string }[] | null;
   usage: UsageSum | null;
@@ -95,12 +97,13 @@ export class ResponseRows {
     const asked = batch.toSorted(byReader);
     const rows = await this.#database.call<Omit<ResponseRow, 'access'> & { access: string | null }>(
       'read_responses',
-      'select * from app.read_responses($1, $2, $3, $4)',
+      'select * from app.read_responses($1, $2, $3, $4, $5)',
       [
         asked.map(({ tenantId }) => tenantId),
         asked.map(({ principalId }) => principalId),
         asked.map(({ spaceId }) => spaceId),
         asked.map(({ responseId }) => responseId),
+        asked.map(({ bare = false }) => bare),
       ],
     );
     let access: AccessRecord | null = null;

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Follower } from '#api/sse/stream-hub.ts';
 import type { Permission } from '#domain/access/permissions.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
+import { countStatements, type StatementCounter } from '../support/statement-counter.ts';
 import { addMember } from '../support/world.ts';
 
 const value = 'grace@example.org';
@@ -91,6 +93,17 @@ async function told(apiKey: string, threadId: string, responseId: string): Promi
   };
 }
 
+/** The stream of a response, through a gateway. */
+async function openStream(through: TestGateway, apiKey: string, responseId: string): Promise<Response> {
+  const address = await through.app.listen({ port: 0, host: '127.0.0.1' });
+  const answer = await fetch(`${address}/api/v1/spaces/${engine.world.spaceId}/responses/${responseId}`, {
+    headers: { 'X-API-Key': apiKey, Accept: 'text/event-stream' },
+    signal: AbortSignal.timeout(10_000),
+  });
+  expect(answer.status).toBe(200);
+  return answer;
+}
+
 /** Where the value itself is told. */
 const places = (found: Record<string, string>): string[] =>
   Object.keys(found).filter((name) => found[name]!.includes(value));
@@ -149,15 +162,88 @@ describe('threads.read_pii by a role in a project', () => {
     const id = await engine.create({ thread });
     const attempt = await engine.attempt(id);
     await attempt.say(`${thread.kept} And then`);
-    const address = await gateway.app.listen({ port: 0, host: '127.0.0.1' });
-    const answer = await fetch(`${address}/api/v1/spaces/${engine.world.spaceId}/responses/${id}`, {
-      headers: { 'X-API-Key': reader.apiKey, Accept: 'text/event-stream' },
-      signal: AbortSignal.timeout(5_000),
-    });
-    expect(answer.status).toBe(200);
+    const answer = await openStream(gateway, reader.apiKey, id);
     expect((await send('DELETE', membership)).status).toBe(200);
     const text = await answer.text();
     expect(text).toContain('event: error');
     expect(text).toContain('threads.read_pii');
+  });
+});
+
+describe('what it costs of the database', () => {
+  let counter: StatementCounter;
+  let counted: TestGateway;
+
+  beforeEach(async () => {
+    counter = await countStatements(engine.database.url);
+    counted = await openGateway({ url: counter.url });
+    // What it asks by itself, again and again, is not counted.
+    await counted.gateway.hub.stop();
+  });
+  afterEach(async () => {
+    await counted.close();
+    await counter.close();
+  });
+
+  /** Statements of what is done again and again: the first time opens connections and notes the use of the key. */
+  async function leastOf(work: () => Promise<unknown>): Promise<number> {
+    const costs: number[] = [];
+    for (let time = 0; time < 4; time += 1) {
+      costs.push(await counter.during(work));
+    }
+    return Math.min(...costs);
+  }
+
+  async function costOf(path: string, apiKey: string): Promise<number> {
+    const url = `/v1/spaces/${engine.world.spaceId}${path}`;
+    return leastOf(async () => {
+      expect((await counted.send({ method: 'GET', path: url, apiKey })).status).toBe(200);
+    });
+  }
+
+  /** What a reader of an open stream costs whenever its rights are looked at. */
+  async function costOfRecheck(apiKey: string, responseId: string): Promise<number> {
+    const followers: Follower[] = [];
+    const { hub } = counted.gateway;
+    const attach = hub.attach.bind(hub);
+    hub.attach = (follower) => {
+      followers.push(follower);
+      return attach(follower);
+    };
+    const stream = await openStream(counted, apiKey, responseId);
+    const chunks = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
+    // What shows it values is read before its rights are looked at.
+    for (let sent = ''; !sent.includes(value);) {
+      const chunk = await chunks.read();
+      expect(chunk.done).toBe(false);
+      sent += chunk.value ?? '';
+    }
+    const cost = await leastOf(() => followers[0]!.recheck());
+    await chunks.cancel();
+    return cost;
+  }
+
+  /** A response of the thread that still runs, with something said. */
+  async function begun(thread: Awaited<ReturnType<typeof begin>>): Promise<string> {
+    const id = await engine.create({ thread });
+    await (await engine.attempt(id)).say(`${thread.kept} And then`);
+    return id;
+  }
+
+  it('a look at an open stream asks for the key and for the rights alone', async () => {
+    const id = await begun(await begin(project));
+    expect(await costOfRecheck(engine.world.apiKey, id)).toBe(2);
+  });
+
+  it('and for the thread and the role there where only that shows values', async () => {
+    const id = await begun(await begin(project));
+    // In a transaction: the thread, the membership and what its role allows.
+    expect(await costOfRecheck(reader.apiKey, id)).toBe(8);
+  });
+
+  it('a response is shown in one transaction', async () => {
+    const id = await answered(await begin(project));
+    // The key, the response, what was asked, and a transaction: rights as above, the mapping and its keys.
+    expect(await costOf(`/responses/${id}`, reader.apiKey)).toBe(11);
   });
 });

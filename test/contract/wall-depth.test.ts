@@ -233,8 +233,8 @@ async function readEverything(): Promise<Record<string, number>> {
     ],
     [
       'read_responses',
-      'select coalesce(record, head::text) as found from app.read_responses($1, $2, $3, $4)',
-      [[here.tenantId], [theirs.principal], [abroad.spaceId], [response]],
+      'select coalesce(record, head::text) as found from app.read_responses($1, $2, $3, $4, $5)',
+      [[here.tenantId], [theirs.principal], [abroad.spaceId], [response], [false]],
     ],
     ['read_unfinished', 'select head as found from app.read_unfinished($1, $2)', [here.tenantId, response]],
     [

@@ -1,7 +1,9 @@
 -- Responses for many readers at once, each with all that its GET needs. A row per place in the arrays: access (null:
 -- as in the row before), owner, and for one that has ended its record as it is sent. What else is null was not
--- found, or is in the parts of one that runs; the caller tells expired from unknown by ids.
-create function app.read_responses(p_tenant uuid[], p_principal uuid[], p_space uuid[], p_response text[])
+-- found, or is in the parts of one that runs; the caller tells expired from unknown by ids. With p_bare nothing is
+-- read but what tells whether the reader may read it.
+create function app.read_responses(
+  p_tenant uuid[], p_principal uuid[], p_space uuid[], p_response text[], p_bare boolean[])
 returns table (access text, owner uuid, next_n integer, expires_in_ms double precision, record text,
   ids jsonb, head jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text)
 language plpgsql stable as $$
@@ -20,7 +22,8 @@ begin
       -- sets the tenant too
       access := app.read_access(p_tenant[i], p_principal[i], p_space[i]);
     end if;
-    select r.principal_id, r.next_n, ceil(extract(epoch from r.expires_at - now()) * 1000), r.record
+    select r.principal_id, r.next_n, ceil(extract(epoch from r.expires_at - now()) * 1000),
+        case when not p_bare[i] then r.record end
       into owner, next_n, expires_in_ms, record from responses r
       where r.tenant_id = p_tenant[i] and r.id = p_response[i] and r.space_id = p_space[i];
     if not found then
@@ -28,7 +31,7 @@ begin
       select d.principal_id, jsonb_build_object('expired', d.expires_at <= now(), 'deleted', d.deleted_at is not null)
         into owner, ids from response_ids d
         where d.tenant_id = p_tenant[i] and d.id = p_response[i] and d.space_id = p_space[i];
-    elsif record is null then
+    elsif record is null and not p_bare[i] then
       select u.head, u.items, u.usage, u.open_calls, u.open_events
         into head, items, usage, open_calls, open_events from app.read_unfinished(p_tenant[i], p_response[i]) u;
     end if;

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { speaksOpenAi } from '#api/present/openai/errors.ts';
-import { openMapping, restoreRead, restoringReader } from '#api/restore.ts';
+import { openMapping, readerNow, restoreRead, restoringReader } from '#api/restore.ts';
 import { Restorer } from '#api/sse/restorer.ts';
 import { streamResponse, type RenderEvent } from '#api/sse/response-stream.ts';
 import { seesLess, type Reader } from '#domain/governance/show-restored.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
-import { readResponse, type ReadResponse } from '#domain/responses/read-response.ts';
+import { readResponse, type ReadResponse, type ResponseAddress } from '#domain/responses/read-response.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { isTerminal } from '#domain/responses/response-status.ts';
 
@@ -20,11 +20,18 @@ export interface Delivery {
 export async function read(
   deps: GatewayDependencies,
   request: FastifyRequest,
-  { spaceId, responseId }: Delivery,
+  delivery: Delivery,
 ): Promise<ReadResponse> {
-  const { identity, id: requestId } = request;
-  const current = await readResponse(deps.responseRows, { identity, requestId, spaceId, responseId });
-  return restoreRead(deps, { tenantId: identity.tenantId, responseId }, current);
+  const current = await readResponse(deps.responseRows, addressOf(request, delivery));
+  const { responseId } = delivery;
+  return restoreRead(deps, { tenantId: request.identity.tenantId, responseId }, current);
+}
+
+function addressOf(
+  { identity, id: requestId }: FastifyRequest,
+  { spaceId, responseId }: Delivery,
+): ResponseAddress {
+  return { identity, requestId, spaceId, responseId };
 }
 
 export interface Attachment extends Delivery {
@@ -86,8 +93,8 @@ export function attach(
       reader === null ? null : new Restorer(() => openMapping(deps, { tenantId, responseId }, reader)),
     authorize: async () => {
       await request.reauthenticate();
-      const now = await read(deps, request, attachment);
-      if (reader !== null && seesLess(now.reader, reader)) {
+      const now = await readerNow(deps, addressOf(request, attachment), reader?.seesThread);
+      if (reader !== null && seesLess(now, reader)) {
         throw new DomainError('missing_permission', 'Missing permission threads.read_pii in this space.');
       }
     },
@@ -114,8 +121,9 @@ export async function deliverCreated(
     await deliverStream(deps, request, reply, { ...created, cursor: 'Last-Event-ID' });
   } else {
     const expiresInMs = deps.config.RESPONSE_RETENTION_SECONDS * 1_000;
-    const screened = created.record?.platform.governance_applied.pii !== undefined;
-    const reader = screened ? (await read(deps, request, created)).reader : null;
+    const { governance_applied: applied, thread_id: threadId } = created.record?.platform ?? {};
+    const reader =
+      applied?.pii === undefined ? null : await readerNow(deps, addressOf(request, created), threadId);
     attach(deps, request, reply, { ...created, expiresInMs, reader });
   }
 }
