@@ -65,3 +65,7 @@ export interface Redaction extends PiiSettings {
 
 /** Where entries are kept. */
 export type Holder = { threadId: string } | { responseId: string };
+
+export function holderId(holder: Holder): string {
+  return 'threadId' in holder ? holder.threadId : holder.responseId;
+}

@@ -6,7 +6,7 @@ import type { FieldWork } from '#domain/secrets/field-place.ts';
 import { inThreads, type FoundThread } from '#domain/threads/in-thread.ts';
 import { Thread } from '#domain/threads/thread.entity.ts';
 import { readMappings, type KnownEntry, type PiiMapping } from './pii-mapping.ts';
-import type { Holder } from './pii-settings.ts';
+import { holderId, type Holder } from './pii-settings.ts';
 import { restoreValue } from './restore.ts';
 
 /** Who reads something that holds tokens. */
@@ -28,15 +28,27 @@ export function readerOf(caller: Caller, found?: FoundThread<Acting>): Reader {
   };
 }
 
+type ThreadId = string | null | undefined;
+
 /** Who reads what belongs to a thread, which may be gone, or to none. */
-export async function readerIn(ctx: Acting, threadId: string | null | undefined): Promise<Reader> {
+export async function readerIn(ctx: Acting, threadId: ThreadId): Promise<Reader> {
+  return (await readersIn(ctx, [threadId]))(threadId);
+}
+
+/** The same for several threads at once. */
+async function readersIn(
+  ctx: Acting,
+  threadIds: readonly ThreadId[],
+): Promise<(threadId: ThreadId) => Reader> {
   const reader = readerOf(ctx.caller);
-  if (reader.seesAll || threadId == null) {
-    return reader;
+  const id = [...new Set(threadIds.flatMap((threadId) => threadId ?? []))];
+  if (reader.seesAll || id.length === 0) {
+    return () => reader;
   }
   const { tenantId } = ctx.caller;
-  const [found] = await inThreads(ctx, await ctx.em.find(Thread, { tenantId, id: threadId }));
-  return found === undefined ? reader : readerOf(ctx.caller, found);
+  const found = await inThreads(ctx, await ctx.em.find(Thread, { tenantId, id }));
+  const readers = new Map(found.map((each) => [each.thread.id, readerOf(ctx.caller, each)]));
+  return (threadId) => readers.get(threadId ?? '') ?? reader;
 }
 
 /** Whether somebody has come to see less than as the reader `before`. */
@@ -63,17 +75,36 @@ export async function readVisible(
   tenantId: string,
   { holders, reader }: { holders: readonly Holder[]; reader: Reader },
 ): Promise<PiiMapping> {
-  const mappings = [...(await readMappings(work, tenantId, holders))];
+  return joinVisible(reader, [...(await readMappings(work, tenantId, holders))]);
+}
+
+function joinVisible(reader: Reader, mappings: readonly [string, PiiMapping][]): PiiMapping {
   return new Map(mappings.flatMap(([holder, mapping]) => [...visibleTo(reader, { holder, mapping })]));
 }
 
 /** Something of a response, as the caller may see it. */
 export async function showRestored<T>(ctx: Context, response: Response, value: T): Promise<T> {
-  const { redaction } = response.request;
-  if (redaction === undefined) {
-    return value;
-  }
-  const { holders } = redaction;
-  const reader = await readerIn(ctx, response.threadId);
-  return restoreValue(value, await readVisible(ctx, response.tenantId, { holders, reader }));
+  const [shown = value] = await showAllRestored(ctx, [{ response, value }]);
+  return shown;
+}
+
+/** Something of each of several responses, in their order: rights and mappings are read for all at once. */
+export async function showAllRestored<T>(
+  ctx: Context,
+  all: readonly { response: Response; value: T }[],
+): Promise<T[]> {
+  const screened = all.filter(({ response }) => response.request.redaction !== undefined);
+  const holders = screened.flatMap(({ response }) => response.request.redaction?.holders ?? []);
+  const threadIds = screened.map(({ response }) => response.threadId);
+  const readerOfThread = await readersIn(ctx, threadIds);
+  const mappings = [...(await readMappings(ctx, ctx.caller.tenantId, holders))];
+  return all.map(({ response, value }) => {
+    const { redaction } = response.request;
+    if (redaction === undefined) {
+      return value;
+    }
+    const own = new Set(redaction.holders.map(holderId));
+    const known = mappings.filter(([holder]) => own.has(holder));
+    return restoreValue(value, joinVisible(readerOfThread(response.threadId), known));
+  });
 }

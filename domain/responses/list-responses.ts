@@ -1,7 +1,7 @@
 import { reachesOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
-import { showRestored } from '#domain/governance/show-restored.ts';
+import { showAllRestored } from '#domain/governance/show-restored.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { toHead } from './head.ts';
@@ -35,14 +35,12 @@ export async function listResponses(ctx: Context, input: ListResponses): Promise
     ctx,
     page.items.map((response) => response.id),
   );
-  const items: ResponseRecord[] = [];
-  for (const response of page.items) {
+  const records = page.items.map((response) => {
     const part = parts.get(response.id);
     const output = (part?.items ?? []).map((wire) => JSON.parse(wire) as OutputItem);
-    const record = toResponseRecord(toHead(response), output, part?.usage ?? noUsage);
-    items.push(await showRestored(ctx, response, record));
-  }
-  return { items, nextCursor: page.nextCursor };
+    return { response, value: toResponseRecord(toHead(response), output, part?.usage ?? noUsage) };
+  });
+  return { items: await showAllRestored(ctx, records), nextCursor: page.nextCursor };
 }
 
 interface Parts {

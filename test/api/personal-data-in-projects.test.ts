@@ -246,4 +246,13 @@ describe('what it costs of the database', () => {
     // The key, the response, what was asked, and a transaction: rights as above, the mapping and its keys.
     expect(await costOf(`/responses/${id}`, reader.apiKey)).toBe(11);
   });
+
+  it('a page of responses costs the same, however many there are', async () => {
+    await answered(await begin(project));
+    const few = await costOf('/responses?limit=1', reader.apiKey);
+    for (const of of [project, elsewhere, project, null]) {
+      await answered(await begin(of));
+    }
+    expect(await costOf('/responses?limit=5', reader.apiKey)).toBe(few);
+  });
 });
