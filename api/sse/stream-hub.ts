@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '#domain/persistence/database.ts';
 import { readStreams } from '#domain/responses/stream-store.ts';
@@ -39,6 +40,8 @@ const cursorsPerRead = 50;
 const pollMs = 900;
 /** They share calls of the database, and leave it to others between. */
 const recheckedAtOnce = 50;
+/** How long the others wait for one whose connection may hang. */
+const recheckPatienceMs = 2_000;
 
 /**
  * Feeds every follower of this process from the store. Woken followers are read together, those that stand at
@@ -65,14 +68,14 @@ export class StreamHub {
         onWake: (responseId, n) => this.#wake(responseId, n),
         onAccessChange: (tenantId) => {
           memory?.forget(tenantId);
-          this.#recheck(tenantId);
+          this.#recheckTenant(tenantId);
         },
         onBeat: (at) => memory?.trust(at),
         onLost: () => memory?.forget(),
         onReconnect: () => {
           memory?.forget();
           this.#wakeAll();
-          this.#all().forEach((follower) => void follower.recheck());
+          this.#all().forEach((follower) => void this.#recheck(follower));
         },
       },
       logger,
@@ -159,25 +162,38 @@ export class StreamHub {
     return [...this.#followers.values()].flatMap((group) => [...group]);
   }
 
-  #recheck(tenantId: string): void {
+  #recheckTenant(tenantId: string): void {
     for (const follower of this.#all()) {
       if (follower.tenantId === tenantId) {
-        void follower.recheck();
+        void this.#recheck(follower);
       }
     }
   }
 
-  /** Everybody, unless that is still being done. */
+  /** Never rejects: what fails for one reader is looked at again with the next round. */
+  async #recheck(follower: Follower): Promise<void> {
+    try {
+      await follower.recheck();
+    } catch (error) {
+      this.#logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'reader not rechecked');
+    }
+  }
+
+  /** Everybody, unless that is still being done. Who takes too long is asked once more in the next round. */
   async #recheckInTurns(): Promise<void> {
     if (this.#rechecking) {
       return;
     }
     this.#rechecking = true;
-    const waiting = this.#all();
-    while (waiting.length > 0) {
-      await Promise.all(waiting.splice(0, recheckedAtOnce).map((follower) => follower.recheck()));
+    try {
+      const waiting = this.#all();
+      while (waiting.length > 0) {
+        const asked = waiting.splice(0, recheckedAtOnce).map((follower) => this.#recheck(follower));
+        await Promise.race([Promise.all(asked), sleep(recheckPatienceMs, undefined, { ref: false })]);
+      }
+    } finally {
+      this.#rechecking = false;
     }
-    this.#rechecking = false;
   }
 
   #mark(followers: readonly Follower[]): void {

@@ -93,6 +93,32 @@ describe('the hub', () => {
     attached.forEach((attachment) => attachment.detach());
     expect([most, twiceAtOnce]).toEqual([50, 0]);
   });
+
+  it.each([
+    ['never ends', () => new Promise<void>(() => undefined)],
+    ['fails', () => Promise.reject(new Error('failed'))],
+  ])(
+    'goes on to recheck its readers when that %s for one of them',
+    async (_, first) => {
+      const times = Array.from({ length: 60 }, () => 0);
+      const attached = times.map((_none, reader) =>
+        hub.attach({
+          tenantId,
+          responseId: 'resp_a',
+          after: 11,
+          isReady: () => true,
+          deliver: () => undefined,
+          recheck: () => {
+            times[reader]! += 1;
+            return reader === 0 ? first() : Promise.resolve();
+          },
+        }),
+      );
+      await expect.poll(() => Math.min(...times), { timeout: 10_000 }).toBeGreaterThan(1);
+      attached.forEach((attachment) => attachment.detach());
+    },
+    15_000,
+  );
 });
 
 function range(from: number): number[] {
