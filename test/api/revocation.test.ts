@@ -39,7 +39,7 @@ async function openStream(address: string, apiKey: string): Promise<Response> {
     method: 'POST',
     headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json' },
     body: JSON.stringify({ input: { text: 'Why?' }, tools: [], stream: true }),
-    signal: AbortSignal.timeout(3_000),
+    signal: AbortSignal.timeout(10_000),
   });
   expect(answer.status).toBe(200);
   return answer;
@@ -159,7 +159,8 @@ describe('a key that two gateways know', () => {
       await admin.query('update api_keys set revoked_at = now() where key_id = $1', [revoked]);
       const changedAt = performance.now();
       const [first, second] = await Promise.all(streams.map((answer) => answer.text()));
-      expect(performance.now() - changedAt).toBeLessThan(1_500);
+      // Its next look is 0.9 s away at most; a stream looks by itself every minute.
+      expect(performance.now() - changedAt).toBeLessThan(3_000);
       expect(first).toContain('missing_permission');
       expect(second).toContain('invalid_credentials');
     } finally {

@@ -20,7 +20,8 @@ function open(at: number): Socket {
   const socket = connect(Number(port), hostname).setEncoding('latin1').setNoDelay(true);
   let unread = '';
   socket.on('error', ({ code, name }: NodeJS.ErrnoException) => count(code ?? name));
-  socket.on('close', () => void (sockets[at] = open(at)));
+  // Not at once: where nobody listens, it would do nothing else.
+  socket.on('close', () => setTimeout(() => void (sockets[at] = open(at)), 100));
   socket.on('data', (chunk: string) => {
     unread += chunk;
     for (const [, status = ''] of unread.matchAll(statusLine)) count(status);
