@@ -19,7 +19,10 @@ const anonymous = 'nobody has signed in yet';
 /** Where the provider's setting lets somebody new come in. */
 const newcomer = 'security.principal_created';
 const base = '/auth/oidc/:provider_id';
-/** As RFC 9745 writes the day of the first release: a callback of one provider was legacy from then on. */
+/**
+ * The day of the first release, as RFC 9745 writes it. A provider's own callback was deprecated from the start: it is
+ * there only for the redirect addresses that existing clients have registered at their providers.
+ */
 const deprecatedSince = '@1795219200';
 
 /** Where browsers reach us, whatever a Host header says. */
