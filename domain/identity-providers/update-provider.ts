@@ -2,6 +2,7 @@ import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { changedFields } from '#domain/kernel/changed-fields.ts';
+import { findCaller } from '#domain/principals/find-principal.ts';
 import { endSessions } from '#domain/sessions/end-sessions.ts';
 import type { NewProvider } from './add-provider.ts';
 import { keepClientSecret } from './client-secret.ts';
@@ -19,10 +20,12 @@ export type UpdateProvider = { providerId: string; status?: IdentityProvider['st
 /**
  * Changes a provider's settings. Disabling it refuses new sign-ins and ends the sessions that came of it. What
  * changes nothing writes no event.
- * @throws `missing_permission`, `identity_provider_not_found`, `url_not_allowed`
+ * @throws `missing_permission`, `identity_provider_not_found`, `url_not_allowed`, and `principal_not_found` for a
+ *   caller who is being deleted
  */
 export async function updateProvider(ctx: Context, input: UpdateProvider): Promise<IdentityProvider> {
   authorize(ctx.caller, 'identity_providers.manage');
+  await findCaller(ctx);
   const provider = await lockProvider(ctx, input.providerId);
   const { providerId: _, clientSecret, ...settings } = input;
   const changes = {

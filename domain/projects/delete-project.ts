@@ -2,6 +2,7 @@ import { announceChange } from '#domain/access/announce-change.ts';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
+import { findCaller } from '#domain/principals/find-principal.ts';
 import { lockProject } from './find-project.ts';
 import { inProject } from './in-project.ts';
 import { ProjectMember } from './project-member.entity.ts';
@@ -9,11 +10,12 @@ import { ProjectMember } from './project-member.entity.ts';
 /**
  * Deletes a project in one transaction: its members and their roles go with it, what was made in it stays in the
  * space and names no project any more.
- * @throws `missing_permission`, `project_not_found`
+ * @throws `missing_permission`, `project_not_found`, and `principal_not_found` for a caller who is being deleted
  */
 export async function deleteProject(outer: Context, input: { projectId: string }): Promise<void> {
   const ctx = await inProject(outer, input.projectId);
   authorize(ctx.caller, 'projects.delete');
+  await findCaller(ctx);
   const project = await lockProject(ctx, input.projectId);
   const { id, spaceId, name } = project;
   const members = await ctx.em.nativeDelete(ProjectMember, { projectId: id });

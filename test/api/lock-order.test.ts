@@ -85,6 +85,20 @@ const acts: Record<string, (self: Person) => Promise<Act>> = {
     const body = { role_id: builtInRoleId('project_viewer') };
     return act('project_members', lastPart(path), self, ['PATCH', path, body]);
   },
+  'deleting a project that it is in': async (self) => {
+    const path = await asProjectAdmin(self);
+    return act('project_members', lastPart(path), self, ['DELETE', path.split('/members')[0]!]);
+  },
+  'disabling the provider of its own session': async (self) => {
+    const manager = await place.role(['identity_providers.manage']);
+    await own('PUT', `/admin/principals/${self.principalId}/roles/${manager}`);
+    await signedIn(place, self.principalId);
+    const { rows } = await place.admin.query('select id, provider_id from sessions where principal_id = $1', [
+      self.principalId,
+    ]);
+    const path = `/admin/identity-providers/${rows[0].provider_id}`;
+    return act('sessions', rows[0].id, self, ['PATCH', path, { status: 'disabled' }]);
+  },
 };
 
 describe('whoever is being deleted waits for that before it locks what goes with it', () => {
