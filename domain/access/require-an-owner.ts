@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
+import { lockTenant } from '#domain/tenants/lock-tenant.ts';
 import { invalidCredentials } from './api-key.ts';
 import type { Context } from './context.ts';
 import { requireAll } from './find-role.ts';
@@ -9,16 +10,14 @@ import { loadCaller } from './load-caller.ts';
 /**
  * Waits in the line of those who take owners away, or change principals at all: two owners cannot be taken away at
  * once. Asked before a principal is locked for a change, always, so that two who change each other wait for one another
- * in one order.
+ * in one order. The line is the tenant itself, which is there whoever owns it.
  * @returns the same work with what the caller may do when it is its turn
  * @throws `missing_permission` where `needed` was taken from it meanwhile, `principal_disabled`, and
  *   `invalid_credentials` for a caller who is deleted by then
  */
 export async function lockOwners(ctx: Context, needed: readonly string[]): Promise<Context> {
   const { em } = ctx;
-  await em.execute(
-    `select principal_id from role_assignments where role_key = 'owner' order by 1 for update`,
-  );
+  await lockTenant(ctx);
   if ((await em.count(Principal, { id: ctx.caller.principalId, deletedAt: null })) === 0) {
     throw invalidCredentials();
   }

@@ -2,7 +2,8 @@ import { authorize } from '#domain/access/policy.ts';
 import type { Context } from '#domain/access/context.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
-import { Tenant } from './tenant.entity.ts';
+import { lockTenant } from './lock-tenant.ts';
+import type { Tenant } from './tenant.entity.ts';
 
 /**
  * Cuts the access of the tenant that the caller acts in, or gives it back: from then on every operation of its principals is refused, and
@@ -11,9 +12,7 @@ import { Tenant } from './tenant.entity.ts';
  */
 export async function suspendTenant(ctx: Context, suspended: boolean): Promise<Tenant> {
   authorize(ctx.caller, 'tenants.suspend');
-  // Of two who do it at once one does; whoever adds a row of the tenant is not waited for.
-  await ctx.em.execute('select from tenants where tenant_id = ? for no key update', [ctx.caller.tenantId]);
-  const tenant = await ctx.em.findOneOrFail(Tenant, { id: ctx.caller.tenantId }, { filters: false });
+  const tenant = await lockTenant(ctx);
   const status = suspended ? 'suspended' : 'active';
   if (tenant.isPlatform || !['active', 'suspended'].includes(tenant.status)) {
     throw new DomainError('invalid_state', 'This tenant can be neither suspended nor resumed.');

@@ -18,13 +18,12 @@ async function keysOfDeleted(): Promise<number> {
   return rows[0]!.n;
 }
 
-/** Begins a transaction that whoever takes an owner away waits for. */
-async function holdOwners(): Promise<void> {
+/** Begins a transaction that whoever changes a principal waits for. */
+async function holdLine(): Promise<void> {
   await place.admin.query('begin');
-  await place.admin.query(
-    `select from role_assignments where tenant_id = $1 and role_key = 'owner' for update`,
-    [place.world.tenantId],
-  );
+  await place.admin.query('select from tenants where tenant_id = $1 for no key update', [
+    place.world.tenantId,
+  ]);
 }
 
 const own = (method: string, path: string, body?: object) => place.ask(place.owner, method, path, body);
@@ -120,7 +119,7 @@ describe('a principal', () => {
           email: `circle${round}${((n + 1) % 3) + 1}@example.com`,
         });
       }
-      await holdOwners();
+      await holdLine();
       const answers = circle.map((who, n) =>
         place.ask(who, 'DELETE', `/admin/principals/${circle[(n + 1) % 3]!.principalId}`),
       );
@@ -136,6 +135,24 @@ describe('a principal', () => {
       expect(rows, 'of whoever is gone').toEqual([]);
       expect(await keysOfDeleted()).toBe(0);
     }
+  });
+
+  it('of a tenant that nobody owns waits in that line, too', async () => {
+    const [one, other] = [
+      await addOperator(place.database.unitOfWork),
+      await addOperator(place.database.unitOfWork),
+    ];
+    const ids = [one.principalId, other.principalId];
+    await place.admin.query('begin');
+    await place.admin.query('select from principals where id = any ($1) for update', [ids]);
+    const answers = [
+      place.ask(one, 'DELETE', `/admin/principals/${other.principalId}`),
+      place.ask(other, 'DELETE', `/admin/principals/${one.principalId}`),
+    ];
+    await untilBlocked(place.admin, 2);
+    await place.admin.query('commit');
+    const verdicts = (await Promise.all(answers)).map(verdict);
+    expect(verdicts.toSorted()).toEqual(['200', '401 invalid_credentials']);
   });
 
   it('that deletes itself, or is deleted while it acts, leaves no key of what is sealed for it', async () => {
@@ -169,7 +186,7 @@ describe('a principal', () => {
       ['PATCH', theirs, { name: 'Bo' }],
       ['DELETE', `${theirs}/roles/${builtInRoleId('owner')}`],
     ] as const) {
-      await holdOwners();
+      await holdLine();
       const acting = place.ask(taker, method, path, body);
       await untilBlocked(place.admin);
       await place.admin.query('delete from role_assignments where principal_id = $1', [taker.principalId]);

@@ -218,10 +218,7 @@ describe('a role in the whole tenant', () => {
     const second = await place.person({ tenantRoles: ['owner'], spaceRole: null });
     const { tenantId } = place.world;
     await place.admin.query('begin');
-    await place.admin.query(
-      `select from role_assignments where tenant_id = $1 and role_key = 'owner' for update`,
-      [tenantId],
-    );
+    await place.admin.query('select from tenants where tenant_id = $1 for no key update', [tenantId]);
     await place.admin.query(`update principals set status = 'disabled' where tenant_id = $1 and id = $2`, [
       tenantId,
       second.principalId,
