@@ -6,6 +6,7 @@ import { invalidCredentials } from './api-key.ts';
 import type { Context } from './context.ts';
 import { requireAll } from './find-role.ts';
 import { loadCaller } from './load-caller.ts';
+import { reloadIdentity } from './reload-identity.ts';
 
 /**
  * Waits in the line of those who take owners away, or change principals at all: two owners cannot be taken away at
@@ -13,7 +14,7 @@ import { loadCaller } from './load-caller.ts';
  * in one order. The line is the tenant itself, which is there whoever owns it.
  * @returns the same work with what the caller may do when it is its turn
  * @throws `missing_permission` where `needed` was taken from it meanwhile, `principal_disabled`, and
- *   `invalid_credentials` for a caller who is deleted by then
+ *   `invalid_credentials` for a caller who is deleted by then, or whose key or session has ended
  */
 export async function lockOwners(ctx: Context, needed: readonly string[]): Promise<Context> {
   const { em } = ctx;
@@ -21,7 +22,8 @@ export async function lockOwners(ctx: Context, needed: readonly string[]): Promi
   if ((await em.count(Principal, { id: ctx.caller.principalId, deletedAt: null })) === 0) {
     throw invalidCredentials();
   }
-  const caller = await loadCaller(em, ctx.caller, ctx.caller.origin, ctx.caller.spaceId);
+  const identity = await reloadIdentity(em, ctx.caller);
+  const caller = await loadCaller(em, identity, ctx.caller.origin, ctx.caller.spaceId);
   requireAll(caller, needed);
   return { ...ctx, caller };
 }

@@ -196,6 +196,37 @@ describe('a principal', () => {
     }
   });
 
+  it.each([
+    ['a key that is revoked', 'update api_keys set revoked_at = now()', '401 invalid_credentials'],
+    ['a key that runs out', 'update api_keys set expires_at = now()', '401 invalid_credentials'],
+    [
+      'a key that is cut down',
+      `update api_keys set permissions = '{principals.read}'`,
+      '403 missing_permission principals.delete',
+    ],
+    [
+      'a session that ends',
+      `update sessions set ended_at = now(), end_reason = 'revoked'`,
+      '401 invalid_credentials',
+    ],
+    ['a session that goes on', 'update sessions set last_used_at = now()', '200'],
+  ])('acts by what its credential is good for by its turn: %s', async (what, change, outcome) => {
+    const taker = await place.person({ tenantRoles: ['owner'] });
+    const { principalId } = await place.person();
+    const { accessToken } = await signedIn(place, taker.principalId);
+    const token = what.startsWith('a key') ? taker.apiKey : accessToken;
+    await holdLine();
+    const acting = place.gateway.send({
+      method: 'DELETE',
+      path: `/v1/admin/principals/${principalId}`,
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await untilBlocked(place.admin);
+    await place.admin.query(`${change} where principal_id = $1`, [taker.principalId]);
+    await place.admin.query('commit');
+    expect(verdict(await acting)).toBe(outcome);
+  });
+
   it('that is deleted is given nothing any more', async () => {
     const { principalId } = await place.person({ spaceRole: null });
     await own('DELETE', `/admin/principals/${principalId}`);
