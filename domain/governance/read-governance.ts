@@ -3,9 +3,9 @@ import { authorize } from '#domain/access/policy.ts';
 import { spaceOf } from '#domain/access/space-of.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
-import { LockMode } from '@mikro-orm/core';
 import { changedFields } from '#domain/kernel/changed-fields.ts';
 import { notFound } from '#domain/kernel/errors.ts';
+import { lockSpace } from '#domain/spaces/lock-space.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { piiSettings, type PiiSettings } from './pii-settings.ts';
 
@@ -20,7 +20,7 @@ export interface SpaceGovernance {
 /** What the caller's space demands. @throws `missing_permission` */
 export async function readGovernance(ctx: Context): Promise<SpaceGovernance> {
   authorize(ctx.caller, 'governance.read');
-  return toGovernance(await findSpace(ctx, false));
+  return toGovernance(await findSpace(ctx));
 }
 
 /**
@@ -29,7 +29,7 @@ export async function readGovernance(ctx: Context): Promise<SpaceGovernance> {
  */
 export async function updateGovernance(ctx: Context, pii: PiiSettings): Promise<SpaceGovernance> {
   authorize(ctx.caller, 'governance.update');
-  const space = await findSpace(ctx, true);
+  const space = await lockSpace(ctx);
   const before = toGovernance(space);
   const fields = Object.keys(pii) as (keyof PiiSettings)[];
   const changed = changedFields(fields, pii, before.pii).map((name) => `pii.${name}`);
@@ -47,12 +47,8 @@ export async function updateGovernance(ctx: Context, pii: PiiSettings): Promise<
   return toGovernance(space);
 }
 
-async function findSpace(ctx: Context, lock: boolean): Promise<Space> {
-  const space = await ctx.em.findOne(
-    Space,
-    { id: spaceOf(ctx.caller) },
-    lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {},
-  );
+async function findSpace(ctx: Context): Promise<Space> {
+  const space = await ctx.em.findOne(Space, { id: spaceOf(ctx.caller) });
   if (space === null) {
     throw notFound('space_not_found');
   }

@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/core';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { notFound } from '#domain/kernel/errors.ts';
@@ -10,22 +9,19 @@ import { IdentityProvider } from './identity-provider.entity.ts';
 export async function findProvider(
   { em }: Pick<Context, 'em'>,
   providerId: string,
-  lockMode?: LockMode,
 ): Promise<IdentityProvider> {
-  const provider = await em.findOne(
-    IdentityProvider,
-    { id: providerId },
-    lockMode === undefined ? {} : { lockMode },
-  );
+  const provider = await em.findOne(IdentityProvider, { id: providerId });
   if (provider === null) {
     throw notFound('identity_provider_not_found');
   }
   return provider;
 }
 
-/** The same, locked for a change. */
-export function lockProvider(ctx: Pick<Context, 'em'>, providerId: string): Promise<IdentityProvider> {
-  return findProvider(ctx, providerId, LockMode.PESSIMISTIC_WRITE);
+/** The same, locked for a change; sign-ins go on being begun with it. */
+export async function lockProvider(ctx: Pick<Context, 'em'>, providerId: string): Promise<IdentityProvider> {
+  const provider = await findProvider(ctx, providerId);
+  await ctx.em.execute('select from identity_providers where id = ? for no key update', [provider.id]);
+  return ctx.em.refreshOrFail(provider);
 }
 
 /** @throws `missing_permission`, `identity_provider_not_found` */

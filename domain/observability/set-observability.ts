@@ -6,6 +6,7 @@ import { canonicalJson } from '#domain/kernel/canonical-json.ts';
 import { DomainError, invalid, notFound } from '#domain/kernel/errors.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
 import { sealField } from '#domain/secrets/seal-field.ts';
+import { lockSpace } from '#domain/spaces/lock-space.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { ObservabilityConfig, secretPlace } from './observability-config.entity.ts';
 
@@ -32,7 +33,7 @@ export async function setObservability(ctx: Context, input: SetObservability): P
   checkInput(input);
   const { em, caller } = ctx;
   const place = { tenantId: caller.tenantId, spaceId: spaceOf(caller) };
-  await lockSpace(ctx, place.spaceId);
+  await lockSpace(ctx);
   const existing = await em.findOne(ObservabilityConfig, { spaceId: place.spaceId });
   const now = await databaseNow(em);
   const config =
@@ -64,17 +65,12 @@ export async function setObservability(ctx: Context, input: SetObservability): P
 export async function removeObservability(ctx: Context): Promise<void> {
   authorize(ctx.caller, 'observability.update');
   const spaceId = spaceOf(ctx.caller);
-  await lockSpace(ctx, spaceId);
+  await lockSpace(ctx);
   if ((await ctx.em.nativeDelete(ObservabilityConfig, { spaceId })) === 0) {
     throw notFound('observability_config_not_found');
   }
   await setTraced(ctx, spaceId, false);
   await recordChange(ctx, spaceId, 'removed');
-}
-
-/** Of two who configure a space at once, one comes after the other. */
-async function lockSpace({ em }: Context, spaceId: string): Promise<void> {
-  await em.execute('select from spaces where id = ? for no key update', [spaceId]);
 }
 
 async function setTraced({ em }: Context, spaceId: string, traced: boolean): Promise<void> {

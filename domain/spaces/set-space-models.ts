@@ -1,12 +1,10 @@
-import { LockMode } from '@mikro-orm/core';
 import { authorize } from '#domain/access/policy.ts';
-import { spaceOf } from '#domain/access/space-of.ts';
 import type { Context } from '#domain/access/context.ts';
 import { invalid, notFound } from '#domain/kernel/errors.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { SpaceModel } from '#domain/models/space-model.entity.ts';
 import { allowModels } from './allow-models.ts';
-import { Space } from './space.entity.ts';
+import { lockSpace } from './lock-space.ts';
 
 export interface SetSpaceModels {
   /** Aliases; exactly these are allowed from now on. */
@@ -25,14 +23,7 @@ export async function setSpaceModels(ctx: Context, input: SetSpaceModels): Promi
   if (wanted.length === 0 || wanted.length > 100) {
     throw invalid('models', 'models must name 1 to 100 models.');
   }
-  const space = await ctx.em.findOne(
-    Space,
-    { id: spaceOf(ctx.caller) },
-    { lockMode: LockMode.PESSIMISTIC_WRITE },
-  );
-  if (space === null) {
-    throw notFound('space_not_found');
-  }
+  const space = await lockSpace(ctx);
   const models = await ctx.em.find(Model, { alias: { $in: wanted } });
   if (models.length !== wanted.length) {
     throw notFound('model_not_found');

@@ -1,20 +1,15 @@
-import { LockMode } from '@mikro-orm/core';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
-import { spaceOf } from '#domain/access/space-of.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
-import { Space } from './space.entity.ts';
+import { lockSpace } from './lock-space.ts';
+import type { Space } from './space.entity.ts';
 
 /** Renames the caller's space. @throws `missing_permission` */
 export async function updateSpace(ctx: Context, input: { name: string }): Promise<Space> {
   const { caller, em } = ctx;
   authorize(caller, 'spaces.update');
-  const space = await em.findOneOrFail(
-    Space,
-    { id: spaceOf(caller) },
-    { lockMode: LockMode.PESSIMISTIC_WRITE },
-  );
+  const space = await lockSpace(ctx);
   if (space.name !== input.name) {
     space.name = input.name;
     space.updatedAt = await databaseNow(em);

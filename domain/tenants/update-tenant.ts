@@ -1,18 +1,14 @@
-import { LockMode } from '@mikro-orm/core';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
-import { Tenant } from './tenant.entity.ts';
+import { lockTenant } from './lock-tenant.ts';
+import type { Tenant } from './tenant.entity.ts';
 
 /** Renames the tenant that the caller acts in; its slug stays. @throws `missing_permission` */
 export async function updateTenant(ctx: Context, input: { name: string }): Promise<Tenant> {
   const { caller, em } = ctx;
   authorize(caller, 'tenants.update');
-  const tenant = await em.findOneOrFail(
-    Tenant,
-    { id: caller.tenantId },
-    { filters: false, lockMode: LockMode.PESSIMISTIC_WRITE },
-  );
+  const tenant = await lockTenant(ctx);
   if (tenant.name !== input.name) {
     tenant.name = input.name;
     await em.flush();

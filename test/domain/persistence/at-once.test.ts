@@ -8,6 +8,8 @@ import { deleteDocument } from '#domain/collections/delete-document.ts';
 import { uploadDocument } from '#domain/collections/upload-document.ts';
 import { registerProvider } from '#domain/identity-providers/add-provider.ts';
 import { updateProvider } from '#domain/identity-providers/update-provider.ts';
+import { piiSettings } from '#domain/governance/pii-settings.ts';
+import { updateGovernance } from '#domain/governance/read-governance.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
 import { disableModel } from '#domain/models/disable-model.ts';
@@ -23,7 +25,9 @@ import { pinSkill } from '#domain/skills/pin-skill.ts';
 import { publishVersion } from '#domain/skills/publish-version.ts';
 import { removeMember } from '#domain/spaces/remove-member.ts';
 import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
+import { updateSpace } from '#domain/spaces/update-space.ts';
 import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
+import { updateTenant } from '#domain/tenants/update-tenant.ts';
 import { startThread } from '#domain/threads/start-thread.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { connect, untilBlocked } from '../../support/tables.ts';
@@ -100,10 +104,10 @@ const aDocument = async () => {
 };
 const aProject = async () =>
   (await run((ctx) => createProject(ctx, { name: 'Pier', description: null }))).project.id;
-const aProvider = async () => {
+const aProvider = async (slug = 'people') => {
   const { provider } = await run((ctx) =>
     registerProvider(ctx, {
-      slug: 'people',
+      slug,
       displayName: 'People',
       issuer: 'https://people.example.com',
       clientId: 'client',
@@ -221,6 +225,56 @@ it('a space has the models of whoever set them last, and no other', async () => 
     [engine.world.spaceId],
   );
   expect(rows).toEqual([{ alias: 'second', is_default: true }]);
+});
+
+describe('whoever writes a row of it holds up no change', () => {
+  const changes: [what: string, table: string, arrange: () => Promise<[id: string, change: Work]>][] = [
+    ['of a space’s models', 'spaces', async () => [engine.world.spaceId, setModels('second', 'first')]],
+    [
+      'of a space’s name',
+      'spaces',
+      async () => [engine.world.spaceId, (ctx) => updateSpace(ctx, { name: 'Bay' })],
+    ],
+    [
+      'of what a space demands',
+      'spaces',
+      async () => [
+        engine.world.spaceId,
+        (ctx) => updateGovernance(ctx, piiSettings.parse({ language: 'de' })),
+      ],
+    ],
+    [
+      'of a tenant’s name',
+      'tenants',
+      async () => [engine.world.tenantId, (ctx) => updateTenant(ctx, { name: 'Coast' })],
+    ],
+    [
+      'of an identity provider',
+      'identity_providers',
+      async () => {
+        const providerId = await aProvider('others');
+        return [providerId, (ctx) => updateProvider(ctx, { providerId, status: 'disabled' })];
+      },
+    ],
+  ];
+  it.each(changes)('%s', async (_what, table, arrange) => {
+    const [id, change] = await arrange();
+    const admin = await connect(engine.database.adminUrl);
+    onTestFinished(() => admin.end());
+    await admin.query('begin');
+    // As the check of a foreign key does, until the end of what adds the row.
+    await admin.query(
+      `select from ${table} where ${table === 'tenants' ? 'tenant_id' : 'id'} = $1 for key share`,
+      [id],
+    );
+    const told = await toldOf(() =>
+      run(async (ctx) => {
+        await ctx.em.execute(`set local lock_timeout = '1s'`);
+        await change(ctx);
+      }),
+    );
+    expect(told).toHaveLength(1);
+  });
 });
 
 describe('what is deleted at this moment', () => {
