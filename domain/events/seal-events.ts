@@ -142,13 +142,17 @@ update event_chains c set seq = s.seq, event_count = c.event_count + s.event_cou
   last_transaction_id = s.last_transaction_id, last_event_id = s.last_event_id
 from sealed s where c.tenant_id = s.tenant_id returning s.event_count as n`;
 
-/** Principals that somebody made or renamed without sealing what events copy. */
+/**
+ * Principals that somebody made or renamed without sealing what events copy. Whoever is being changed or deleted at
+ * this moment is left to the next round: nothing is sealed for one who is gone.
+ */
 async function sealNames({ purge, secrets }: SealDependencies, tenantId: string): Promise<void> {
   await purge.inTenant(tenantId, async (em) => {
     const left = await em.execute<{ id: string; name: string | null; email: string | null }[]>(
       `select id, name, email from principals
-       where tenant_id = ? and ((name is not null and sealed_name is null) or (email is not null and sealed_email is null))
-       limit 500`,
+       where tenant_id = ? and deleted_at is null
+         and ((name is not null and sealed_name is null) or (email is not null and sealed_email is null))
+       order by id limit 500 for no key update skip locked`,
       [tenantId],
     );
     for (const principal of left) {
