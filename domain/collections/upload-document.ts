@@ -53,7 +53,8 @@ export async function uploadDocument(
     metadata: input.metadata ?? {},
     createdBy: ctx.caller.principalId,
   });
-  await ctx.em.persist(document).flush().catch(refuseGone('collection_not_found'));
+  const gone = refuseGone('collection_not_found', 'documents_tenant_id_collection_id_fkey');
+  await ctx.em.persist(document).flush().catch(gone);
   const start = await enqueueStart(ctx.em, {
     tenantId,
     workflowType: 'ingestDocument',

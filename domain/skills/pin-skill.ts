@@ -36,7 +36,7 @@ export async function pinSkill(ctx: Context, skillId: string): Promise<PinnedSki
        where skill_uses.last_used_at < now() - interval '1 hour'`,
       [ctx.caller.tenantId, skill.id, ctx.caller.principalId],
     )
-    .catch(refuseGone('skill_not_found'));
+    .catch(refuseGone('skill_not_found', 'skill_uses_tenant_id_skill_id_fkey'));
   return {
     id: skill.id,
     version_id: version.id,

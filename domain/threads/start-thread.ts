@@ -54,7 +54,8 @@ export async function startThread(
     createdBy: ctx.caller.principalId,
     title: input.title === null ? null : cleanText(input.title),
   });
-  await ctx.em.flush().catch(refuseGone('project_not_found'));
+  const gone = refuseGone('project_not_found', 'threads_tenant_id_space_id_project_id_fkey');
+  await ctx.em.flush().catch(gone);
   const place = await openThreadBranch(ctx.em, thread, input.branchId);
   const shown = await messageBehind(ctx, thread, { ...input, ...place, id: messageId, names });
   await recordEvent(ctx.em, ctx.caller, {

@@ -1,3 +1,4 @@
+import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Caller } from '#domain/access/caller.ts';
 import type { Context } from '#domain/access/context.ts';
@@ -28,7 +29,7 @@ import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
 import { updateSpace } from '#domain/spaces/update-space.ts';
 import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
 import { updateTenant } from '#domain/tenants/update-tenant.ts';
-import { startThread } from '#domain/threads/start-thread.ts';
+import { startThread, type StartThread } from '#domain/threads/start-thread.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { connect, untilBlocked } from '../../support/tables.ts';
 import { addMember, secrets } from '../../support/world.ts';
@@ -121,6 +122,15 @@ const aProvider = async (slug = 'people') => {
     }),
   );
   return provider.id;
+};
+const aThread: StartThread = {
+  content: 'Hello.',
+  role: 'user',
+  metadata: {},
+  projectId: null,
+  title: null,
+  branchId: null,
+  idempotency: null,
 };
 const aSkill = async () => {
   const named = { name: `skill-${newId()}`, description: null, idempotency: null };
@@ -291,16 +301,9 @@ describe('what is deleted at this moment', () => {
       'a project gets no thread',
       async () => {
         const projectId = await aProject();
-        const thread = {
-          role: 'user',
-          metadata: {},
-          title: null,
-          branchId: null,
-          idempotency: null,
-        } as const;
         return [
           (ctx) => deleteProject(ctx, { projectId }),
-          (ctx) => startThread(ctx, { ...thread, content: 'Hello.', projectId }),
+          (ctx) => startThread(ctx, { ...aThread, projectId }),
         ];
       },
       'project_not_found',
@@ -318,6 +321,27 @@ describe('what is deleted at this moment', () => {
     const [first, second] = await atOnce(await arrange());
     expect(first).toMatchObject({ status: 'fulfilled' });
     expect(second).toMatchObject({ reason: { code } });
+  });
+});
+
+describe('what is there is not told to be gone', () => {
+  const uses: [what: string, arrange: () => Promise<Work>][] = [
+    ['the collection of a document', async () => upload(await aCollection())],
+    ['the project of a thread that has none', async () => (ctx) => startThread(ctx, aThread)],
+    [
+      'the skill of a response',
+      async () => {
+        const skillId = await aSkill();
+        return (ctx) => pinSkill(ctx, skillId);
+      },
+    ],
+  ];
+  it.each(uses)('%s, where only the caller is not there', async (_what, arrange) => {
+    const work = await arrange();
+    const stranger = { ...caller, principalId: newId() };
+    await expect(run((ctx) => work({ ...ctx, caller: stranger }))).rejects.toBeInstanceOf(
+      ForeignKeyConstraintViolationException,
+    );
   });
 });
 
