@@ -1,20 +1,20 @@
 import type { Context } from '#domain/access/context.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
-import { enterThread, keepQuestion, placeHistory } from '#domain/threads/join-thread.ts';
-import { copyContext, exceeds, isTooLong } from './context-snapshot.ts';
+import { enterThread, keepQuestion } from '#domain/threads/join-thread.ts';
+import { placeHistory } from '#domain/threads/place-history.ts';
+import { copyContext, exceeds, isTooLong, waitingPosition } from './context-snapshot.ts';
 import type { CreateResponseInput } from './create-input.ts';
 import { keepInput } from './input-items.ts';
 import type { ResponseChange } from './response-change.ts';
+import type { Response } from './response.entity.ts';
 import { checkCallOutputs } from './tool-input.ts';
 
 const maxChainLength = 200;
-/** Where the input of a response stands that waits for its parent: behind all that the parent may bring. */
-const waitingPosition = 1_000_000;
 
 /**
- * Snapshots what a response is given: its parent's context and output as references, then its own input. The
- * parent may expire or be deleted afterwards; the child keeps what it was given. With `on_busy: enqueue` a
- * parent that it waits for gives its part when it ends.
+ * Snapshots what a response is given: its parent's context and output, or the messages of its branch, as references,
+ * then its own input. The parent may expire or be deleted afterwards; the child keeps what it was given. With
+ * `on_busy: enqueue` a parent that it waits for gives its part when it ends, and its branch when it may begin.
  */
 export async function joinChain(
   ctx: Context,
@@ -28,19 +28,26 @@ export async function joinChain(
   if (response.chainDepth >= maxChainLength) {
     throw tooLong('previous_response_id', `A chain holds at most ${maxChainLength} responses.`);
   }
-  if (waitsFor !== null) {
-    response.waitsFor = waitsFor.id;
-  }
-  if (waitsFor !== null && parent === waitsFor) {
-    await keepInput(ctx, change, { items: input.input, position: waitingPosition });
-    return keepQuestion(ctx, response, input.input);
-  }
+  response.waitsFor = waitsFor?.id ?? null;
+  response.contextFrom = parent !== null && parent === waitsFor ? parent.id : null;
   const position =
-    parent === null
-      ? await placeHistory(ctx, response, { input: input.input, contextWindow })
-      : await copyContext(ctx.em, parent.id, response.id);
+    waitsFor !== null && (parent === null || parent === waitsFor)
+      ? waitingPosition
+      : await placeGiven(ctx, change, { parent, input, contextWindow });
   await keepInput(ctx, change, { items: input.input, position });
   await keepQuestion(ctx, response, input.input);
+}
+
+function placeGiven(
+  ctx: Context,
+  { response }: ResponseChange,
+  given: { parent: Response | null; input: CreateResponseInput; contextWindow: number },
+): Promise<number> {
+  const { parent, input, contextWindow } = given;
+  const asked = input.input.flatMap((item) => ('text' in item ? [item.text] : []));
+  return parent === null
+    ? placeHistory(ctx.em, response, { asked, contextWindow })
+    : copyContext(ctx.em, parent.id, response.id);
 }
 
 /**

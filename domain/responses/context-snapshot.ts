@@ -1,5 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { estimateStored } from './input-files.ts';
+import type { InputMessage } from './output-items.ts';
+import type { Response } from './response.entity.ts';
+
+/** Where the input of a response stands that waits for what comes before it. */
+export const waitingPosition = 1_000_000;
 
 /** Gives the child all that the parent was given and has put out. @returns the first free position */
 export async function copyContext(em: EntityManager, parentId: string, childId: string): Promise<number> {
@@ -17,19 +22,13 @@ export async function copyContext(em: EntityManager, parentId: string, childId: 
 }
 
 /**
- * The same to one that waits for its parent, unless it had its conversation when it was accepted: that begins at 0. A
- * parent which waited itself and had not got its own is put in front of what the child has, for the rest to come.
+ * The same to one that waited for its parent's end. Of a parent that never began, what it was asked is put in front of
+ * what the child is, and the rest is still to come.
  */
-export async function passContext(
-  em: EntityManager,
-  parent: { id: string; waited: boolean },
-  childId: string,
-): Promise<void> {
-  if (await beginsAtZero(em, childId)) {
-    return;
-  }
-  if (!parent.waited || (await beginsAtZero(em, parent.id))) {
-    await copyContext(em, parent.id, childId);
+export async function passContext(em: EntityManager, parent: Response, child: Response): Promise<void> {
+  if (parent.waitsFor == null || (await hasItsConversation(em, parent.id))) {
+    await copyContext(em, parent.id, child.id);
+    child.contextFrom = null;
     return;
   }
   await em.execute(
@@ -37,11 +36,13 @@ export async function passContext(
      select tenant_id, ?, (select min(position) from response_context where response_id = ?)
        - row_number() over (order by position desc), item_id
      from response_context where response_id = ?`,
-    [childId, childId, parent.id],
+    [child.id, child.id, parent.id],
   );
+  child.contextFrom = parent.contextFrom ?? null;
 }
 
-async function beginsAtZero(em: EntityManager, responseId: string): Promise<boolean> {
+/** Whether one that waits needs nothing but its turn: the conversation that it goes on from begins at 0. */
+export async function hasItsConversation(em: EntityManager, responseId: string): Promise<boolean> {
   const first = await em.execute(
     'select position from response_context where response_id = ? and position = 0',
     [responseId],
@@ -86,4 +87,14 @@ export async function exceeds(
   }
   const rows = await em.execute<{ text: string }[]>(`select ${told} as text from ${given}`, [responseId]);
   return rows.reduce((sum, row) => sum + estimateStored(row.text), 0) > contextWindow;
+}
+
+/** What the messages say that a response was given so far. */
+export async function messageTexts(em: EntityManager, responseId: string): Promise<string[]> {
+  const rows = await em.execute<{ wire: string }[]>(`select i.wire from ${given} and i.type = 'message'`, [
+    responseId,
+  ]);
+  return rows.flatMap(({ wire }) =>
+    (JSON.parse(wire) as InputMessage).content.flatMap((part) => ('text' in part ? [part.text] : [])),
+  );
 }

@@ -14,7 +14,7 @@ import { closeMessage } from './message-events.ts';
 import { foldTurn } from './open-item.ts';
 import type { ResponseRecord } from './response-record.ts';
 import type { FailureReason, IncompleteReason, TerminalStatus } from './response-status.ts';
-import { releaseWaiting } from './release-waiting.ts';
+import { lockWaiting, releaseWaiting } from './release-waiting.ts';
 import type { Response } from './response.entity.ts';
 import type { StreamEvent } from './stream-events.ts';
 import { ToolCall } from './tool-call.entity.ts';
@@ -79,14 +79,15 @@ export async function endResponse(
   await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
   await recordEvent(em, await actorOf(em, response, ending), auditOf(response, now, record));
   await oweTrace(em, response);
-  for (const child of await releaseWaiting(em, response)) {
+  // The thread comes behind the rows of its responses, as for whoever joins it, and before those are told of it.
+  const isAwaited = await lockWaiting(em, response);
+  await keepAnswer(em, response, record.output);
+  for (const child of isAwaited ? await releaseWaiting(em, response) : []) {
     await endResponse(em, child, now, {
       status: 'failed',
       failure: failureReason('context_length_exceeded'),
     });
   }
-  // The thread comes last: whoever joins it has taken the rows of its responses before.
-  await keepAnswer(em, response, record.output);
 }
 
 export function applyEnding(response: Response, now: Date, ending: Ending): void {

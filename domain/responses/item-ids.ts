@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { base32 } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 
@@ -11,6 +12,14 @@ export function itemId(
   place: number | string,
 ): string {
   return `${prefix}_${base32(secrets.mac('response-item', `${responseId}:${place}`).subarray(0, 20))}`;
+}
+
+/**
+ * Of a message of a thread, the same for each response that is told it. It takes no secret, since whoever ends a
+ * response has none at hand; the message's own id is as hard to guess.
+ */
+export function threadItemId(messageId: string): string {
+  return `msg_${base32(createHash('sha256').update(`thread:${messageId}`).digest().subarray(0, 20))}`;
 }
 
 export function callId(secrets: Secrets, responseId: string, outputIndex: number): string {

@@ -1,9 +1,23 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Model } from '#domain/models/model.entity.ts';
-import { exceeds, passContext } from './context-snapshot.ts';
+import { placeHistory } from '#domain/threads/place-history.ts';
+import { exceeds, hasItsConversation, messageTexts, passContext } from './context-snapshot.ts';
 import { lockHead } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
 import type { Response } from './response.entity.ts';
+
+/** Locks all that wait behind a response, each before those that wait for it. @returns whether there are any */
+export async function lockWaiting(em: EntityManager, { id }: Response): Promise<boolean> {
+  const rows = await em.execute(
+    `with recursive waiting as (
+       select id, 0 as place from responses where waits_for = ? and status = 'queued'
+       union all
+       select r.id, w.place + 1 from waiting w join responses r on r.waits_for = w.id and r.status = 'queued')
+     select r.id from responses r join waiting w on w.id = r.id order by w.place, r.id for update of r`,
+    [id],
+  );
+  return rows.length > 0;
+}
 
 /**
  * Lets the responses go that waited for this one, in the transaction of its end: each gets its context now and
@@ -19,20 +33,31 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
       continue;
     }
     const child = head.response;
-    await passContext(em, { id: parent.id, waited: parent.waitsFor != null }, child.id);
+    if (child.contextFrom === parent.id) {
+      await passContext(em, parent, child);
+    }
     child.waitsFor = parent.waitsFor ?? null;
-    if (child.waitsFor === null) {
-      child.queuedSince = head.now;
-      const model = await em.findOneOrFail(Model, { id: child.modelId });
-      if (await exceeds(em, child.id, model.contextWindow)) {
-        tooLong.push(child);
-      } else {
-        await oweGeneration(em, child, { dueNow: true });
-      }
+    if (child.waitsFor === null && !(await begin(em, child, head.now))) {
+      tooLong.push(child);
     }
     await em.flush();
   }
   return tooLong;
+}
+
+/** Has one begin that waits for nothing any more. @returns false: what it would be told is too long */
+async function begin(em: EntityManager, response: Response, now: Date): Promise<boolean> {
+  response.queuedSince = now;
+  const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
+  if (!(await hasItsConversation(em, response.id))) {
+    const asked = await messageTexts(em, response.id);
+    await placeHistory(em, response, { asked, contextWindow });
+  }
+  if (await exceeds(em, response.id, contextWindow)) {
+    return false;
+  }
+  await oweGeneration(em, response, { dueNow: true });
+  return true;
 }
 
 async function firstWaiting(em: EntityManager, { id }: Response): Promise<string | null> {

@@ -30,6 +30,7 @@ const schema = defineEntity({
     previousResponseId: p.text().nullable(),
     chainDepth: p.integer().default(0),
     waitsFor: p.text().nullable(),
+    contextFrom: p.text().nullable(),
     threadId: p.uuid().nullable(),
     branchId: p.uuid().nullable(),
     request: p.json<ResponseRequest>(),

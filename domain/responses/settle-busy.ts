@@ -9,7 +9,7 @@ import { Response } from './response.entity.ts';
 
 /** What a new response comes behind. */
 export interface Before {
-  /** Whose conversation it goes on from. */
+  /** Whose conversation it goes on from; null: from the messages of its branch. */
   parent: Response | null;
   /** Whose end lets it begin. */
   waitsFor: Response | null;
@@ -40,7 +40,7 @@ export async function settleBusy(
       if (runs && named !== last) {
         throw inProgress('previous_response_id');
       }
-      return { parent: named ?? last, waitsFor: last };
+      return { parent: named, waitsFor: last };
     case 'cancel_previous':
       await cancelAll(ctx, running);
       return { parent: named, waitsFor: null };

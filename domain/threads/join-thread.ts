@@ -1,17 +1,14 @@
-import { estimateTokenCount } from 'tokenx';
 import type { Context } from '#domain/access/context.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { DomainError, unsupported } from '#domain/kernel/errors.ts';
 import type { CreateResponseInput, InputItem } from '#domain/responses/create-input.ts';
-import { itemId } from '#domain/responses/item-ids.ts';
-import type { InputMessage } from '#domain/responses/output-items.ts';
 import { Response } from '#domain/responses/response.entity.ts';
 import { settleBusy, type Before } from '#domain/responses/settle-busy.ts';
 import { appendMessages, type NewMessage } from './append-messages.ts';
 import { holdBranch, lockQueue, type BranchOf } from './branch-queue.ts';
 import { findThreadToWrite, requireActive } from './find-thread.ts';
 import { requireSender } from './sender-role.ts';
-import { lineOf, requireBranch } from './thread-branches.ts';
+import { requireBranch } from './thread-branches.ts';
 import type { MessageRole } from './thread-status.ts';
 
 /**
@@ -67,69 +64,6 @@ export async function returnToThread(ctx: Context, branch: BranchOf): Promise<vo
       param: 'platform.thread_id',
     });
   }
-}
-
-/** Messages of a thread that a model is told at most. */
-const mostMessages = 200;
-
-/**
- * Gives a response the newest messages of its branch that fit into three quarters of the model's context, with what
- * is asked. @returns the first free position of its context
- */
-export async function placeHistory(
-  ctx: Context,
-  response: Response,
-  { input, contextWindow }: { input: readonly InputItem[]; contextWindow: number },
-): Promise<number> {
-  if (response.threadId == null) {
-    return 0;
-  }
-  const asked = input.reduce((sum, item) => sum + estimateTokenCount('text' in item ? item.text : ''), 0);
-  const told = await newestMessages(ctx, response, contextWindow * 0.75 - asked);
-  const items = told.map(({ id, role, content }) => {
-    const type = role === 'assistant' ? ('output_text' as const) : ('input_text' as const);
-    const wire: InputMessage = {
-      id: itemId(ctx.secrets, 'msg', id, 'thread'),
-      type: 'message',
-      status: 'completed',
-      role,
-      content: [{ type, text: content }],
-    };
-    return { id: wire.id, wire: JSON.stringify(wire) };
-  });
-  // One item for each message, whatever the number of responses that are told it: a repeat only holds it.
-  await ctx.em.execute(
-    `with given as (
-       select * from jsonb_to_recordset(?::jsonb) as g (id text, wire text)),
-     kept as (
-       insert into items (tenant_id, id, response_id, type, wire) select ?, g.id, ?, 'message', g.wire from given g
-       on conflict (tenant_id, id) do update set created_at = items.created_at returning id)
-     select count(*) from kept`,
-    [JSON.stringify(items), response.tenantId, response.id],
-  );
-  await ctx.em.execute(
-    `insert into response_context (tenant_id, response_id, position, item_id)
-     select ?, ?, given.place - 1, given.id from jsonb_array_elements_text(?::jsonb) with ordinality as given (id, place)`,
-    [response.tenantId, response.id, JSON.stringify(items.map(({ id }) => id))],
-  );
-  return items.length;
-}
-
-async function newestMessages(
-  ctx: Context,
-  { threadId, branchId }: Response,
-  budget: number,
-): Promise<{ id: string; role: MessageRole; content: string }[]> {
-  const newest = await ctx.em.execute<{ id: string; role: MessageRole; content: string }[]>(
-    `${lineOf} select m.id, m.role, m.content from line l
-       join messages m on m.tenant_id = l.tenant_id and m.thread_id = l.thread_id and m.branch_id = l.id
-         and m.position <= l.upto
-     order by m.position desc limit ?`,
-    [threadId, branchId, mostMessages],
-  );
-  let left = budget;
-  const fitting = newest.findIndex(({ content }) => (left -= estimateTokenCount(content)) < 0);
-  return newest.slice(0, fitting === -1 ? undefined : fitting).toReversed();
 }
 
 /** What was asked becomes messages of the thread, in the transaction that accepts the response. */

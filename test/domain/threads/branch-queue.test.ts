@@ -81,6 +81,17 @@ async function told(id: string): Promise<string[]> {
   );
 }
 
+/** Does something while models take so many tokens. */
+async function within(tokens: number, work: () => Promise<void>): Promise<void> {
+  const { rows } = await engine.admin.query<{ was: number }>('select max(context_window) as was from models');
+  await engine.admin.query('update models set context_window = $1', [tokens]);
+  try {
+    await work();
+  } finally {
+    await engine.admin.query('update models set context_window = $1', [rows[0]?.was]);
+  }
+}
+
 const cancel = (responseId: string) => engine.act((ctx) => cancelResponse(ctx, { responseId }));
 
 /** Does two things while the row of a response is held, and lets go when both wait. */
@@ -179,6 +190,59 @@ describe('a response that names one which runs', () => {
     );
     await engine.create(asked);
     expect(await statusOf(running)).toBe('cancelled');
+  });
+});
+
+describe('a response that waits without naming one', () => {
+  it('is told its branch as one that is asked for when it begins', async () => {
+    const thread = await begin();
+    const earlier = await ended('Before');
+    const running = await engine.create({ thread, previousResponseId: earlier, ...say('One') });
+    const second = await enqueue(thread, say('Two'));
+    const third = await enqueue(thread, say('Three'));
+    await enqueue(thread, say('Four'));
+    await answer(running, 'First.');
+    // Not what the one before it went on from: that is somebody else's, or belongs to another conversation.
+    expect(await told(second)).toEqual(['Hello', 'One', 'First.', 'Two']);
+    await answer(second, 'Second.');
+    // Each question with its answer, and none of those that have not ended.
+    expect(await told(third)).toEqual(['Hello', 'One', 'First.', 'Two', 'Second.', 'Three']);
+    await answer(third, 'Third.');
+    const instead = await engine.create({ thread, onBusy: 'cancel_previous', ...say('Five') });
+    expect(await told(instead)).toEqual([
+      'Hello',
+      'One',
+      'First.',
+      'Two',
+      'Second.',
+      'Three',
+      'Third.',
+      'Four',
+      'Five',
+    ]);
+  });
+
+  it('begins no chain, however many wait before it', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread });
+    const last = await enqueue(thread);
+    const named = await enqueue(thread, { previousResponseId: last });
+    const { rows } = await engine.admin.query(
+      'select chain_depth from responses where id = any ($1) order by created_at, id',
+      [[running, last, named]],
+    );
+    expect(rows.map((row) => row.chain_depth)).toEqual([0, 0, 1]);
+  });
+
+  it('begins although the conversation of one before it became too long', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    const tooLong = await enqueue(thread, { previousResponseId: running, ...say('Two') });
+    const last = await enqueue(thread, say('Three'));
+    await within(200, () => answer(running, 'Many words. '.repeat(100)));
+    expect((await engine.record(tooLong)).platform.failure_reason?.code).toBe('context_length_exceeded');
+    expect(await waits(last)).toBeNull();
+    expect(await told(last)).toEqual(['Two', 'Three']);
   });
 });
 
@@ -287,12 +351,23 @@ describe('a response that waits', () => {
     expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
   });
 
+  it('is told what one before it was asked, once, when it named that and that is cancelled', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    const between = await enqueue(thread, say('Two'));
+    const last = await enqueue(thread, { previousResponseId: between, ...say('Three') });
+    await cancel(between);
+    expect(await waits(last)).toBe(running);
+    await answer(running, 'First.');
+    expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
+  });
+
   it('goes on from a cancelled one that had its conversation from elsewhere', async () => {
     const thread = await begin();
     const earlier = await ended('Before');
     const running = await engine.create({ thread, ...say('One') });
     const between = await enqueue(thread, { previousResponseId: earlier, ...say('Two') });
-    const last = await enqueue(thread, say('Three'));
+    const last = await enqueue(thread, { previousResponseId: between, ...say('Three') });
     await engine.act((ctx) => deleteResponse(ctx, { responseId: between }));
     expect(await waits(last)).toBe(running);
     await answer(running, 'First.');
