@@ -51,7 +51,8 @@ function placeGiven(
 }
 
 /**
- * Looks at the whole of what a response was given, once that is written.
+ * Looks at all that a response was given, once that is written. For one that waits that may be its own input alone; its
+ * whole is looked at when it may begin.
  * @throws `tool_output_missing`, `context_length_exceeded`, `invalid_request`
  */
 export async function checkGiven(
@@ -67,9 +68,6 @@ export async function checkGiven(
     input.input.every(({ type }) => type === 'message');
   if (!alone) {
     await checkCallOutputs(ctx.em, response.id);
-  }
-  if (response.waitsFor != null) {
-    return;
   }
   if (alone ? isTooLong(items, contextWindow) : await exceeds(ctx.em, response.id, contextWindow)) {
     throw tooLong('input', "The conversation exceeds the model's context.");

@@ -234,6 +234,19 @@ describe('a response that waits without naming one', () => {
     expect(rows.map((row) => row.chain_depth)).toEqual([0, 0, 1]);
   });
 
+  it('is refused at once when what is known of it is too long', async () => {
+    const thread = await begin();
+    const earlier = await ended('Many words. '.repeat(100));
+    await engine.create({ thread });
+    const refused = { code: 'context_length_exceeded', detail: { param: 'input' } };
+    await within(200, async () => {
+      for (const more of [say('Many words. '.repeat(100)), { previousResponseId: earlier }]) {
+        await expect(enqueue(thread, more)).rejects.toMatchObject(refused);
+      }
+      await enqueue(thread, say('Two'));
+    });
+  });
+
   it('begins although the conversation of one before it became too long', async () => {
     const thread = await begin();
     const running = await engine.create({ thread, ...say('One') });
