@@ -18,7 +18,8 @@ export interface Before {
 /**
  * Has what still runs before a new response refuse it, be waited for, or end.
  * @param queue what ran in its branch, locked, each behind the one that it waits for; nothing without a thread
- * @throws `previous_response_not_found`, `previous_response_in_progress`, `missing_permission`
+ * @throws `previous_response_not_found`, `previous_response_in_progress`, `missing_permission`; `invalid_state` when it
+ *   would go on from one that never began
  */
 export async function settleBusy(
   ctx: Context,
@@ -28,6 +29,9 @@ export async function settleBusy(
   const inBranch = await readRunning(ctx, queue);
   const named = await readNamed(ctx, input, queue);
   const runs = named !== null && !named.isTerminal;
+  if (named?.waitsFor != null && (named.isTerminal || input.onBusy === 'cancel_previous')) {
+    throw neverBegan();
+  }
   const running = runs && queue.length === 0 ? [named] : inBranch;
   const last = running.at(-1);
   if (last === undefined) {
@@ -89,6 +93,15 @@ async function cancelAll(ctx: Context, running: readonly Response[]): Promise<vo
     await cancelRunning(ctx, response, now);
   }
   await ctx.em.flush();
+}
+
+/** One that ends while it waits was not given its conversation. */
+function neverBegan(): DomainError {
+  return new DomainError(
+    'invalid_state',
+    'The previous response never began, so there is nothing to go on from.',
+    { param: 'previous_response_id' },
+  );
 }
 
 function inProgress(param: 'previous_response_id' | 'platform.thread_id'): DomainError {

@@ -97,12 +97,16 @@ const cancel = (responseId: string) => engine.act((ctx) => cancelResponse(ctx, {
 /** Does two things while the row of a response is held, and lets go when both wait. */
 async function whileHeld<T>(responseId: string, work: () => Promise<T>): Promise<T> {
   await holder.query('begin');
-  await holder.query('select from responses where id = $1 for update', [responseId]);
-  const doing = work();
-  doing.catch(() => {});
-  await untilWaiting(2);
-  await holder.query('commit');
-  return doing;
+  try {
+    await holder.query('select from responses where id = $1 for update', [responseId]);
+    const doing = work();
+    doing.catch(() => {});
+    await untilWaiting(2);
+    await holder.query('commit');
+    return await doing;
+  } finally {
+    await holder.query('rollback');
+  }
 }
 
 const busy = (param: string) => ({ code: 'previous_response_in_progress', detail: { param } });
@@ -154,6 +158,43 @@ describe('a response that names one which has ended', () => {
     });
     expect(await statusOf(running)).toBe('cancelled');
     expect(await told(next)).toEqual(['Before', 'Before!', 'Two']);
+  });
+});
+
+describe('a response that names one which never began', () => {
+  const refused = { code: 'invalid_state', detail: { param: 'previous_response_id' } };
+
+  it('is refused once that is cancelled, also while it is being cancelled', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread });
+    const [first, second] = [await enqueue(thread), await enqueue(thread)];
+    await cancel(second);
+    for (const onBusy of ['enqueue', 'cancel_previous'] as const) {
+      for (const place of [{ thread }, {}]) {
+        await expect(engine.create({ ...place, onBusy, previousResponseId: second })).rejects.toMatchObject(
+          refused,
+        );
+      }
+    }
+    const joining = await whileHeld(first, async () => {
+      const cancelled = cancel(first);
+      await untilWaiting(1);
+      return Promise.allSettled([enqueue(thread, { previousResponseId: first }), cancelled]);
+    });
+    expect(joining).toMatchObject([{ reason: refused }, { status: 'fulfilled' }]);
+    expect(await statusOf(running)).toBe('queued');
+  });
+
+  it('is refused when it would cancel that, and cancels nothing', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread });
+    const waiting = await enqueue(thread);
+    for (const place of [{ thread }, {}]) {
+      await expect(
+        engine.create({ ...place, onBusy: 'cancel_previous', previousResponseId: waiting }),
+      ).rejects.toMatchObject(refused);
+    }
+    expect([await statusOf(running), await statusOf(waiting)]).toEqual(['queued', 'queued']);
   });
 });
 
