@@ -2,6 +2,7 @@ import { isOwed } from '#domain/durable/outbox.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
 import { lockHead } from '#domain/responses/head.ts';
 import { oweGeneration } from '#domain/responses/owe-generation.ts';
+import { releaseStranded } from '#domain/responses/release-stranded.ts';
 import { queueLimitMs } from '#domain/responses/response-status.ts';
 import {
   reconcile,
@@ -21,13 +22,18 @@ interface StaleRow {
   created_at: string;
   queued_since: Date;
   deadline_at: Date | null;
-  /** Its parent's end will start it. */
+  /** Its content is out of everybody's reach. */
+  expired: boolean;
+  /** Another's end will start it. */
   waits: boolean;
+  /** That end has been, and did not. */
+  stranded: boolean;
 }
 
 /**
  * Compares running responses with the engine, so that nothing stays non-terminal: a workflow that was
- * terminated fails its response, an id that the engine has lost is started again and goes on from its prefix.
+ * terminated fails its response, an id that the engine has lost is started again and goes on from its prefix. One
+ * whose retention is over is ended, and one that waits for nothing any more begins.
  */
 export async function reconcileResponses(deps: ReconcileDependencies): Promise<Reconciled> {
   const [clock] = await deps.database.call<{ now: Date }>('now', 'select now()', []);
@@ -41,6 +47,14 @@ export async function reconcileResponses(deps: ReconcileDependencies): Promise<R
     },
     async (row) => {
       const { tenant_id: tenantId, response_id: responseId } = row;
+      if (row.expired) {
+        await deps.unitOfWork.inTenant(tenantId, generation({ tenantId, responseId }).giveUp);
+        return null;
+      }
+      if (row.stranded) {
+        await deps.unitOfWork.inTenant(tenantId, (em) => releaseStranded(em, responseId));
+        return null;
+      }
       if (isOverdue(row, now)) {
         await deps.unitOfWork.inTenant(tenantId, (em) => closeResponse(em, responseId, { kind: 'deadline' }));
         return null;

@@ -2,7 +2,7 @@ import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { findKey } from '#domain/idempotency/idempotency.ts';
 import type { CreateResponseInput } from './create-input.ts';
-import { authorizeResponse } from './response-access.ts';
+import { authorizeResponse, unexpired } from './response-access.ts';
 import { Response } from './response.entity.ts';
 
 /**
@@ -18,7 +18,11 @@ export async function findRequest(
   if (responseId === null) {
     return input.idempotency === null ? null : findKey(ctx, input.idempotency);
   }
-  const response = await ctx.em.findOne(Response, { id: responseId, spaceId: input.spaceId });
+  const response = await ctx.em.findOne(Response, {
+    id: responseId,
+    spaceId: input.spaceId,
+    ...unexpired(),
+  });
   if (response === null || response.fingerprint !== input.fingerprint) {
     return null;
   }

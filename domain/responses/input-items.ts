@@ -103,7 +103,7 @@ async function referenced(ctx: Context, response: Response, id: string): Promise
 async function findReadable(ctx: Context, response: Response, id: string): Promise<string | null> {
   const [row] = await ctx.em.execute<{ principal_id: string }[]>(
     `select r.principal_id from items i join responses r on r.tenant_id = i.tenant_id and r.id = i.response_id
-       where i.id = ? and r.space_id = ? for key share of i`,
+       where i.id = ? and r.space_id = ? and r.expires_at > now() for key share of i`,
     [id, response.spaceId],
   );
   const readable = row?.principal_id === ctx.caller.principalId || ctx.caller.granted.has('responses.read');

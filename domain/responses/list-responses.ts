@@ -6,6 +6,7 @@ import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { toHead } from './head.ts';
 import type { OutputItem } from './output-items.ts';
+import { unexpired } from './response-access.ts';
 import { noUsage, toResponseRecord, type ResponseRecord, type UsageSum } from './response-record.ts';
 import { Response } from './response.entity.ts';
 import type { ResponseStatus } from './response-status.ts';
@@ -25,7 +26,12 @@ export async function listResponses(ctx: Context, input: ListResponses): Promise
   const mine = ctx.caller.granted.has('responses.read') ? {} : { principalId: ctx.caller.principalId };
   const page = await keysetPage(ctx, {
     entity: Response,
-    where: { spaceId: input.spaceId, ...mine, ...(input.status === null ? {} : { status: input.status }) },
+    where: {
+      spaceId: input.spaceId,
+      ...mine,
+      ...unexpired(),
+      ...(input.status === null ? {} : { status: input.status }),
+    },
     limit: input.limit,
     cursor: input.cursor,
     operation: 'responses.list',

@@ -37,7 +37,7 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
       await passContext(em, parent, child);
     }
     child.waitsFor = parent.waitsFor ?? null;
-    if (child.waitsFor === null && !(await begin(em, child, head.now))) {
+    if (child.waitsFor === null && !(await beginWaiting(em, child, head.now))) {
       tooLong.push(child);
     }
     await em.flush();
@@ -46,7 +46,7 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
 }
 
 /** Has one begin that waits for nothing any more. @returns false: what it would be told is too long */
-async function begin(em: EntityManager, response: Response, now: Date): Promise<boolean> {
+export async function beginWaiting(em: EntityManager, response: Response, now: Date): Promise<boolean> {
   response.queuedSince = now;
   const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
   if (!(await hasItsConversation(em, response.id))) {

@@ -1,3 +1,4 @@
+import { raw } from '@mikro-orm/core';
 import { authorizeOwn } from '#domain/access/authorize-own.ts';
 import type { Caller } from '#domain/access/caller.ts';
 import type { Context } from '#domain/access/context.ts';
@@ -21,6 +22,9 @@ export function goneError(ids: { expired: boolean; deleted: boolean } | null): D
     : notFound('response_not_found');
 }
 
+/** A response that runs on past its expiry is in sight until it has ended, and nobody's to reach. */
+export const unexpired = () => ({ expiresAt: { $gt: raw('now()') } });
+
 /** The head of a response of the caller's space, locked. @throws not found, expired, deleted or a refusal */
 export async function lockOwn(
   ctx: Context,
@@ -28,13 +32,15 @@ export async function lockOwn(
   permission: Permission,
 ): Promise<{ response: Response; now: Date }> {
   const head = await lockHead(ctx.em, responseId);
-  const response = await admitTo(ctx, head?.response ?? null, { responseId, permission });
+  const isInReach = head !== null && head.response.expiresAt > head.now;
+  const response = await admitTo(ctx, isInReach ? head.response : null, { responseId, permission });
   return { response, now: head?.now ?? response.createdAt };
 }
 
 /** The same, to read only. */
 export async function findOwn(ctx: Context, responseId: string, permission: Permission): Promise<Response> {
-  return admitTo(ctx, await ctx.em.findOne(Response, { id: responseId }), { responseId, permission });
+  const response = await ctx.em.findOne(Response, { id: responseId, ...unexpired() });
+  return admitTo(ctx, response, { responseId, permission });
 }
 
 async function admitTo(

@@ -1,10 +1,11 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Context } from '#domain/access/context.ts';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
 import { databaseNow } from '#domain/persistence/database-now.ts';
 import { cancelRunning } from './cancel-response.ts';
 import type { CreateResponseInput } from './create-input.ts';
 import { lockHead } from './head.ts';
-import { authorizeResponse } from './response-access.ts';
+import { authorizeResponse, unexpired } from './response-access.ts';
 import { Response } from './response.entity.ts';
 
 /** What a new response comes behind. */
@@ -71,8 +72,10 @@ async function readNamed(
   }
   // Whoever holds rows of a queue waits for no row beside them: two could wait for each other.
   const named =
-    queue.length > 0 ? await ctx.em.findOne(Response, { id }) : (await lockHead(ctx.em, id))?.response;
-  if (named == null || named.spaceId !== spaceId) {
+    queue.length > 0
+      ? await ctx.em.findOne(Response, { id, ...unexpired() })
+      : await lockUnexpired(ctx.em, id);
+  if (named === null || named.spaceId !== spaceId) {
     throw notFound('previous_response_not_found');
   }
   authorizeResponse(ctx.caller, 'responses.read', named.principalId);
@@ -83,6 +86,11 @@ async function readNamed(
     throw inProgress('previous_response_id');
   }
   return named;
+}
+
+async function lockUnexpired(em: EntityManager, id: string): Promise<Response | null> {
+  const head = await lockHead(em, id);
+  return head !== null && head.response.expiresAt > head.now ? head.response : null;
 }
 
 /** From the last one on, so that none is let go on the way. */

@@ -185,7 +185,7 @@ export const engineDefects: readonly Defect[] = [
   {
     name: 'expiry not enforced by the wall',
     file: wall,
-    replace: [[`when 'responses' then ' and expires_at > now() and (`, `when 'responses' then ' and (`]],
+    replace: [[`finished_at is null or`, `true or`]],
     test: clocks,
     caughtBy: 'an expired response cannot be read',
   },

@@ -104,7 +104,15 @@ function policyBreaches(own: Policy[]): string[] {
   });
 }
 
-/** The one permitted alternative: a transaction keeps sight of the response that it has just deleted. */
+/**
+ * The permitted alternatives: a transaction keeps sight of the response that it has just deleted or ended, and one that
+ * runs on past its expiry stays in sight until it has ended.
+ */
 function withoutGrace(using: string): string {
-  return using.replace('((deleted_at IS NULL) OR (deleted_at >= now()))', '');
+  return using
+    .replace('((deleted_at IS NULL) OR (deleted_at >= now()))', '')
+    .replace(
+      `((expires_at > now()) OR (finished_at IS NULL) OR (finished_at >= date_trunc('milliseconds'::text, now())))`,
+      '',
+    );
 }

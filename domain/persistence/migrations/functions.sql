@@ -19,8 +19,10 @@ begin
     perform set_config('app.tenant_id', p_tenant[i]::text, true);
     -- Nobody is waited for: a head that somebody holds just now answers busy.
     if not exists (select from responses r
-        where r.tenant_id = p_tenant[i] and r.id = p_response[i] for no key update skip locked) then
-      if exists (select from responses r where r.tenant_id = p_tenant[i] and r.id = p_response[i]) then
+        where r.tenant_id = p_tenant[i] and r.id = p_response[i] and r.expires_at > now()
+        for no key update skip locked) then
+      if exists (select from responses r
+          where r.tenant_id = p_tenant[i] and r.id = p_response[i] and r.expires_at > now()) then
         answers[i] := 'busy';
       end if;
       continue;
@@ -187,12 +189,12 @@ language sql stable security definer set search_path = pg_catalog, public as $$
   select coalesce(extract(epoch from now() - min(o.created_at)), 0) from public.outbox o
 $$;
 
--- Responses whose content may go: expired, or deleted long enough for attached readers to see their end.
+-- Responses whose content may go: ended and expired, or deleted long enough for attached readers to see their end.
 create function app.list_expired(p_after_tenant uuid, p_after_id text, p_limit integer)
 returns table (tenant_id uuid, response_id text)
 language sql stable security definer set search_path = pg_catalog, public as $$
   select r.tenant_id, r.id from public.responses r
-  where (r.expires_at <= now() or r.deleted_at < now() - interval '15 seconds')
+  where (r.expires_at <= now() and r.finished_at is not null or r.deleted_at < now() - interval '15 seconds')
     and (r.tenant_id, r.id) > (p_after_tenant, p_after_id)
   order by r.tenant_id, r.id limit p_limit
 $$;
@@ -207,12 +209,14 @@ language sql stable security definer set search_path = pg_catalog, public as $$
   select e.tenant_id from public.event_dedupe e where e.created_at < now() - interval '7 days'
 $$;
 
--- Non-terminal responses old enough that their workflow must exist, by keyset.
+-- Non-terminal responses old enough that their workflow must exist, by keyset. One that waits has none yet, unless
+-- what it waits for is gone or has ended.
 create function app.list_stale(p_after_created timestamptz, p_after_id text, p_limit integer)
-returns table (tenant_id uuid, response_id text, status text, created_at text, queued_since timestamptz, deadline_at timestamptz, waits boolean)
+returns table (tenant_id uuid, response_id text, status text, created_at text, queued_since timestamptz, deadline_at timestamptz, expired boolean, waits boolean, stranded boolean)
 language sql stable security definer set search_path = pg_catalog, public as $$
-  select r.tenant_id, r.id, r.status, to_char(r.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), r.queued_since, r.deadline_at, r.waits_for is not null
-  from public.responses r
+  select r.tenant_id, r.id, r.status, to_char(r.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), r.queued_since, r.deadline_at, r.expires_at <= now(), r.waits_for is not null,
+    r.waits_for is not null and p.id is null
+  from public.responses r left join public.responses p on p.tenant_id = r.tenant_id and p.id = r.waits_for and p.finished_at is null
   where r.finished_at is null and r.created_at < now() - interval '15 seconds'
     and (r.created_at, r.id) > (p_after_created, p_after_id)
   order by r.created_at, r.id limit p_limit

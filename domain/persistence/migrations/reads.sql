@@ -25,7 +25,7 @@ begin
     select r.principal_id, r.next_n, ceil(extract(epoch from r.expires_at - now()) * 1000),
         case when not p_bare[i] then r.record end
       into owner, next_n, expires_in_ms, record from responses r
-      where r.tenant_id = p_tenant[i] and r.id = p_response[i] and r.space_id = p_space[i];
+      where r.tenant_id = p_tenant[i] and r.id = p_response[i] and r.space_id = p_space[i] and r.expires_at > now();
     if not found then
       -- Only now does it matter why.
       select d.principal_id, jsonb_build_object('expired', d.expires_at <= now(), 'deleted', d.deleted_at is not null)

@@ -21,7 +21,7 @@ declare
   t turns;
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
-  select * into r from responses where tenant_id = p_tenant and id = p_response;
+  select * into r from responses where tenant_id = p_tenant and id = p_response and expires_at > now();
   if not found then
     return;
   end if;
@@ -68,7 +68,7 @@ begin
   return query
     select r.writer_epoch, r.next_n, floor(extract(epoch from clock_timestamp()) * 1000)::float8,
       exists (select from responses w where w.tenant_id = p_tenant and w.waits_for = p_response)
-    from responses r where r.tenant_id = p_tenant and r.id = p_response;
+    from responses r where r.tenant_id = p_tenant and r.id = p_response and r.expires_at > now();
 end $$;
 
 -- What a new response is settled by: its space, the model by its alias or as the space's default, whether the space
@@ -107,7 +107,7 @@ declare
   r responses;
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
-  select * into r from responses where tenant_id = p_tenant and id = p_response;
+  select * into r from responses where tenant_id = p_tenant and id = p_response and expires_at > now();
   if found then
     head := app.read_head(p_tenant, r);
   end if;
@@ -126,7 +126,8 @@ declare
   new responses;
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
-  select * into old from responses where tenant_id = p_tenant and id = p_response for no key update;
+  select * into old from responses where tenant_id = p_tenant and id = p_response and expires_at > now()
+    for no key update;
   if not found or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then
     return 'moved';
   end if;

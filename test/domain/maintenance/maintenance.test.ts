@@ -5,6 +5,7 @@ import { reconcileResponses } from '#domain/maintenance/reconcile-responses.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { startThread } from '#domain/threads/start-thread.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
@@ -37,6 +38,15 @@ const age = (id: string, interval = '1 min') =>
 
 /** Every start that is owed has reached the engine. */
 const acknowledge = () => engine.admin.query('delete from outbox');
+
+/** Whether a response has its start, and so waits for no other one. */
+async function isOwed(id: string): Promise<boolean> {
+  const { rowCount } = await engine.admin.query(
+    `select from outbox where kind = 'start' and workflow_id = $1`,
+    [`response/${engine.world.tenantId}/${id}`],
+  );
+  return rowCount === 1;
+}
 
 async function rowsOf(id: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
@@ -111,11 +121,99 @@ describe('the reconcile sweep', () => {
   });
 });
 
-describe('the purge', () => {
-  const purge = () => purgeExpired(engine.database.database, new UnitOfWork(purgeOrm));
-  const expire = (id: string) =>
-    engine.admin.query(`update responses set expires_at = now() - interval '1 s' where id = $1`, [id]);
+const purge = () => purgeExpired(engine.database.database, new UnitOfWork(purgeOrm));
+const expire = (id: string) =>
+  engine.admin.query(`update responses set expires_at = now() - interval '1 s' where id = $1`, [id]);
 
+describe('a response that outlives its retention', () => {
+  it('lets those begin that wait for it', async () => {
+    const first = await engine.create();
+    const attempt = await engine.attempt(first);
+    const middle = await engine.create({ previousResponseId: first, onBusy: 'enqueue' });
+    const last = await engine.create({ previousResponseId: middle, onBusy: 'enqueue' });
+    await expire(middle);
+    await age(middle);
+    expect(await purge()).toEqual({ purged: 0, failed: 0 });
+    await attempt.say('An answer.');
+    await attempt.commit();
+    await reconcile('running');
+    expect(await isOwed(last)).toBe(true);
+    expect((await engine.attempt(last)).turn.messages.at(-3)).toMatchObject({ text: 'An answer.' });
+    expect(await purge()).toEqual({ purged: 1, failed: 0 });
+  });
+
+  it('leaves its place while the one before it runs', async () => {
+    const first = await engine.create();
+    const middle = await engine.create({ previousResponseId: first, onBusy: 'enqueue' });
+    const last = await engine.create({ previousResponseId: middle, onBusy: 'enqueue' });
+    await expire(middle);
+    await age(middle);
+    await reconcile('running');
+    expect(await isOwed(last)).toBe(false);
+    await (await engine.attempt(first)).commit();
+    expect(await isOwed(last)).toBe(true);
+    expect(await purge()).toEqual({ purged: 1, failed: 0 });
+  });
+
+  it('is ended and then purged, when it runs', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).say('Half');
+    await expire(id);
+    await age(id);
+    expect(await purge()).toEqual({ purged: 0, failed: 0 });
+    await reconcile('running');
+    const ended = await engine.admin.query('select status from responses where id = $1', [id]);
+    expect(ended.rows).toEqual([{ status: 'failed' }]);
+    expect(await purge()).toEqual({ purged: 1, failed: 0 });
+    expect(Object.values(await rowsOf(id))).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+});
+
+describe('a response that waits for one that is gone', () => {
+  const lose = async (id: string) => {
+    await engine.admin.query(`update responses set waits_for = 'resp_gone' where id = $1`, [id]);
+    await age(id);
+  };
+
+  it('begins with the messages of its branch', async () => {
+    const { message } = await engine.act((ctx) =>
+      startThread(ctx, {
+        content: 'Hello',
+        role: 'user',
+        metadata: {},
+        projectId: null,
+        title: null,
+        branchId: null,
+        idempotency: null,
+      }),
+    );
+    const thread = { threadId: message.threadId, branchId: message.branchId };
+    await engine.create({ thread });
+    const waiting = await engine.create({ thread, onBusy: 'enqueue' });
+    await reconcile('running');
+    expect(await isOwed(waiting)).toBe(false);
+    await lose(waiting);
+    await reconcile('unknown_id');
+    expect(await isOwed(waiting)).toBe(true);
+    expect((await engine.attempt(waiting)).turn.messages.map((one) => 'text' in one && one.text)).toEqual([
+      expect.any(String),
+      'Hello',
+      'Why are there tides?',
+    ]);
+  });
+
+  it('fails when it was to go on from that, and those behind it begin', async () => {
+    const first = await engine.create();
+    const waiting = await engine.create({ previousResponseId: first, onBusy: 'enqueue' });
+    const last = await engine.create({ previousResponseId: waiting, onBusy: 'enqueue' });
+    await lose(waiting);
+    await reconcile('running');
+    expect((await engine.record(waiting)).platform.failure_reason?.code).toBe('internal_error');
+    expect(await isOwed(last)).toBe(true);
+  });
+});
+
+describe('the purge', () => {
   it('removes the content of an expired response, and keeps its usage and its event', async () => {
     const id = await answered('An answer.');
     await expire(id);

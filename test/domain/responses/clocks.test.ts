@@ -1,9 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { reconcileResponses } from '#domain/maintenance/reconcile-responses.ts';
+import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
+import { Fenced } from '#domain/responses/commit-turn.ts';
+import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { findRequest } from '#domain/responses/find-request.ts';
+import { inspectResponse } from '#domain/responses/inspect-response.ts';
+import { listInputItems } from '#domain/responses/list-input-items.ts';
+import { listResponses } from '#domain/responses/list-responses.ts';
 import { readResponse } from '#domain/responses/read-response.ts';
+import { Response } from '#domain/responses/response.entity.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
-import { openEngine, type Engine } from '../../support/engine.ts';
+import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
 
@@ -74,6 +82,46 @@ describe.each([
     expect((await read(id)).record.id).toBe(id);
     await expire('-1 s');
     await expect(read(id)).rejects.toMatchObject({ code: 'response_expired' });
+    const { database, world } = engine;
+    expect(await database.unitOfWork.inTenant(world.tenantId, (em) => em.count(Response, { id }))).toBe(0);
+  });
+
+  it('an expired response that still runs is out of reach as well', async () => {
+    const id = await engine.create();
+    const attempt = await engine.attempt(id);
+    const { items } = await engine.act((ctx) =>
+      listInputItems(ctx, { responseId: id, limit: 1, cursor: null }),
+    );
+    await engine.admin.query(
+      `with head as (update responses set expires_at = now() where id = $1)
+       update response_ids set expires_at = now() where id = $1`,
+      [id],
+    );
+    const expired = { code: 'response_expired' };
+    const responseId = id;
+    await expect(read(id)).rejects.toMatchObject(expired);
+    for (const reach of [cancelResponse, deleteResponse, inspectResponse] as const) {
+      await expect(engine.act<unknown>((ctx) => reach(ctx, { responseId }))).rejects.toMatchObject(expired);
+    }
+    await expect(
+      engine.act((ctx) => listInputItems(ctx, { responseId, limit: 1, cursor: null })),
+    ).rejects.toMatchObject(expired);
+    const listed = await engine.act((ctx) =>
+      listResponses(ctx, { spaceId: engine.world.spaceId, status: null, limit: 100, cursor: null }),
+    );
+    expect(listed.items.map((one) => one.id)).not.toContain(id);
+    for (const onBusy of ['reject', 'enqueue', 'cancel_previous'] as const) {
+      await expect(engine.create({ previousResponseId: id, onBusy })).rejects.toMatchObject({
+        code: 'previous_response_not_found',
+      });
+    }
+    await expect(
+      engine.create({ input: [{ type: 'item_reference', id: items[0]!.id }] }),
+    ).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(await attempt.say('Too late.')).toBe(false);
+    await expect(attempt.commit()).rejects.toThrow(Fenced);
+    const posted = requestOf(engine.world);
+    expect(await engine.act((ctx) => findRequest(ctx, posted, id))).toBeNull();
   });
 
   it('the sweep ends what is overdue, and asks the engine about the rest', async () => {

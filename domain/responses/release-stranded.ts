@@ -1,0 +1,27 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { finishResponse } from './finish-response.ts';
+import { failureReason } from './failure-reasons.ts';
+import { lockHead } from './head.ts';
+import { beginWaiting } from './release-waiting.ts';
+import { Response } from './response.entity.ts';
+
+/** Has a response begin, or fail, whose turn has come although nobody let it go. */
+export async function releaseStranded(em: EntityManager, responseId: string): Promise<void> {
+  const head = await lockHead(em, responseId);
+  if (head === null || head.response.isTerminal || head.response.waitsFor == null) {
+    return;
+  }
+  const { response, now } = head;
+  if ((await em.count(Response, { id: head.response.waitsFor, finishedAt: null })) > 0) {
+    return;
+  }
+  const fail = (code: 'internal_error' | 'context_length_exceeded') =>
+    finishResponse(em, response, now, { status: 'failed', failure: failureReason(code) });
+  response.waitsFor = null;
+  if (response.contextFrom != null) {
+    // The conversation that it was to go on from never reached it.
+    await fail('internal_error');
+  } else if (!(await beginWaiting(em, response, now))) {
+    await fail('context_length_exceeded');
+  }
+}
