@@ -70,7 +70,7 @@ async function readNamed(
   if (id === null) {
     return null;
   }
-  // Whoever holds rows of a queue waits for no row beside them: two could wait for each other.
+  // Whoever holds rows of a queue waits for no other that runs: two could wait for each other.
   const named =
     queue.length > 0
       ? await ctx.em.findOne(Response, { id, ...unexpired() })
@@ -84,6 +84,9 @@ async function readNamed(
   const isOther = thread != null && named.threadId != null && named.threadId !== thread.threadId;
   if (!named.isTerminal && (beside || (isOther && onBusy === 'cancel_previous'))) {
     throw inProgress('previous_response_id');
+  }
+  if (beside) {
+    await keep(ctx, id);
   }
   return named;
 }

@@ -146,6 +146,27 @@ describe('a response that names one which has ended', () => {
     expect(await told(next)).toEqual(['Before', 'Before!', 'Two']);
   });
 
+  it('is refused when that is purged meanwhile', async () => {
+    const thread = await begin();
+    const earlier = await ended('Before');
+    await engine.create({ thread });
+    await holder.query('begin');
+    try {
+      await holder.query('select from responses where id = $1 for update', [earlier]);
+      const next = enqueue(thread, { previousResponseId: earlier });
+      next.catch(() => {});
+      await untilBlocked(holder);
+      for (const table of ['response_context', 'turn_attempts', 'turns', 'responses']) {
+        const column = table === 'responses' ? 'id' : 'response_id';
+        await holder.query(`delete from ${table} where ${column} = $1`, [earlier]);
+      }
+      await holder.query('commit');
+      await expect(next).rejects.toMatchObject({ code: 'previous_response_not_found' });
+    } finally {
+      await holder.query('rollback');
+    }
+  });
+
   it('takes the place of the one that runs', async () => {
     const thread = await begin();
     const earlier = await ended('Before');
