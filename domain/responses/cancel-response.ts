@@ -21,9 +21,10 @@ export async function cancelResponse(ctx: Context, input: { responseId: string }
   return showRestored(ctx, response, await currentRecord(ctx.em, response));
 }
 
-/** Cancels unless ended, and owes the cancel to the workflow. */
+/** Cancels unless ended, and owes the cancel to the workflow, which one that waits for another has none of yet. */
 export async function cancelRunning(ctx: Context, response: Response, now: Date): Promise<void> {
-  if (await finishResponse(ctx.em, response, now, { status: 'cancelled', by: ctx.caller })) {
+  const ended = await finishResponse(ctx.em, response, now, { status: 'cancelled', by: ctx.caller });
+  if (ended && response.waitsFor == null) {
     const dispatch = await enqueueCancel(ctx.em, {
       tenantId: response.tenantId,
       workflowType: 'generateResponse',

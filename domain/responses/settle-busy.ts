@@ -91,6 +91,17 @@ async function readNamed(
   return named;
 }
 
+/** Keeps one that has ended from being purged before its conversation is copied. */
+async function keep({ em }: Context, id: string): Promise<void> {
+  const kept = await em.execute(
+    'select id from responses where id = ? and expires_at > now() for key share',
+    [id],
+  );
+  if (kept.length === 0) {
+    throw notFound('previous_response_not_found');
+  }
+}
+
 async function lockUnexpired(em: EntityManager, id: string): Promise<Response | null> {
   const head = await lockHead(em, id);
   return head !== null && head.response.expiresAt > head.now ? head.response : null;
@@ -99,8 +110,10 @@ async function lockUnexpired(em: EntityManager, id: string): Promise<Response | 
 /** From the last one on, so that none is let go on the way. */
 async function cancelAll(ctx: Context, running: readonly Response[]): Promise<void> {
   const now = await databaseNow(ctx.em);
+  for (const { principalId } of running) {
+    authorizeResponse(ctx.caller, 'responses.cancel', principalId);
+  }
   for (const response of running.toReversed()) {
-    authorizeResponse(ctx.caller, 'responses.cancel', response.principalId);
     await cancelRunning(ctx, response, now);
   }
   await ctx.em.flush();
