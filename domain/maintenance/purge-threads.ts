@@ -1,6 +1,7 @@
 import { nilUuid } from '#domain/kernel/ids.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { lockQueue } from '#domain/threads/branch-queue.ts';
 import { sweep } from './sweep.ts';
 
 /**
@@ -20,6 +21,8 @@ export async function purgeThreads(
     },
     (row) =>
       purge.inTenant(row.tenant_id, async (em) => {
+        // The deletion takes them in no order, and each end takes those that wait for it.
+        await lockQueue(em, { threadId: row.thread_id, branchId: null });
         await em.execute(`delete from threads where id = ? and status = 'deleted'`, [row.thread_id]);
       }),
   );

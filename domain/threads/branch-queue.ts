@@ -18,13 +18,18 @@ export async function holdBranch({ caller, em }: Context, { threadId, branchId }
 }
 
 /**
- * The responses of a branch that had not ended, each behind the one that it waits for, locked in this order: as an end
- * takes its own row and then those that wait for it. The branch must be held, so that none can join them.
+ * The responses of a branch, or of all branches of a thread, that had not ended, each behind the one that it waits for,
+ * locked in this order: as an end takes its own row and then those that wait for it. The branch must be held, or the
+ * thread be deleted, so that none can join them.
  */
-export async function lockQueue(em: EntityManager, { threadId, branchId }: BranchOf): Promise<string[]> {
+export async function lockQueue(
+  em: EntityManager,
+  { threadId, branchId }: { threadId: string; branchId: string | null },
+): Promise<string[]> {
   const rows = await em.execute<{ id: string }[]>(
     `with recursive unfinished as (
-       select id, waits_for from responses where thread_id = ? and branch_id = ? and finished_at is null),
+       select id, waits_for from responses
+         where thread_id = ? and branch_id = coalesce(?::uuid, branch_id) and finished_at is null),
      queue as (
        select id, 0 as place from unfinished
          where waits_for is null or waits_for not in (select id from unfinished)

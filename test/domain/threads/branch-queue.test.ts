@@ -3,23 +3,32 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
+import { purgeThreads } from '#domain/maintenance/purge-threads.ts';
+import { createOrm } from '#domain/persistence/orm.ts';
+import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { createResponse } from '#domain/responses/create-response.ts';
+import { deleteThread } from '#domain/threads/delete-thread.ts';
 import { restartResponse } from '#domain/responses/restart-response.ts';
 import { addMessage } from '#domain/threads/add-message.ts';
 import { startThread } from '#domain/threads/start-thread.ts';
-import { openEngine, type Engine } from '../../support/engine.ts';
+import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
 import { connect, untilBlocked } from '../../support/tables.ts';
+import { addMember } from '../../support/world.ts';
 
 type Asked = NonNullable<Parameters<Engine['create']>[0]>;
 type Branch = NonNullable<Asked['thread']>;
 
 let engine: Engine;
 let holder: Client;
+let purgeOrm: ReturnType<typeof createOrm>;
 beforeAll(async () => {
   engine = await openEngine();
+  purgeOrm = createOrm({ url: engine.database.purgeUrl, statementTimeoutMs: 5_000, poolSize: 1 });
   holder = await connect(engine.database.adminUrl);
 });
 afterAll(async () => {
   await holder?.end();
+  await purgeOrm?.close(true);
   await engine?.stop();
 });
 
@@ -50,6 +59,7 @@ async function fork({ threadId }: Branch): Promise<Branch> {
   return { threadId, branchId: message.branchId };
 }
 
+const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
 const say = (text: string): Pick<Asked, 'input'> => ({ input: [{ type: 'message', role: 'user', text }] });
 const enqueue = (thread: Branch, more: Asked = {}) => engine.create({ thread, onBusy: 'enqueue', ...more });
 
@@ -337,7 +347,7 @@ describe('responses that are asked for at once', () => {
 
   it('are one that runs, and one for each that it lets wait', async () => {
     const thread = await begin();
-    const made = await Promise.all(Array.from({ length: 12 }, () => enqueue(thread)));
+    const made = await Promise.all(Array.from({ length: 6 }, () => enqueue(thread)));
     const { rows } = await engine.admin.query<{ response_id: string }>(
       'select response_id from messages where thread_id = $1 and response_id is not null order by position',
       [thread.threadId],
@@ -369,19 +379,30 @@ describe('responses that are asked for at once', () => {
     expect(await told(await next)).toEqual(['Hello', 'One', 'Two']);
   });
 
-  it('are never two, when one takes the place of the other that waits', async () => {
-    const thread = await begin();
-    const running = await engine.create({ thread });
-    const [waiting, instead] = await whileHeld(running, () =>
-      Promise.all([enqueue(thread), engine.create({ thread, onBusy: 'cancel_previous' })]),
-    );
-    expect(await statusOf(running)).toBe('cancelled');
-    // Whichever came first: the other one is behind it, or in its place.
-    expect(await waits(instead)).toBeNull();
-    expect([await statusOf(waiting), await waits(waiting)]).toEqual(
-      (await statusOf(waiting)) === 'cancelled' ? ['cancelled', running] : ['queued', instead],
-    );
-  });
+  it.each(['before', 'after'] as const)(
+    'are never two, when one comes %s one that takes all places',
+    async (order) => {
+      const thread = await begin();
+      const running = await engine.create({ thread });
+      const ask = {
+        before: () => enqueue(thread),
+        after: () => engine.create({ thread, onBusy: 'cancel_previous' }),
+      };
+      const [first, second] = await whileHeld(running, async () => {
+        const asked = ask[order]();
+        await untilWaiting(1);
+        return Promise.all([asked, ask[order === 'before' ? 'after' : 'before']()]);
+      });
+      expect(await statusOf(running)).toBe('cancelled');
+      expect([await statusOf(first), await waits(first)]).toEqual(
+        order === 'before' ? ['cancelled', running] : ['queued', null],
+      );
+      expect([await statusOf(second), await waits(second)]).toEqual([
+        'queued',
+        order === 'before' ? null : first,
+      ]);
+    },
+  );
 
   it('are one, when a failed one is asked for again beside a new one', async () => {
     const thread = await begin();
@@ -389,7 +410,6 @@ describe('responses that are asked for at once', () => {
     await engine.admin.query(`update responses set status = 'failed', finished_at = now() where id = $1`, [
       failed,
     ]);
-    const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
     const again = (newId: string) =>
       engine.act((ctx) => restartResponse(ctx, { responseId: failed }, { newId, limits }));
     const outcomes = await Promise.allSettled([
@@ -413,6 +433,40 @@ describe('a response that waits', () => {
       queue.slice(1).map((id) => `response/${engine.world.tenantId}/${id}`),
     ]);
     expect(rows).toEqual([]);
+  });
+
+  it('is cancelled with all others of its branch, or none is', async () => {
+    const thread = await begin();
+    const queue = [await engine.create({ thread }), await enqueue(thread), await enqueue(thread)];
+    const other = await addMember(engine.database.unitOfWork, engine.world);
+    await engine.admin.query('update responses set principal_id = $2 where id = $1', [
+      queue[1],
+      other.principalId,
+    ]);
+    const instead = engine.act((ctx) => {
+      const caller = { ...ctx.caller, granted: new Set(['responses.create', 'messages.create'] as const) };
+      const asked = requestOf(engine.world, { thread, onBusy: 'cancel_previous' });
+      const options = { responseId: newResponseId(), limits };
+      return createResponse({ ...ctx, caller }, asked, options);
+    });
+    await expect(instead).rejects.toMatchObject({
+      code: 'missing_permission',
+      detail: { missingPermission: 'responses.cancel' },
+    });
+    expect(await Promise.all(queue.map(statusOf))).toEqual(['queued', 'queued', 'queued']);
+  });
+
+  it('stays in its place when both before it are cancelled', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    const [second, third] = [await enqueue(thread, say('Two')), await enqueue(thread, say('Three'))];
+    const last = await enqueue(thread, { previousResponseId: third, ...say('Four') });
+    await cancel(third);
+    expect(await waits(last)).toBe(second);
+    await cancel(second);
+    expect(await waits(last)).toBe(running);
+    await answer(running, 'First.');
+    expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three', 'Four']);
   });
 
   it('stays in its place when the one before it is cancelled, and is told that one’s question', async () => {
@@ -468,6 +522,32 @@ describe('a response that waits', () => {
     expect(await statusOf(running)).toBe('completed');
     expect(await waits(last)).toBeNull();
     expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
+  });
+
+  it('ends and begins beside the purge of its thread', async () => {
+    const thread = await begin();
+    const waiting = await engine.create({ thread, ...say('Two') });
+    const running = await engine.create();
+    // Behind each other in the table, but the other way round in the queue.
+    await engine.admin.query(
+      `update responses set thread_id = $2, branch_id = $3, waits_for = case id when $1 then null else $1 end
+         where id = any ($4)`,
+      [running, thread.threadId, thread.branchId, [running, waiting]],
+    );
+    const attempt = await engine.attempt(running);
+    await engine.act((ctx) => deleteThread(ctx, { threadId: thread.threadId }));
+    await holder.query('begin');
+    await holder.query('select from responses where id = $1 for update', [waiting]);
+    const purged = purgeThreads(engine.database.database, new UnitOfWork(purgeOrm));
+    await untilBlocked(holder);
+    const committed = attempt.commit();
+    committed.catch(() => {});
+    await untilWaiting(2);
+    await holder.query('commit');
+    expect(await purged).toEqual({ purged: 1, failed: 0 });
+    await committed;
+    expect(await statusOf(running)).toBe('completed');
+    expect(await waits(waiting)).toBeNull();
   });
 
   it.each(['behind', 'in another branch, behind'] as const)(
