@@ -74,6 +74,8 @@ alter table responses
   add column branch_id uuid,
   add foreign key (tenant_id, thread_id) references threads on delete set null (thread_id);
 create index responses_thread on responses (tenant_id, thread_id) where thread_id is not null;
+create index responses_branch on responses (tenant_id, thread_id, branch_id)
+  where finished_at is null and thread_id is not null;
 
 -- What tokens stand for, sealed in batches: of a thread, or of a response without one, with which it goes.
 create table redactions (
