@@ -17,11 +17,13 @@ export async function releaseStranded(em: EntityManager, responseId: string): Pr
   }
   const fail = (code: 'internal_error' | 'context_length_exceeded') =>
     finishResponse(em, response, now, { status: 'failed', failure: failureReason(code) });
-  response.waitsFor = null;
   if (response.contextFrom != null) {
-    // The conversation that it was to go on from never reached it.
+    // The conversation that it was to go on from never reached it, so it stays one that never began.
     await fail('internal_error');
-  } else if (!(await beginWaiting(em, response, now))) {
+    return;
+  }
+  response.waitsFor = null;
+  if (!(await beginWaiting(em, response, now))) {
     await fail('context_length_exceeded');
   }
 }

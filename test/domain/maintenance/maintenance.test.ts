@@ -202,14 +202,21 @@ describe('a response that waits for one that is gone', () => {
     ]);
   });
 
-  it('fails when it was to go on from that, and those behind it begin', async () => {
+  it('fails with those that go on from it, when it was to go on from that', async () => {
     const first = await engine.create();
     const waiting = await engine.create({ previousResponseId: first, onBusy: 'enqueue' });
     const last = await engine.create({ previousResponseId: waiting, onBusy: 'enqueue' });
     await lose(waiting);
     await reconcile('running');
-    expect((await engine.record(waiting)).platform.failure_reason?.code).toBe('internal_error');
-    expect(await isOwed(last)).toBe(true);
+    expect(await isOwed(last)).toBe(false);
+    await age(last);
+    await reconcile('running');
+    for (const responseId of [waiting, last]) {
+      expect((await engine.record(responseId)).platform.failure_reason?.code).toBe('internal_error');
+      await expect(engine.create({ previousResponseId: responseId })).rejects.toMatchObject({
+        code: 'invalid_state',
+      });
+    }
   });
 });
 
