@@ -30,6 +30,7 @@ export async function joinChain(
   }
   response.waitsFor = waitsFor?.id ?? null;
   response.contextFrom = parent !== null && parent === waitsFor ? parent.id : null;
+  response.historyDue = waitsFor !== null && parent === null;
   const position =
     waitsFor !== null && (parent === null || parent === waitsFor)
       ? waitingPosition

@@ -2,6 +2,7 @@ import { askerOf, rebuildCaller } from '#domain/access/load-caller.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { parseUsd } from '#domain/models/pricing.ts';
+import { tellHistory } from '#domain/threads/tell-history.ts';
 import { planContinuation, runToReadAgain } from './continue-turn.ts';
 import { endClaimed } from './end-claimed.ts';
 import { failureReason } from './failure-reasons.ts';
@@ -55,6 +56,9 @@ export async function claimTurn(store: ResponseStore, secrets: Secrets, key: Tur
       case 'settle_lost':
         await settleLostAttempts(store.unitOfWork, key, state.response.writerEpoch);
         break;
+      case 'tell_history':
+        await tellHistory(store.unitOfWork, state);
+        break;
       case 'write':
         if ((await writeChange(store.database, decision.change)) === 'in') {
           return decision.claim;
@@ -68,6 +72,8 @@ type Decision =
   | { kind: 'end'; change: ResponseChange; ending: Ending }
   /** First what earlier attempts left is settled; then the turn is read again. */
   | { kind: 'settle_lost' }
+  /** First it is told what its branch holds; then the turn is read again. */
+  | { kind: 'tell_history' }
   | { kind: 'write'; change: ResponseChange; claim: TurnClaim };
 
 function decide(secrets: Secrets, state: TurnState, iteration: number): Decision {
@@ -76,6 +82,9 @@ function decide(secrets: Secrets, state: TurnState, iteration: number): Decision
   const refused = mayNotGoOn(state, iteration);
   if (refused !== null) {
     return { kind: 'end', change, ending: refused };
+  }
+  if (response.historyDue) {
+    return { kind: 'tell_history' };
   }
   if (isUnsettled(state, iteration)) {
     return { kind: 'settle_lost' };

@@ -22,14 +22,15 @@ export async function copyContext(em: EntityManager, parentId: string, childId: 
 }
 
 /**
- * The same to one that waited for its parent's end. Of a parent that never began, what it was asked is put in front of
- * what the child is, and the rest is still to come.
+ * The same to one that waited for its parent's end. Of a parent that was never given what it goes on from, what it was
+ * asked is put in front of what the child is, and the rest is still to come.
+ * @returns false when that never comes: only a response of a branch is told what the branch holds
  */
-export async function passContext(em: EntityManager, parent: Response, child: Response): Promise<void> {
-  if (parent.waitsFor == null || (await hasItsConversation(em, parent.id))) {
+export async function passContext(em: EntityManager, parent: Response, child: Response): Promise<boolean> {
+  if (parent.contextFrom == null && !parent.historyDue) {
     await copyContext(em, parent.id, child.id);
     child.contextFrom = null;
-    return;
+    return true;
   }
   await em.execute(
     `insert into response_context (tenant_id, response_id, position, item_id)
@@ -39,15 +40,8 @@ export async function passContext(em: EntityManager, parent: Response, child: Re
     [child.id, child.id, parent.id],
   );
   child.contextFrom = parent.contextFrom ?? null;
-}
-
-/** Whether one that waits needs nothing but its turn: the conversation that it goes on from begins at 0. */
-export async function hasItsConversation(em: EntityManager, responseId: string): Promise<boolean> {
-  const first = await em.execute(
-    'select position from response_context where response_id = ? and position = 0',
-    [responseId],
-  );
-  return first.length > 0;
+  child.historyDue = parent.historyDue;
+  return !parent.historyDue || (child.threadId === parent.threadId && child.branchId === parent.branchId);
 }
 
 /**

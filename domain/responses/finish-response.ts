@@ -82,11 +82,8 @@ export async function endResponse(
   // The thread comes behind the rows of its responses, as for whoever joins it, and before those are told of it.
   const isAwaited = await lockWaiting(em, response);
   await keepAnswer(em, response, record.output);
-  for (const child of isAwaited ? await releaseWaiting(em, response) : []) {
-    await endResponse(em, child, now, {
-      status: 'failed',
-      failure: failureReason('context_length_exceeded'),
-    });
+  for (const stopped of isAwaited ? await releaseWaiting(em, response) : []) {
+    await endResponse(em, stopped.response, now, { status: 'failed', failure: failureReason(stopped.code) });
   }
 }
 

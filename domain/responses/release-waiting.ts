@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Model } from '#domain/models/model.entity.ts';
-import { placeHistory } from '#domain/threads/place-history.ts';
-import { exceeds, hasItsConversation, messageTexts, passContext } from './context-snapshot.ts';
+import { exceeds, passContext } from './context-snapshot.ts';
 import { lockHead } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
+import type { FailureCode } from './response-status.ts';
 import type { Response } from './response.entity.ts';
 
 /** Locks all that wait behind a response, each before those that wait for it. @returns whether there are any */
@@ -22,10 +22,10 @@ export async function lockWaiting(em: EntityManager, { id }: Response): Promise<
 /**
  * Lets the responses go that waited for this one, in the transaction of its end: each gets its context now and
  * its start from the relay. When this one ended while it waited itself, they wait for what it waited for.
- * @returns those whose context has become too long, for the caller to end.
+ * @returns those that cannot go on, for the caller to end
  */
-export async function releaseWaiting(em: EntityManager, parent: Response): Promise<Response[]> {
-  const tooLong: Response[] = [];
+export async function releaseWaiting(em: EntityManager, parent: Response): Promise<Stopped[]> {
+  const stopped: Stopped[] = [];
   // Asked for anew each time: one that ends meanwhile leaves those behind it to this one.
   for (let id = await firstWaiting(em, parent); id !== null; id = await firstWaiting(em, parent)) {
     const head = await lockHead(em, id);
@@ -33,26 +33,31 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
       continue;
     }
     const child = head.response;
-    if (child.contextFrom === parent.id) {
-      await passContext(em, parent, child);
-    }
+    const isPassed = child.contextFrom !== parent.id || (await passContext(em, parent, child));
     child.waitsFor = parent.waitsFor ?? null;
-    if (child.waitsFor === null && !(await beginWaiting(em, child, head.now))) {
-      tooLong.push(child);
+    if (!isPassed) {
+      stopped.push({ response: child, code: 'internal_error' });
+    } else if (child.waitsFor === null && !(await beginWaiting(em, child, head.now))) {
+      stopped.push({ response: child, code: 'context_length_exceeded' });
     }
     await em.flush();
   }
-  return tooLong;
+  return stopped;
 }
 
-/** Has one begin that waits for nothing any more. @returns false: what it would be told is too long */
+interface Stopped {
+  response: Response;
+  code: FailureCode;
+}
+
+/**
+ * Has one begin that waits for nothing any more. What its branch holds is told to it later, by its own turn: that can
+ * be much, or fail, and must not keep another from its end.
+ * @returns false: what it would be told is too long
+ */
 export async function beginWaiting(em: EntityManager, response: Response, now: Date): Promise<boolean> {
   response.queuedSince = now;
   const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
-  if (!(await hasItsConversation(em, response.id))) {
-    const asked = await messageTexts(em, response.id);
-    await placeHistory(em, response, { asked, contextWindow });
-  }
   if (await exceeds(em, response.id, contextWindow)) {
     return false;
   }

@@ -31,6 +31,7 @@ const schema = defineEntity({
     chainDepth: p.integer().default(0),
     waitsFor: p.text().nullable(),
     contextFrom: p.text().nullable(),
+    historyDue: p.boolean().default(false),
     threadId: p.uuid().nullable(),
     branchId: p.uuid().nullable(),
     request: p.json<ResponseRequest>(),
@@ -58,6 +59,11 @@ const unstoredMs = 600_000;
 export class Response extends schema.class {
   get workflowId(): string {
     return `response/${this.tenantId}/${this.id}`;
+  }
+
+  /** One that waits, or ended before its turn came, has nothing that another could go on from. */
+  get hasHadItsTurn(): boolean {
+    return this.waitsFor == null && !this.historyDue;
   }
 
   get isTerminal(): boolean {

@@ -37,7 +37,7 @@ export async function restartResponse(
   const failed = await findOwn(ctx, input.responseId, 'responses.read');
   authorize(caller, 'responses.create');
   // One that failed while it waited for the response before it was never given all of its context.
-  if (failed.status !== 'failed' || failed.waitsFor != null) {
+  if (failed.status !== 'failed' || !failed.hasHadItsTurn) {
     throw new DomainError(
       'invalid_state',
       'Only a failed response that had its whole input can be restarted.',

@@ -9,6 +9,8 @@ import type { MessageRole } from './thread-status.ts';
 
 /** Messages of a thread that a model is told at most. */
 const mostMessages = 200;
+/** More than any text has by estimate: so that what cannot be told is not fetched. */
+const mostBytesPerToken = 16;
 
 /**
  * Gives a response the newest messages of its branch that fit into three quarters of the model's context, with what
@@ -72,13 +74,24 @@ async function newestMessages(
          exists (select from responses r
            where r.tenant_id = m.tenant_id and r.id = m.response_id and r.finished_at is null)
          or exists (select from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
-           where c.tenant_id = m.tenant_id and c.response_id = ? and c.position < ? and i.response_id = m.response_id))
-       order by m.position desc limit ?)
-     select n.id, n.role, n.content from newest n
+             join responses r on r.tenant_id = i.tenant_id and r.id = i.response_id
+           where c.tenant_id = m.tenant_id and c.response_id = ? and c.position < ? and i.response_id = m.response_id
+             and (r.waits_for is not null or r.history_due)))
+       order by m.position desc limit ?),
+     measured as (
+       select n.*, sum(octet_length(n.content)) over (order by n.position desc) as bytes from newest n)
+     select n.id, n.role, n.content from measured n where n.bytes <= ?
      order by (select coalesce(min(q.position), n.position) from messages q
        where q.tenant_id = n.tenant_id and q.thread_id = n.thread_id and q.response_id = n.response_id) desc,
        n.position desc`,
-    [threadId, branchId, id, waitingPosition, mostMessages],
+    [
+      threadId,
+      branchId,
+      id,
+      waitingPosition,
+      mostMessages,
+      Math.max(0, Math.floor(budget * mostBytesPerToken)),
+    ],
   );
   let left = budget;
   const fitting = newest.findIndex(({ content }) => (left -= estimateTokenCount(content)) < 0);

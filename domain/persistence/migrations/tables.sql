@@ -274,9 +274,10 @@ create table responses (
   chain_depth integer not null default 0,
   -- on_busy enqueue: the response whose end lets this one begin
   waits_for text,
-  -- what it waits for, or what that waited for, and whose conversation it goes on from; null: it has that, or gets
-  -- the messages of its branch when it begins
+  -- what it waits for, or what that waited for, and whose conversation it goes on from; null: it has that
   context_from text,
+  -- it waited, and is told the messages of its branch when it begins
+  history_due boolean not null default false,
   request jsonb not null,
   -- of the body as it was sent, to recognise the same request when a client re-posts it with a cursor
   fingerprint text not null,

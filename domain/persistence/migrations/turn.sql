@@ -153,7 +153,7 @@ begin
         tool_call_count = new.tool_call_count, attempts = new.attempts, failure = new.failure,
         incomplete_reason = new.incomplete_reason, started_at = new.started_at, deadline_at = new.deadline_at,
         finished_at = new.finished_at, expires_at = new.expires_at, chain_depth = new.chain_depth,
-        waits_for = new.waits_for, context_from = new.context_from, record = new.record
+        waits_for = new.waits_for, context_from = new.context_from, history_due = new.history_due, record = new.record
       where tenant_id = p_tenant and id = p_response;
     -- Where the events of a response stand follows from its expiry, so they move with it.
     if new.expires_at <> old.expires_at then

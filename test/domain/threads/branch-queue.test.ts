@@ -327,7 +327,62 @@ describe('a response that waits without naming one', () => {
     await within(200, () => answer(running, 'Many words. '.repeat(100)));
     expect((await engine.record(tooLong)).platform.failure_reason?.code).toBe('context_length_exceeded');
     expect(await waits(last)).toBeNull();
-    expect(await told(last)).toEqual(['Two', 'Three']);
+    await within(200, async () => expect(await told(last)).toEqual(['Two', 'Three']));
+  });
+
+  it('is told nothing once its asker may not write there any more', async () => {
+    const thread = await begin();
+    await engine.admin.query(
+      `insert into roles (tenant_id, id, key, name, permissions)
+       values ($1, gen_random_uuid(), 'asker', 'Asker', '{responses.create}')`,
+      [engine.world.tenantId],
+    );
+    const asker = await addMember(engine.database.unitOfWork, engine.world, { spaceRole: 'asker' });
+    const running = await engine.create({ thread, ...say('One') });
+    const last = await enqueue(thread, say('Two'));
+    await engine.admin.query('update responses set principal_id = $2 where id = $1', [
+      last,
+      asker.principalId,
+    ]);
+    await answer(running, 'First.');
+    expect(await waits(last)).toBeNull();
+    expect(await engine.claim(last)).toMatchObject({ kind: 'settled', result: { next: 'done' } });
+    expect((await engine.record(last)).platform.failure_reason?.code).toBe('permission_revoked');
+    const { rows } = await engine.admin.query(
+      'select i.wire from response_context c join items i on i.id = c.item_id where c.response_id = $1',
+      [last],
+    );
+    expect(rows).toEqual([{ wire: expect.stringContaining('"Two"') }]);
+  });
+
+  it.each(['deleted', 'purged'])('is told nothing of a thread that is %s before it begins', async (how) => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    const last = await enqueue(thread, say('Two'));
+    await engine.act((ctx) => deleteThread(ctx, thread));
+    await answer(running, 'First.');
+    if (how === 'purged') {
+      await purgeThreads(engine.database.database, new UnitOfWork(purgeOrm));
+    }
+    expect(await told(last)).toEqual(['Two']);
+  });
+
+  it('is nothing to go on from once it is cancelled, before its turn or at it', async () => {
+    const thread = await begin();
+    const running = await engine.create({ thread, ...say('One') });
+    const between = await enqueue(thread, say('Two'));
+    const elsewhere = await engine.create({ previousResponseId: between, onBusy: 'enqueue' });
+    await cancel(between);
+    // No branch will tell it what the other one was to be told.
+    expect(await statusOf(elsewhere)).toBe('failed');
+    const last = await enqueue(thread, say('Three'));
+    await answer(running, 'First.');
+    expect(await waits(last)).toBeNull();
+    await cancel(last);
+    const named = engine.create({ previousResponseId: last });
+    await expect(named).rejects.toMatchObject({ code: 'invalid_state' });
+    const next = await engine.create({ thread, ...say('Four') });
+    expect(await told(next)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three', 'Four']);
   });
 });
 
