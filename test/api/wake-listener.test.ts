@@ -76,7 +76,7 @@ describe('the listening connection', () => {
     await expect.poll(() => asked(), { interval: 10 }).toEqual(['listen wake']);
     await listener.stop();
     // Its patience is three seconds.
-    await expect.poll(() => asked(), { interval: 10, timeout: 1_500 }).toEqual([]);
+    await expect.poll(() => asked(), { interval: 10, timeout: 2_500 }).toEqual([]);
     expect([listener.isUp, logged]).toEqual([false, []]);
   });
 

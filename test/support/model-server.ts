@@ -251,8 +251,10 @@ async function interrupt({ failure, record, response }: Streaming, next: number)
     response.end(`data: ${JSON.stringify(error.body)}\n\n`);
     return true;
   }
-  // What was written must leave before the socket is reset, or the mark would mean nothing.
+  // What was written must leave, and be read, before the socket is reset, or the mark would mean nothing: what a
+  // reader has queued is lost with its socket.
   await new Promise((sent) => response.write('', sent));
+  await sleep(50);
   response.destroy();
   return true;
 }
