@@ -35,7 +35,7 @@ export async function failTurn(
     { outcome: 'vendor_failed', failureCode: failure.code, endedAt: now },
   );
   const row = await em.findOneOrFail(Turn, place);
-  const text = textSince(await readTurnEvents(em, response.id, row.firstN), turn.nextN);
+  const text = textSince(await readTurnEvents(em, response, row.firstN), turn.nextN);
   // A run that may be read again is settled by whoever knows whether it was.
   if (runId == null) {
     await settleUsage(em, response, { ...turn, usage: null, text, aborted: true });

@@ -145,7 +145,7 @@ interface ClosedItems {
 async function closeOpenItems(em: EntityManager, response: Response): Promise<ClosedItems> {
   const closing: StreamEvent[] = [];
   const turn = await em.findOne(Turn, { responseId: response.id, status: 'open' });
-  const turnEvents = turn === null ? [] : await readTurnEvents(em, response.id, turn.firstN);
+  const turnEvents = turn === null ? [] : await readTurnEvents(em, response, turn.firstN);
   const { closed, open } = foldTurn(turnEvents);
   for (const item of closed) {
     keepItem(em, response, item);

@@ -38,15 +38,15 @@ export function keepItem(em: EntityManager, response: Response, finished: Finish
   em.create(Item, { tenantId: response.tenantId, responseId: response.id, ...toItemRow(finished) });
 }
 
-/** The stored events since `firstN`, one JSON document each. */
+/** The stored events since `firstN`, one JSON document each. They expire with the response, which names their partition. */
 export async function readTurnEvents(
   em: EntityManager,
-  responseId: string,
+  { id, expiresAt }: Response,
   firstN: number,
 ): Promise<string[]> {
   const runs = await em.execute<{ events: string }[]>(
-    'select events from stream_runs where response_id = ? and first_n >= ? order by first_n',
-    [responseId, firstN],
+    'select events from stream_runs where response_id = ? and expires_at = ? and first_n >= ? order by first_n',
+    [id, expiresAt, firstN],
   );
   return runs.flatMap((run) => run.events.split('\n'));
 }

@@ -28,7 +28,7 @@ export async function settleLostAttempts(unitOfWork: UnitOfWork, key: TurnKey, e
       lost.endedAt = now;
     }
     const turn = await em.findOne(Turn, place);
-    const events = turn === null ? [] : await readTurnEvents(em, response.id, turn.firstN);
+    const events = turn === null ? [] : await readTurnEvents(em, response, turn.firstN);
     const model = await em.findOneOrFail(Model, { id: response.modelId });
     await settleOrphans(em, response, events, runToReadAgain(model, earlier));
   });

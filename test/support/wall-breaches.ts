@@ -106,10 +106,15 @@ function policyBreaches(own: Policy[]): string[] {
 
 /**
  * The permitted alternatives: a transaction keeps sight of the response that it has just deleted or ended, and one that
- * runs on past its expiry stays in sight until it has ended.
+ * runs on past its expiry stays in sight until it has ended, with its events.
  */
 function withoutGrace(using: string): string {
   return using
+    .replaceAll(/\s+/g, ' ')
+    .replace(
+      '((expires_at > now()) OR (EXISTS ( SELECT FROM responses r WHERE ((r.tenant_id = stream_runs.tenant_id) AND (r.id = stream_runs.response_id)))))',
+      '',
+    )
     .replace('((deleted_at IS NULL) OR (deleted_at >= now()))', '')
     .replace(
       `((expires_at > now()) OR (finished_at IS NULL) OR (finished_at >= date_trunc('milliseconds'::text, now())))`,

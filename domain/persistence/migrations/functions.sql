@@ -53,7 +53,7 @@ end $$;
 
 -- The runs after a cursor for many attached readers at once. A row is a run; n may lie before p_after
 -- inside the first run, which the reader drops. Every run of a response expires with it, so that its expiry
--- names the one partition to look into.
+-- names the one partition to look into. Of an expired one there is none to read, though it runs on.
 create function app.read_streams(p_tenant uuid[], p_response text[], p_after integer[], p_limit integer)
 returns table (place integer, first_n integer, n integer, events text) language plpgsql stable as $$
 declare
@@ -63,7 +63,7 @@ begin
   for i in 1 .. cardinality(p_tenant) loop
     perform set_config('app.tenant_id', p_tenant[i]::text, true);
     select d.expires_at into v_expires from response_ids d
-      where d.tenant_id = p_tenant[i] and d.id = p_response[i];
+      where d.tenant_id = p_tenant[i] and d.id = p_response[i] and d.expires_at > now();
     return query
       select i, s.first_n, s.n, s.events from stream_runs s
       where s.tenant_id = p_tenant[i] and s.response_id = p_response[i] and s.expires_at = v_expires

@@ -56,7 +56,11 @@ begin
       'created_at', to_char(r.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       'finished_at', to_char(r.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       'expires_at', to_char(r.expires_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-    into v_expires, head from responses r where r.tenant_id = p_tenant and r.id = p_response;
+    into v_expires, head from responses r
+    where r.tenant_id = p_tenant and r.id = p_response and r.expires_at > now();
+  if not found then
+    return;
+  end if;
   select coalesce(jsonb_agg(jsonb_build_object('output_index', i.output_index, 'wire', i.wire)), '[]') into items from items i
     where i.tenant_id = p_tenant and i.response_id = p_response
       and i.output_index is not null and i.superseded_by is null;

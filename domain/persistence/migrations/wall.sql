@@ -15,10 +15,11 @@ begin
     execute format('alter table %I force row level security', t);
     -- Content of a response is out of reach for the runtime role the moment it expires or is deleted
     -- (>= lets the deleting transaction itself keep sight of its row, as it does the ending one). One that has not
-    -- ended stays in sight, so that it ends and lets others begin: whoever reads or writes content looks at its expiry.
+    -- ended stays in sight with its events, so that it ends by what it said and lets others begin: whoever reads or
+    -- writes content looks at its expiry.
     execute format('create policy runtime on %I to app_rt using (%s) with check (%s)', t,
       mine || case t when 'responses' then ' and (expires_at > now() or finished_at is null or finished_at >= date_trunc(''milliseconds'', now())) and (deleted_at is null or deleted_at >= now())'
-                     when 'stream_runs' then ' and expires_at > now()' else '' end,
+                     when 'stream_runs' then ' and (expires_at > now() or exists (select from responses r where r.tenant_id = stream_runs.tenant_id and r.id = stream_runs.response_id))' else '' end,
       mine);
     execute format('create policy purge on %I to app_purge using (%s) with check (%s)', t, mine, mine);
     execute format('grant select, insert, update, delete on %I to app_rt, app_purge', t);

@@ -5,6 +5,7 @@ import { reconcileResponses } from '#domain/maintenance/reconcile-responses.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { listMessages } from '#domain/threads/list-messages.ts';
 import { startThread } from '#domain/threads/start-thread.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 
@@ -122,8 +123,32 @@ describe('the reconcile sweep', () => {
 });
 
 const purge = () => purgeExpired(engine.database.database, new UnitOfWork(purgeOrm));
+
+/** The events of a response expire with it, as everywhere. */
 const expire = (id: string) =>
-  engine.admin.query(`update responses set expires_at = now() - interval '1 s' where id = $1`, [id]);
+  engine.admin.query(
+    `with head as (update responses set expires_at = date_trunc('milliseconds', now()) - interval '1 s'
+       where id = $1 returning id, expires_at),
+     ids as (update response_ids d set expires_at = h.expires_at from head h where d.id = h.id)
+     update stream_runs s set expires_at = h.expires_at from head h where s.response_id = h.id`,
+    [id],
+  );
+
+/** A message of a new thread. */
+async function begin(content: string) {
+  const { message } = await engine.act((ctx) =>
+    startThread(ctx, {
+      content,
+      role: 'user',
+      metadata: {},
+      projectId: null,
+      title: null,
+      branchId: null,
+      idempotency: null,
+    }),
+  );
+  return { threadId: message.threadId, branchId: message.branchId };
+}
 
 describe('a response that outlives its retention', () => {
   it('lets those begin that wait for it', async () => {
@@ -156,14 +181,23 @@ describe('a response that outlives its retention', () => {
   });
 
   it('is ended and then purged, when it runs', async () => {
-    const id = await engine.create();
-    await (await engine.attempt(id)).say('Half');
+    const thread = await begin('Hello');
+    const id = await engine.create({ thread });
+    await (await engine.attempt(id)).say('Half of an answer');
     await expire(id);
     await age(id);
     expect(await purge()).toEqual({ purged: 0, failed: 0 });
     await reconcile('running');
     const ended = await engine.admin.query('select status from responses where id = $1', [id]);
     expect(ended.rows).toEqual([{ status: 'failed' }]);
+    const used = await engine.admin.query(
+      'select settled, aborted, output_tokens > 0 as counted from usage_ledger where response_id = $1',
+      [id],
+    );
+    expect(used.rows).toEqual([{ settled: true, aborted: true, counted: true }]);
+    const { items } = await engine.act((ctx) => listMessages(ctx, { ...thread, limit: 100, cursor: null }));
+    const failed = { status: 'failed', content: 'Half of an answer' };
+    expect(items.map(({ message }) => message)).toContainEqual(expect.objectContaining(failed));
     expect(await purge()).toEqual({ purged: 1, failed: 0 });
     expect(Object.values(await rowsOf(id))).toEqual([0, 0, 0, 0, 0, 0]);
   });
@@ -176,18 +210,7 @@ describe('a response that waits for one that is gone', () => {
   };
 
   it('begins with the messages of its branch', async () => {
-    const { message } = await engine.act((ctx) =>
-      startThread(ctx, {
-        content: 'Hello',
-        role: 'user',
-        metadata: {},
-        projectId: null,
-        title: null,
-        branchId: null,
-        idempotency: null,
-      }),
-    );
-    const thread = { threadId: message.threadId, branchId: message.branchId };
+    const thread = await begin('Hello');
     await engine.create({ thread });
     const waiting = await engine.create({ thread, onBusy: 'enqueue' });
     await reconcile('running');

@@ -11,6 +11,7 @@ import { listResponses } from '#domain/responses/list-responses.ts';
 import { readResponse } from '#domain/responses/read-response.ts';
 import { Response } from '#domain/responses/response.entity.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
+import { readStreams } from '#domain/responses/stream-store.ts';
 import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
@@ -92,11 +93,18 @@ describe.each([
     const { items } = await engine.act((ctx) =>
       listInputItems(ctx, { responseId: id, limit: 1, cursor: null }),
     );
+    await attempt.say('In time.');
+    const { database } = engine.database;
+    const followed = () =>
+      readStreams(database, [{ tenantId: engine.world.tenantId, responseId: id, after: -1 }], 100);
+    expect((await followed()).flat()).not.toEqual([]);
     await engine.admin.query(
-      `with head as (update responses set expires_at = now() where id = $1)
-       update response_ids set expires_at = now() where id = $1`,
+      `with head as (update responses set expires_at = now() where id = $1),
+       ids as (update response_ids set expires_at = now() where id = $1)
+       update stream_runs set expires_at = now() where response_id = $1`,
       [id],
     );
+    expect((await followed()).flat()).toEqual([]);
     const expired = { code: 'response_expired' };
     const responseId = id;
     await expect(read(id)).rejects.toMatchObject(expired);
