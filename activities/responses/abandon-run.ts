@@ -7,8 +7,8 @@ const patienceMs = 3_000;
 
 /**
  * Ends the vendor's own run of a response that nobody waits for any more, so that it costs no further. It stays
- * for a later attempt while the response goes on, unless this attempt found it `lost`: then it is replaced, though the
- * vendor may still work on it. Nothing depends on it: a failure is not told.
+ * for a later attempt while the response goes on and has not expired, unless this attempt found it `lost`: then it is
+ * replaced, though the vendor may still work on it. Nothing depends on it: a failure is not told.
  */
 export async function abandonRun(
   deps: { unitOfWork: UnitOfWork; models: ModelGateway },
@@ -20,9 +20,12 @@ export async function abandonRun(
       cancelled ||
       (await deps.unitOfWork.inTenant(turn.tenantId, async (em) => {
         const head = await lockHead(em, turn.responseId);
-        return (
-          head === null || head.response.isTerminal || (lost && head.response.writerEpoch === turn.epoch)
-        );
+        if (head === null) {
+          return true;
+        }
+        const { response, now } = head;
+        const isOver = response.isTerminal || response.expiresAt <= now;
+        return isOver || (lost && response.writerEpoch === turn.epoch);
       }));
     if (ended) {
       await deps.models.abandon?.(turn.model, runId, AbortSignal.timeout(patienceMs));
