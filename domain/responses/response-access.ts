@@ -49,8 +49,9 @@ async function admitTo(
   wanted: { responseId: string; permission: Permission },
 ): Promise<Response> {
   if (response === null || response.spaceId !== ctx.caller.spaceId) {
+    // By the clock of `lockOwn`, which may have waited for the row past its expiry.
     const [ids] = await ctx.em.execute<{ principal_id: string; expired: boolean; deleted: boolean }[]>(
-      `select principal_id, expires_at <= now() as expired, deleted_at is not null as deleted
+      `select principal_id, expires_at <= clock_timestamp() as expired, deleted_at is not null as deleted
          from response_ids where id = ? and space_id = ?`,
       [wanted.responseId, ctx.caller.spaceId],
     );

@@ -13,6 +13,7 @@ import { Response } from '#domain/responses/response.entity.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
 import { readStreams } from '#domain/responses/stream-store.ts';
 import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
+import { connect, untilBlocked } from '../../support/tables.ts';
 
 let engine: Engine;
 
@@ -130,6 +131,27 @@ describe.each([
     await expect(attempt.commit()).rejects.toThrow(Fenced);
     const posted = requestOf(engine.world);
     expect(await engine.act((ctx) => findRequest(ctx, posted, id))).toBeNull();
+  });
+
+  it('a cancel that waits past the expiry is told of it', async () => {
+    const id = await engine.create();
+    const holder = await connect(engine.database.adminUrl);
+    try {
+      await holder.query('begin');
+      await holder.query('select from responses where id = $1 for update', [id]);
+      const cancelled = engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
+      const refused = expect(cancelled).rejects.toMatchObject({ code: 'response_expired' });
+      await untilBlocked(holder);
+      await holder.query(
+        `with head as (update responses set expires_at = clock_timestamp() where id = $1 returning id, expires_at)
+         update response_ids d set expires_at = h.expires_at from head h where d.id = h.id`,
+        [id],
+      );
+      await holder.query('commit');
+      await refused;
+    } finally {
+      await holder.end();
+    }
   });
 
   it('the sweep ends what is overdue, and asks the engine about the rest', async () => {
