@@ -76,7 +76,8 @@ async function settleRedaction(
 
 async function redactionOf(ctx: Context, responseId: string): Promise<Redaction | null> {
   const [row] = await ctx.em.execute<{ redaction: Redaction | null }[]>(
-    `select request -> 'redaction' as redaction from responses where id = ? and space_id = ?`,
+    `select request -> 'redaction' as redaction from responses
+       where id = ? and space_id = ? and expires_at > now()`,
     [responseId, ctx.caller.spaceId],
   );
   return row?.redaction ?? null;

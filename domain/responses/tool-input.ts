@@ -119,7 +119,8 @@ async function findRequest(
   const [row] = await em.execute<{ wire: string; exchange: ToolExchange }[]>(
     `select i.wire, i.exchange from items i
        where i.id = ? and i.type = 'mcp_approval_request'
-         and exists (select from responses r where r.tenant_id = i.tenant_id and r.id = ? and r.space_id = ?)
+         and exists (select from responses r
+           where r.tenant_id = i.tenant_id and r.id = ? and r.space_id = ? and r.expires_at > now())
          and (i.response_id = ? or exists (select from response_context c
            where c.tenant_id = i.tenant_id and c.response_id = ? and c.item_id = i.id))`,
     [

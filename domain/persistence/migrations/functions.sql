@@ -107,7 +107,8 @@ end $$;
 create function app.read_request(p_tenant uuid, p_response text) returns jsonb language plpgsql stable as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
-  return (select r.request from responses r where r.tenant_id = p_tenant and r.id = p_response);
+  return (select r.request from responses r
+    where r.tenant_id = p_tenant and r.id = p_response and r.expires_at > now());
 end $$;
 
 create function app.remove_outbox(p_tenant uuid, p_id uuid) returns void language plpgsql as $$

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newResponseId } from '#domain/kernel/ids.ts';
 import { reconcileResponses } from '#domain/maintenance/reconcile-responses.ts';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
@@ -10,6 +11,7 @@ import { listInputItems } from '#domain/responses/list-input-items.ts';
 import { listResponses } from '#domain/responses/list-responses.ts';
 import { readResponse } from '#domain/responses/read-response.ts';
 import { Response } from '#domain/responses/response.entity.ts';
+import { restartResponse } from '#domain/responses/restart-response.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
 import { readStreams } from '#domain/responses/stream-store.ts';
 import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
@@ -112,6 +114,10 @@ describe.each([
     for (const reach of [cancelResponse, deleteResponse, inspectResponse] as const) {
       await expect(engine.act<unknown>((ctx) => reach(ctx, { responseId }))).rejects.toMatchObject(expired);
     }
+    const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
+    await expect(
+      engine.act((ctx) => restartResponse(ctx, { responseId }, { newId: newResponseId(), limits })),
+    ).rejects.toMatchObject(expired);
     await expect(
       engine.act((ctx) => listInputItems(ctx, { responseId, limit: 1, cursor: null })),
     ).rejects.toMatchObject(expired);
