@@ -31,7 +31,7 @@ it('no response is lost or stuck while ten kills of every kind hit the deploymen
   expect(run.tools?.broken).toEqual([]);
   expect(run.tools?.inFlight).toBeGreaterThanOrEqual(1);
   expect(run.workerKills.betweenDeltas).toBeGreaterThanOrEqual(run.workerKills.total / 2);
-  expect(run.recovery.begun.length).toBeGreaterThan(0);
-  // The long form, alone on its machine, has no slack.
+  // Only kills with no other around them tell how soon, and of so few there may be none. The long form always has some
+  // and, alone on its machine, no slack.
   expect(percentile(run.recovery.begun, 0.5)).toBeLessThanOrEqual(5_000 * slack());
 }, 240_000);
