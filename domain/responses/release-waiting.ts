@@ -4,7 +4,7 @@ import { exceeds, passContext } from './context-snapshot.ts';
 import { lockHead } from './head.ts';
 import { oweGeneration } from './owe-generation.ts';
 import type { FailureCode } from './response-status.ts';
-import type { Response } from './response.entity.ts';
+import { Response } from './response.entity.ts';
 
 /** Locks all that wait behind a response, each before those that wait for it. @returns whether there are any */
 export async function lockWaiting(em: EntityManager, { id }: Response): Promise<boolean> {
@@ -36,7 +36,7 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
     const isPassed = child.contextFrom !== parent.id || (await passContext(em, parent, child));
     child.waitsFor = parent.waitsFor ?? null;
     if (!isPassed) {
-      stopped.push({ response: child, code: 'internal_error' });
+      stopped.push(...(await withThoseThatGoOnFrom(em, child)));
     } else if (child.waitsFor === null && !(await beginWaiting(em, child, head.now))) {
       stopped.push({ response: child, code: 'context_length_exceeded' });
     }
@@ -48,6 +48,15 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
 interface Stopped {
   response: Response;
   code: FailureCode;
+}
+
+/** One whose conversation is lost, behind all that were to go on from it: it lets none of them go. */
+async function withThoseThatGoOnFrom(em: EntityManager, response: Response): Promise<Stopped[]> {
+  const lost: Stopped[] = [];
+  for (const next of await em.find(Response, { contextFrom: response.id, finishedAt: null })) {
+    lost.push(...(await withThoseThatGoOnFrom(em, next)));
+  }
+  return [...lost, { response, code: 'internal_error' }];
 }
 
 /**

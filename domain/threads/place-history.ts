@@ -9,8 +9,8 @@ import type { MessageRole } from './thread-status.ts';
 
 /** Messages of a thread that a model is told at most. */
 const mostMessages = 200;
-/** More than any text has by estimate: so that what cannot be told is not fetched. */
-const mostBytesPerToken = 16;
+/** So that what cannot be told is not fetched. Few texts have as many: white space, mostly. */
+const mostBytesPerToken = 64;
 
 /**
  * Gives a response the newest messages of its branch that fit into three quarters of the model's context, with what
@@ -25,18 +25,11 @@ export async function placeHistory(
     return 0;
   }
   const askedTokens = asked.reduce((sum, text) => sum + estimateTokenCount(text), 0);
-  const told = await newestMessages(em, response, contextWindow * 0.75 - askedTokens);
-  const items = told.map(({ id, role, content }) => {
-    const type = role === 'assistant' ? ('output_text' as const) : ('input_text' as const);
-    const wire: InputMessage = {
-      id: threadItemId(id),
-      type: 'message',
-      status: 'completed',
-      role,
-      content: [{ type, text: content }],
-    };
-    return { id: wire.id, wire: JSON.stringify(wire) };
-  });
+  const budget = Math.max(0, contextWindow * 0.75 - askedTokens);
+  const newest = (await newestMessages(em, response, Math.floor(budget * mostBytesPerToken))).map(toItem);
+  let left = budget;
+  const fitting = newest.findIndex(({ wire }) => (left -= estimateTokenCount(wire)) < 0);
+  const items = newest.slice(0, fitting === -1 ? undefined : fitting).toReversed();
   // One item for each message, whatever the number of responses that are told it: a repeat only holds it.
   await em.execute(
     `with given as (
@@ -55,28 +48,49 @@ export async function placeHistory(
   return items.length;
 }
 
+interface ToldMessage {
+  id: string;
+  role: MessageRole;
+  content: string;
+}
+
+function toItem({ id, role, content }: ToldMessage): { id: string; wire: string } {
+  const type = role === 'assistant' ? ('output_text' as const) : ('input_text' as const);
+  const wire: InputMessage = {
+    id: threadItemId(id),
+    type: 'message',
+    status: 'completed',
+    role,
+    content: [{ type, text: content }],
+  };
+  return { id: wire.id, wire: JSON.stringify(wire) };
+}
+
 /**
- * A question stands with its answer, although others that wait are asked in between. Of a response that has not ended
- * nothing is told, and a question that was put in front of the response's own is not told twice.
+ * The newest first. A question stands with its answer, although others that wait are asked in between. Of a response
+ * that has not ended nothing is told, and a question that was put in front of the response's own is not told twice.
  */
-async function newestMessages(
+function newestMessages(
   em: EntityManager,
   { id, threadId, branchId }: Response,
-  budget: number,
-): Promise<{ id: string; role: MessageRole; content: string }[]> {
-  const newest = await em.execute<{ id: string; role: MessageRole; content: string }[]>(
+  mostBytes: number,
+): Promise<ToldMessage[]> {
+  return em.execute<ToldMessage[]>(
     `${lineOf},
      newest as (
-       select m.* from line l
-         join messages m on m.tenant_id = l.tenant_id and m.thread_id = l.thread_id and m.branch_id = l.id
+       select m.* from line l cross join lateral (
+         select m.* from messages m
+         where m.tenant_id = l.tenant_id and m.thread_id = l.thread_id and m.branch_id = l.id
            and m.position <= l.upto
-       where m.response_id is null or not (
-         exists (select from responses r
-           where r.tenant_id = m.tenant_id and r.id = m.response_id and r.finished_at is null)
-         or exists (select from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
-             join responses r on r.tenant_id = i.tenant_id and r.id = i.response_id
-           where c.tenant_id = m.tenant_id and c.response_id = ? and c.position < ? and i.response_id = m.response_id
-             and (r.waits_for is not null or r.history_due)))
+           and (m.response_id is null or not (
+             exists (select from responses r
+               where r.tenant_id = m.tenant_id and r.id = m.response_id and r.finished_at is null)
+             or exists (select from response_context c
+                 join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
+                 left join responses r on r.tenant_id = i.tenant_id and r.id = i.response_id
+               where c.tenant_id = m.tenant_id and c.response_id = ? and c.position < ?
+                 and i.response_id = m.response_id and (r.id is null or r.waits_for is not null or r.history_due))))
+         order by m.position desc limit ?) m
        order by m.position desc limit ?),
      measured as (
        select n.*, sum(octet_length(n.content)) over (order by n.position desc) as bytes from newest n)
@@ -84,16 +98,6 @@ async function newestMessages(
      order by (select coalesce(min(q.position), n.position) from messages q
        where q.tenant_id = n.tenant_id and q.thread_id = n.thread_id and q.response_id = n.response_id) desc,
        n.position desc`,
-    [
-      threadId,
-      branchId,
-      id,
-      waitingPosition,
-      mostMessages,
-      Math.max(0, Math.floor(budget * mostBytesPerToken)),
-    ],
+    [threadId, branchId, id, waitingPosition, mostMessages, mostMessages, mostBytes],
   );
-  let left = budget;
-  const fitting = newest.findIndex(({ content }) => (left -= estimateTokenCount(content)) < 0);
-  return newest.slice(0, fitting === -1 ? undefined : fitting).toReversed();
 }

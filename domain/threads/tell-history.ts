@@ -26,10 +26,8 @@ export async function tellHistory(unitOfWork: UnitOfWork, state: HeadState): Pro
     }
     const { response, now } = head;
     const refused = await tell(em, response, state);
-    if (refused === null) {
-      response.historyDue = false;
-      await em.flush();
-    } else {
+    await em.flush();
+    if (refused !== null) {
       await finishResponse(em, response, now, { status: 'failed', failure: failureReason(refused) });
     }
   });
@@ -43,6 +41,7 @@ async function tell(
   const { threadId: id } = response;
   const thread = id == null ? null : await em.findOne(Thread, { id, status: { $ne: 'deleted' } });
   if (thread === null) {
+    response.historyDue = false;
     return null;
   }
   const there = await inThreadsOf({ em, caller: rebuildCaller(response, asker) }, thread.projectId);
@@ -52,5 +51,6 @@ async function tell(
   const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
   const asked = await messageTexts(em, response.id);
   await placeHistory(em, response, { asked, contextWindow });
+  response.historyDue = false;
   return (await exceeds(em, response.id, contextWindow)) ? 'context_length_exceeded' : null;
 }

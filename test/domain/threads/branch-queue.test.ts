@@ -372,9 +372,16 @@ describe('a response that waits without naming one', () => {
     const running = await engine.create({ thread, ...say('One') });
     const between = await enqueue(thread, say('Two'));
     const elsewhere = await engine.create({ previousResponseId: between, onBusy: 'enqueue' });
+    const behind = await engine.create({ previousResponseId: elsewhere, onBusy: 'enqueue' });
+    const other = await begin();
+    const there = await engine.create({ thread: other, previousResponseId: behind, onBusy: 'enqueue' });
     await cancel(between);
-    // No branch will tell it what the other one was to be told.
-    expect(await statusOf(elsewhere)).toBe('failed');
+    // No branch will tell them what the first one was to be told.
+    expect(await Promise.all([elsewhere, behind, there].map(statusOf))).toEqual([
+      'failed',
+      'failed',
+      'failed',
+    ]);
     const last = await enqueue(thread, say('Three'));
     await answer(running, 'First.');
     expect(await waits(last)).toBeNull();
@@ -535,16 +542,21 @@ describe('a response that waits', () => {
     expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
   });
 
-  it('is told what one before it was asked, once, when it named that and that is cancelled', async () => {
-    const thread = await begin();
-    const running = await engine.create({ thread, ...say('One') });
-    const between = await enqueue(thread, say('Two'));
-    const last = await enqueue(thread, { previousResponseId: between, ...say('Three') });
-    await cancel(between);
-    expect(await waits(last)).toBe(running);
-    await answer(running, 'First.');
-    expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
-  });
+  it.each(['cancelled', 'deleted'])(
+    'is told what one that it named was asked, once, when that is %s',
+    async (how) => {
+      const thread = await begin();
+      const running = await engine.create({ thread, ...say('One') });
+      const between = await enqueue(thread, say('Two'));
+      const last = await enqueue(thread, { previousResponseId: between, ...say('Three') });
+      await (how === 'deleted'
+        ? engine.act((ctx) => deleteResponse(ctx, { responseId: between }))
+        : cancel(between));
+      expect(await waits(last)).toBe(running);
+      await answer(running, 'First.');
+      expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
+    },
+  );
 
   it('goes on from a cancelled one that had its conversation from elsewhere', async () => {
     const thread = await begin();
