@@ -60,15 +60,17 @@ async function withThoseThatGoOnFrom(em: EntityManager, response: Response): Pro
 }
 
 /**
- * Has one begin that waits for nothing any more. What its branch holds is told to it later, by its own turn: that can
- * be much, or fail, and must not keep another from its end.
+ * Has one begin that waits for nothing any more. What its branch holds is told to it later, by its own turn, and
+ * measured there: that can be much, or fail, and must not keep another from its end.
  * @returns false: what it would be told is too long
  */
 export async function beginWaiting(em: EntityManager, response: Response, now: Date): Promise<boolean> {
   response.queuedSince = now;
-  const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
-  if (await exceeds(em, response.id, contextWindow)) {
-    return false;
+  if (!response.historyDue) {
+    const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
+    if (await exceeds(em, response.id, contextWindow)) {
+      return false;
+    }
   }
   await oweGeneration(em, response, { dueNow: true });
   return true;

@@ -40,17 +40,15 @@ async function tell(
 ): Promise<FailureCode | null> {
   const { threadId: id } = response;
   const thread = id == null ? null : await em.findOne(Thread, { id, status: { $ne: 'deleted' } });
-  if (thread === null) {
-    response.historyDue = false;
-    return null;
-  }
-  const there = await inThreadsOf({ em, caller: rebuildCaller(response, asker) }, thread.projectId);
-  if (!there.caller.granted.has('messages.create')) {
-    return 'permission_revoked';
-  }
   const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
-  const asked = await messageTexts(em, response.id);
-  await placeHistory(em, response, { asked, contextWindow });
+  if (thread !== null) {
+    const there = await inThreadsOf({ em, caller: rebuildCaller(response, asker) }, thread.projectId);
+    if (!there.caller.granted.has('messages.create')) {
+      return 'permission_revoked';
+    }
+    const asked = await messageTexts(em, response.id);
+    await placeHistory(em, response, { asked, contextWindow });
+  }
   response.historyDue = false;
   return (await exceeds(em, response.id, contextWindow)) ? 'context_length_exceeded' : null;
 }
