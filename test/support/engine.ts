@@ -20,6 +20,7 @@ import { toRun, type StreamEvent } from '#domain/responses/stream-events.ts';
 import { appendStream, readStreams } from '#domain/responses/stream-store.ts';
 import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
 import type { TurnResult } from '#domain/responses/turn-result.ts';
+import { startThread } from '#domain/threads/start-thread.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import type { Json } from './stream-events.ts';
 import { createWorld, scriptedModel, secrets, type World } from './world.ts';
@@ -34,6 +35,8 @@ export interface Engine {
   dispatches: Dispatch[];
   /** One use case as the owner, or as `change` makes of it. */
   act<T>(work: (ctx: Context) => Promise<T>, change?: Partial<Caller>): Promise<T>;
+  /** A new thread in which `Hello` was said. */
+  begin(): Promise<{ threadId: string; branchId: string }>;
   /** A queued response. @returns its id */
   create(input?: Partial<CreateResponseInput>): Promise<string>;
   claim(responseId: string, iteration?: number): Promise<TurnClaim>;
@@ -68,6 +71,13 @@ export async function openEngine(model: Partial<NewModel> = {}): Promise<Engine>
         const caller = await loadCaller(em, identity, { via: 'api', requestId: 'req_test' }, spaceId);
         return work({ caller: { ...caller, ...change }, em, secrets, dispatches });
       }),
+    begin: async () => {
+      const place = { projectId: null, title: null, branchId: null, idempotency: null };
+      const { message } = await engine.act((ctx) =>
+        startThread(ctx, { content: 'Hello', role: 'user', metadata: {}, ...place }),
+      );
+      return { threadId: message.threadId, branchId: message.branchId };
+    },
     create: async (input = {}) => {
       const responseId = newResponseId();
       await engine.act((ctx) => createResponse(ctx, requestOf(world, input), { responseId, limits }));

@@ -13,7 +13,6 @@ import { inspectResponse } from '#domain/responses/inspect-response.ts';
 import { listInputItems } from '#domain/responses/list-input-items.ts';
 import { Response } from '#domain/responses/response.entity.ts';
 import { restartResponse } from '#domain/responses/restart-response.ts';
-import { startThread } from '#domain/threads/start-thread.ts';
 import { updateThread } from '#domain/threads/update-thread.ts';
 import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
 import { addMember, secrets } from '../../support/world.ts';
@@ -53,14 +52,6 @@ const restart = (responseId: string) =>
 async function firstInput(responseId: string): Promise<unknown> {
   const page = await engine.act((ctx) => listInputItems(ctx, { responseId, limit: 1, cursor: null }));
   return (page.items[0] as { content: { text: string }[] }).content[0]!.text;
-}
-
-async function begin(): Promise<{ threadId: string; branchId: string }> {
-  const thread = { projectId: null, title: null, branchId: null, idempotency: null };
-  const { message } = await engine.act((ctx) =>
-    startThread(ctx, { content: 'Hello', role: 'user', metadata: {}, ...thread }),
-  );
-  return { threadId: message.threadId, branchId: message.branchId };
 }
 
 describe('somebody else’s value', () => {
@@ -118,7 +109,7 @@ describe('a response that is asked for again', () => {
   });
 
   it('is so in an active thread only, where no other runs', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const id = await fail(await engine.create({ thread }));
     const running = await engine.create({ thread });
     await expect(restart(id)).rejects.toMatchObject({ code: 'previous_response_in_progress' });
@@ -134,7 +125,7 @@ describe('a response that is asked for again', () => {
 
 describe('screening', () => {
   it('goes on when the thread that would keep the values is gone', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const id = await engine.create({ thread });
     await engine.admin.query('delete from threads where id = $1', [thread.threadId]);
     expect(await screened(id, said)).toMatch(/^Write to \[EMAIL_\w{12}\]\.$/);

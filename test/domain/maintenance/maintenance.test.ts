@@ -6,7 +6,6 @@ import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
 import { listMessages } from '#domain/threads/list-messages.ts';
-import { startThread } from '#domain/threads/start-thread.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
@@ -134,22 +133,6 @@ const expire = (id: string) =>
     [id],
   );
 
-/** A message of a new thread. */
-async function begin(content: string) {
-  const { message } = await engine.act((ctx) =>
-    startThread(ctx, {
-      content,
-      role: 'user',
-      metadata: {},
-      projectId: null,
-      title: null,
-      branchId: null,
-      idempotency: null,
-    }),
-  );
-  return { threadId: message.threadId, branchId: message.branchId };
-}
-
 describe('a response that outlives its retention', () => {
   it('lets those begin that wait for it', async () => {
     const first = await engine.create();
@@ -181,7 +164,7 @@ describe('a response that outlives its retention', () => {
   });
 
   it('is ended and then purged, when it runs', async () => {
-    const thread = await begin('Hello');
+    const thread = await engine.begin();
     const id = await engine.create({ thread });
     await (await engine.attempt(id)).say('Half of an answer');
     await expire(id);
@@ -210,7 +193,7 @@ describe('a response that waits for one that is gone', () => {
   };
 
   it('begins with the messages of its branch', async () => {
-    const thread = await begin('Hello');
+    const thread = await engine.begin();
     await engine.create({ thread });
     const waiting = await engine.create({ thread, onBusy: 'enqueue' });
     await reconcile('running');

@@ -10,7 +10,6 @@ import { createResponse } from '#domain/responses/create-response.ts';
 import { deleteThread } from '#domain/threads/delete-thread.ts';
 import { restartResponse } from '#domain/responses/restart-response.ts';
 import { addMessage } from '#domain/threads/add-message.ts';
-import { startThread } from '#domain/threads/start-thread.ts';
 import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
 import { connect, untilBlocked } from '../../support/tables.ts';
 import { addMember } from '../../support/world.ts';
@@ -31,14 +30,6 @@ afterAll(async () => {
   await purgeOrm?.close(true);
   await engine?.stop();
 });
-
-async function begin(): Promise<Branch> {
-  const thread = { projectId: null, title: null, branchId: null, idempotency: null };
-  const { message } = await engine.act((ctx) =>
-    startThread(ctx, { content: 'Hello', role: 'user', metadata: {}, ...thread }),
-  );
-  return { threadId: message.threadId, branchId: message.branchId };
-}
 
 /** Another branch of its thread, from the first message on. */
 async function fork({ threadId }: Branch): Promise<Branch> {
@@ -123,7 +114,7 @@ const busy = (param: string) => ({ code: 'previous_response_in_progress', detail
 
 describe('a response that names the one which runs in its branch', () => {
   it('is refused, waits for it, or takes its place', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const asked = { thread, previousResponseId: running };
     await expect(engine.create(asked)).rejects.toMatchObject(busy('previous_response_id'));
@@ -144,7 +135,7 @@ describe('a response that names the one which runs in its branch', () => {
 
 describe('a response that names one which has ended', () => {
   it('waits for the one that runs in its branch, and goes on from the one it names', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const earlier = await ended('Before');
     const running = await engine.create({ thread, ...say('One') });
     const next = await enqueue(thread, { previousResponseId: earlier, ...say('Two') });
@@ -157,7 +148,7 @@ describe('a response that names one which has ended', () => {
   });
 
   it('is refused when that is purged meanwhile', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const earlier = await ended('Before');
     await engine.create({ thread });
     await holder.query('begin');
@@ -178,7 +169,7 @@ describe('a response that names one which has ended', () => {
   });
 
   it('takes the place of the one that runs', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const earlier = await ended('Before');
     const running = await engine.create({ thread, ...say('One') });
     const next = await engine.create({
@@ -196,7 +187,7 @@ describe('a response that names one which never began', () => {
   const refused = { code: 'invalid_state', detail: { param: 'previous_response_id' } };
 
   it('is refused once that is cancelled, also while it is being cancelled', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread });
     const [first, second] = [await enqueue(thread), await enqueue(thread)];
     await cancel(second);
@@ -217,7 +208,7 @@ describe('a response that names one which never began', () => {
   });
 
   it('is refused when it would cancel that, and cancels nothing', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread });
     const waiting = await enqueue(thread);
     for (const place of [{ thread }, {}]) {
@@ -231,7 +222,7 @@ describe('a response that names one which never began', () => {
 
 describe('a response that names one which runs', () => {
   it('without a thread is waited for by the first of a branch, and refuses others', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const elsewhere = await engine.create(say('Before'));
     const first = await enqueue(thread, { previousResponseId: elsewhere, ...say('One') });
     expect(await waits(first)).toBe(elsewhere);
@@ -246,7 +237,7 @@ describe('a response that names one which runs', () => {
   });
 
   it('in front of the last of its branch is refused', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread });
     await enqueue(thread);
     await expect(enqueue(thread, { previousResponseId: running })).rejects.toMatchObject(
@@ -255,9 +246,9 @@ describe('a response that names one which runs', () => {
   });
 
   it('does not end one of another thread', async () => {
-    const running = await engine.create({ thread: await begin() });
+    const running = await engine.create({ thread: await engine.begin() });
     const asked = { previousResponseId: running, onBusy: 'cancel_previous' as const };
-    await expect(engine.create({ thread: await begin(), ...asked })).rejects.toMatchObject(
+    await expect(engine.create({ thread: await engine.begin(), ...asked })).rejects.toMatchObject(
       busy('previous_response_id'),
     );
     await engine.create(asked);
@@ -267,7 +258,7 @@ describe('a response that names one which runs', () => {
 
 describe('a response that waits without naming one', () => {
   it('is told its branch as one that is asked for when it begins', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const earlier = await ended('Before');
     const running = await engine.create({ thread, previousResponseId: earlier, ...say('One') });
     const second = await enqueue(thread, say('Two'));
@@ -295,7 +286,7 @@ describe('a response that waits without naming one', () => {
   });
 
   it('begins no chain, however many wait before it', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread });
     const last = await enqueue(thread);
     const named = await enqueue(thread, { previousResponseId: last });
@@ -307,7 +298,7 @@ describe('a response that waits without naming one', () => {
   });
 
   it('is refused at once when what is known of it is too long', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const earlier = await ended('Many words. '.repeat(100));
     await engine.create({ thread });
     const refused = { code: 'context_length_exceeded', detail: { param: 'input' } };
@@ -320,7 +311,7 @@ describe('a response that waits without naming one', () => {
   });
 
   it('begins although the conversation of one before it became too long', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const tooLong = await enqueue(thread, { previousResponseId: running, ...say('Two') });
     const last = await enqueue(thread, say('Three'));
@@ -331,7 +322,7 @@ describe('a response that waits without naming one', () => {
   });
 
   it('is told nothing once its asker may not write there any more', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     await engine.admin.query(
       `insert into roles (tenant_id, id, key, name, permissions)
        values ($1, gen_random_uuid(), 'asker', 'Asker', '{responses.create}')`,
@@ -356,7 +347,7 @@ describe('a response that waits without naming one', () => {
   });
 
   it.each(['deleted', 'purged'])('is told nothing of a thread that is %s before it begins', async (how) => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const last = await enqueue(thread, say('Two'));
     await engine.act((ctx) => deleteThread(ctx, thread));
@@ -368,12 +359,12 @@ describe('a response that waits without naming one', () => {
   });
 
   it('is nothing to go on from once it is cancelled, before its turn or at it', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const between = await enqueue(thread, say('Two'));
     const elsewhere = await engine.create({ previousResponseId: between, onBusy: 'enqueue' });
     const behind = await engine.create({ previousResponseId: elsewhere, onBusy: 'enqueue' });
-    const other = await begin();
+    const other = await engine.begin();
     const there = await engine.create({ thread: other, previousResponseId: behind, onBusy: 'enqueue' });
     await cancel(between);
     // No branch will tell them what the first one was to be told.
@@ -395,7 +386,7 @@ describe('a response that waits without naming one', () => {
 
 describe('responses that are asked for at once', () => {
   it('wait for each other in the order of their acceptance', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const both = await whileHeld(running, () => Promise.all([enqueue(thread), enqueue(thread)]));
     const first = (await waits(both[0])) === running ? both[0] : both[1];
@@ -408,7 +399,7 @@ describe('responses that are asked for at once', () => {
   });
 
   it('are one that runs, and one for each that it lets wait', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const made = await Promise.all(Array.from({ length: 6 }, () => enqueue(thread)));
     const { rows } = await engine.admin.query<{ response_id: string }>(
       'select response_id from messages where thread_id = $1 and response_id is not null order by position',
@@ -427,7 +418,7 @@ describe('responses that are asked for at once', () => {
   });
 
   it('follow one that ends meanwhile at once', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     await holder.query('begin');
     await holder.query('select from responses where id = $1 for update', [running]);
@@ -444,7 +435,7 @@ describe('responses that are asked for at once', () => {
   it.each(['before', 'after'] as const)(
     'are never two, when one comes %s one that takes all places',
     async (order) => {
-      const thread = await begin();
+      const thread = await engine.begin();
       const running = await engine.create({ thread });
       const ask = {
         before: () => enqueue(thread),
@@ -467,7 +458,7 @@ describe('responses that are asked for at once', () => {
   );
 
   it('are one, when a failed one is asked for again beside a new one', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const failed = await engine.create({ thread });
     await engine.admin.query(`update responses set status = 'failed', finished_at = now() where id = $1`, [
       failed,
@@ -485,7 +476,7 @@ describe('responses that are asked for at once', () => {
 
 describe('a response that waits', () => {
   it('ends with all of its queue when another takes their place', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const queue = [await engine.create({ thread }), await enqueue(thread), await enqueue(thread)];
     const instead = await engine.create({ thread, onBusy: 'cancel_previous' });
     expect(await Promise.all(queue.map(statusOf))).toEqual(['cancelled', 'cancelled', 'cancelled']);
@@ -498,7 +489,7 @@ describe('a response that waits', () => {
   });
 
   it('is cancelled with all others of its branch, or none is', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const queue = [await engine.create({ thread }), await enqueue(thread), await enqueue(thread)];
     const other = await addMember(engine.database.unitOfWork, engine.world);
     await engine.admin.query('update responses set principal_id = $2 where id = $1', [
@@ -519,7 +510,7 @@ describe('a response that waits', () => {
   });
 
   it('stays in its place when both before it are cancelled', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const [second, third] = [await enqueue(thread, say('Two')), await enqueue(thread, say('Three'))];
     const last = await enqueue(thread, { previousResponseId: third, ...say('Four') });
@@ -532,7 +523,7 @@ describe('a response that waits', () => {
   });
 
   it('stays in its place when the one before it is cancelled, and is told that one’s question', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const between = await enqueue(thread, say('Two'));
     const last = await enqueue(thread, say('Three'));
@@ -545,7 +536,7 @@ describe('a response that waits', () => {
   it.each(['cancelled', 'deleted'])(
     'is told what one that it named was asked, once, when that is %s',
     async (how) => {
-      const thread = await begin();
+      const thread = await engine.begin();
       const running = await engine.create({ thread, ...say('One') });
       const between = await enqueue(thread, say('Two'));
       const last = await enqueue(thread, { previousResponseId: between, ...say('Three') });
@@ -559,7 +550,7 @@ describe('a response that waits', () => {
   );
 
   it('goes on from a cancelled one that had its conversation from elsewhere', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const earlier = await ended('Before');
     const running = await engine.create({ thread, ...say('One') });
     const between = await enqueue(thread, { previousResponseId: earlier, ...say('Two') });
@@ -571,7 +562,7 @@ describe('a response that waits', () => {
   });
 
   it('begins when the one before it is cancelled while what both wait for ends', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const attempt = await engine.attempt(running);
     await attempt.say('First.');
@@ -592,7 +583,7 @@ describe('a response that waits', () => {
   });
 
   it('ends and begins beside the purge of its thread', async () => {
-    const thread = await begin();
+    const thread = await engine.begin();
     const waiting = await engine.create({ thread, ...say('Two') });
     const running = await engine.create();
     // Behind each other in the table, but the other way round in the queue.
@@ -620,7 +611,7 @@ describe('a response that waits', () => {
   it.each(['behind', 'in another branch, behind'] as const)(
     'is joined while the one before it ends: by one %s it',
     async (place) => {
-      const thread = await begin();
+      const thread = await engine.begin();
       const running = await engine.create({ thread, ...say('One') });
       const attempt = await engine.attempt(running);
       await attempt.say('First.');
