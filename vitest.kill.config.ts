@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** The long form of the kill suite: `npm run test:kill`, with SEED=<n> to repeat a run. */
+/** The long forms: `npm run test:kill`, with SEED=<n> to repeat a run, `npm run test:hostile` and `test:clients`. */
 export default defineConfig({
   test: {
-    include: ['test/kill/*.kill.ts'],
+    include: ['test/kill/*.kill.ts', 'test/{clients,hostile}/*.long.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 1,

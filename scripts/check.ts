@@ -1,6 +1,8 @@
 import { runSteps, type Step } from './check/run-steps.ts';
 import { reportFileSizes } from './check/file-sizes.ts';
 import { findForbiddenWords } from './check/forbidden-words.ts';
+import { findKeyLookups } from './check/key-lookups.ts';
+import { judgeExpressions } from './check/regular-expressions.ts';
 
 /** Everything that must hold before a change is merged, except the tests. Every step runs, whatever failed before. */
 const steps: Step[] = [
@@ -12,6 +14,8 @@ const steps: Step[] = [
   { name: 'OpenAPI snapshot', command: ['node', 'scripts/openapi.ts', '--check'] },
   { name: 'migration drift', command: ['node', 'scripts/check-migrations.ts'] },
   { name: 'file sizes', run: reportFileSizes },
+  { name: 'look-ups by keys from outside', run: findKeyLookups },
+  { name: 'regular expressions', run: judgeExpressions },
   { name: 'forbidden words', run: findForbiddenWords },
 ];
 

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { isSource } from '../../scripts/check/file-sizes.ts';
 import { inspect } from '../../scripts/check/forbidden-words.ts';
+import { findExpressions, judgeExpression } from '../../scripts/check/regular-expressions.ts';
 import { runSteps, type Step } from '../../scripts/check/run-steps.ts';
 
 async function run(steps: Step[]): Promise<{ passed: boolean; printed: string }> {
@@ -59,4 +60,19 @@ test('tests and documents may be long, code may not', () => {
     'api/a.ts',
     'bin/start.mjs',
   ]);
+});
+
+test('regular expressions that can take more than linear time are found, wherever they stand in a source', () => {
+  const judge = (source: string) =>
+    findExpressions('domain/a.ts', source).map((each) => judgeExpression(each) ?? 'sound');
+  const link = [
+    'const link = (text: string) =>',
+    String.raw`  text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1');`,
+  ].join('\n');
+  expect(judge(link)).toEqual([expect.stringMatching(/^domain\/a\.ts:2: .*2nd degree polynomial/)]);
+  expect(judge('const nested = /^(a+)+$/;')).toEqual([expect.stringContaining('exponential')]);
+  expect(judge(String.raw`const behind = /(?<!b)\[+!/;`)).toEqual([expect.stringContaining('does not grow')]);
+  expect(judge('const built = [new RegExp(form), RegExp(form)];')).toHaveLength(2);
+  expect(judge('const built = new RegExp(form);')).toEqual([expect.stringContaining('at run time')]);
+  expect(judge('const sound = /^[a-z]+$/.test(text) || /(?<!=)=+$/.test(text);')).toEqual(['sound', 'sound']);
 });

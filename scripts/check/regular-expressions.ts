@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseSync, Visitor } from 'oxc-parser';
+import { checkSync } from 'recheck';
+import { attackStrings, expectLinear } from '../../test/support/growth.ts';
+import { checkout, listFiles } from './checkout.ts';
+import type { Findings } from './run-steps.ts';
+
+/** What is built while the program runs is not seen here: where, and why it is harmless. */
+const built: ReadonlyMap<string, string> = new Map([
+  ['domain/kernel/config.ts', 'names of our failpoints, held against a setting of the operator'],
+  [
+    'api/plugins/error-handling.ts',
+    'paths of our routes, none of which has two parts of any length side by side',
+  ],
+  [
+    'domain/governance/pii-tokens.ts',
+    'measured with all recognisers in test/domain/governance/growth.test.ts',
+  ],
+  ['domain/governance/recognisers/api-key.ts', 'measured in the same test'],
+  ['domain/governance/recognisers/ip.ts', 'measured in the same test'],
+  ['domain/kernel/hidden-text.ts', 'one class of characters, and runs of it; measured there, too'],
+]);
+
+export interface FoundExpression {
+  place: string;
+  /** Left out: it is built while the program runs. */
+  regex?: { pattern: string; flags: string };
+}
+
+const isProgram = (file: string): boolean =>
+  /^(?:activities|adapters|api|bin|domain|temporal|workflows)\/.*\.(?:ts|mjs)$/.test(file);
+
+/** Every regular expression of a source, by line. */
+export function findExpressions(file: string, source: string): FoundExpression[] {
+  const found: FoundExpression[] = [];
+  const placeOf = (start: number) => `${file}:${source.slice(0, start).split('\n').length}`;
+  const construct = ({ callee, start }: { callee: { type: string; name?: unknown }; start: number }) => {
+    if (callee.type === 'Identifier' && callee.name === 'RegExp') found.push({ place: placeOf(start) });
+  };
+  new Visitor({
+    Literal: (node) => {
+      if ('regex' in node) found.push({ place: placeOf(node.start), regex: node.regex });
+    },
+    NewExpression: construct,
+    CallExpression: construct,
+  }).visit(parseSync(file, source).program);
+  return found;
+}
+
+/** Why an expression may take more than linear time on a foreign text; null when it does not. */
+export function judgeExpression({ place, regex }: FoundExpression): string | null {
+  if (regex === undefined) {
+    const [file = ''] = place.split(':');
+    return built.has(file)
+      ? null
+      : `${place}: built at run time; write it as a literal, or name it in \`built\``;
+  }
+  const { pattern, flags } = regex;
+  // By its automaton alone: guessing attacks depends on how busy the machine is.
+  const verdict = checkSync(pattern, flags, { checker: 'automaton', timeout: 3_000 });
+  switch (verdict.status) {
+    case 'safe':
+      return null;
+    case 'vulnerable':
+      return `${place}: /${pattern}/${flags} takes ${verdict.complexity.summary} time, for example on ${verdict.attack.pattern}`;
+    case 'unknown':
+      return measure(place, new RegExp(pattern, flags.replaceAll(/[gy]/g, '') + 'g'));
+  }
+}
+
+/** For what has no automaton, such as what looks behind: the attacks that parsers are tried with. */
+function measure(place: string, expression: RegExp): string | null {
+  try {
+    for (const [name, make] of Object.entries(attackStrings)) {
+      const work = (text: string) => text.replace(expression, '');
+      expectLinear(`${place} on ${name}`, { make, work, size: 8_000 });
+    }
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Every regular expression of the programs takes linear time at most, as far as that can be said. */
+export async function judgeExpressions(): Promise<Findings> {
+  const faults: string[] = [];
+  for (const file of (await listFiles()).filter(isProgram)) {
+    const source = await readFile(join(checkout, file), 'utf8');
+    faults.push(...findExpressions(file, source).flatMap((each) => judgeExpression(each) ?? []));
+  }
+  return { ok: faults.length === 0, text: faults.join('\n') };
+}
