@@ -1,7 +1,7 @@
-import { lookup } from 'node:dns';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
+import { createResolve, type Resolve } from './resolve-names.ts';
 
 /** Refused before a byte left: the address is not public and its origin is not on the operator's list. */
 export class EgressRefused extends Error {
@@ -12,11 +12,6 @@ export class EgressRefused extends Error {
 }
 
 const azureWireServer = '168.63.129.16';
-
-type Resolve = (
-  hostname: string,
-  done: (error: Error | null, addresses: readonly { address: string }[]) => void,
-) => void;
 
 /** How names are resolved and addresses dialled; a name is resolved once for each connection. */
 interface Network {
@@ -34,7 +29,7 @@ export function createGuardedFetch(
 ): typeof globalThis.fetch {
   const allowed = new Set(allowedOrigins.map((origin) => new URL(origin).origin));
   const connect = network.connect ?? buildConnector({ timeout: 5_000 });
-  const resolve = network.resolve ?? ((hostname, done) => lookup(hostname, { all: true }, done));
+  const resolve = network.resolve ?? createResolve();
   const guarded = new Agent({
     connect: (options, callback) => {
       resolvePublic(resolve, options.hostname, (error, address) => {

@@ -17,7 +17,7 @@ interface KeySet {
 /**
  * Providers' keys, kept for ten minutes. A key id that is not among them has the set read anew, so that a rotation
  * refuses nobody, but once in 30 seconds at most, whatever key ids strangers make up. What the provider itself hands
- * over has a budget of its own, which no stranger can use up.
+ * over has a budget of its own, which no stranger can use up, nor another provider that names the same address.
  */
 export class KeySets {
   readonly #fetch: typeof globalThis.fetch;
@@ -27,8 +27,8 @@ export class KeySets {
     this.#fetch = fetch;
   }
 
-  of(address: string, bringer: Bringer): JWTVerifyGetKey {
-    const set = this.#setOf(address);
+  of({ issuer, address }: { issuer: string; address: string }, bringer: Bringer): JWTVerifyGetKey {
+    const set = this.#setOf(issuer, address);
     return async (header, token) => {
       try {
         return await set.keys(header, token);
@@ -42,8 +42,9 @@ export class KeySets {
     };
   }
 
-  #setOf(address: string): KeySet {
-    let set = this.#sets.get(address);
+  #setOf(issuer: string, address: string): KeySet {
+    const place = JSON.stringify([issuer, address]);
+    let set = this.#sets.get(place);
     if (set === undefined) {
       const keys = createRemoteJWKSet(new URL(address), {
         cacheMaxAge: keptMs,
@@ -53,7 +54,7 @@ export class KeySets {
         [customFetch]: this.#fetch,
       });
       set = { keys, refetchedAt: { provider: -Infinity, stranger: -Infinity } };
-      this.#sets.set(address, set);
+      this.#sets.set(place, set);
     }
     return set;
   }

@@ -4,8 +4,9 @@ import * as oidc from 'openid-client';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { idTokenInvalid } from '#domain/sign-in/check-id-token.ts';
 import type { IdTokenClaims, OidcClient, ProviderConnection } from '#domain/sign-in/oidc-client.ts';
-import { boundedFetch, ProviderAway } from './bounded-fetch.ts';
+import type { BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { KeySets } from './key-sets.ts';
+import { ProviderAway, providerFetch } from './provider-fetch.ts';
 
 const keptMs = 600_000;
 const keptProviders = 1_000;
@@ -13,9 +14,9 @@ const clockToleranceSeconds = 5;
 const maxTokenAgeSeconds = 300;
 const longestNonce = 200;
 
-/** @param fetch the guarded one: providers are named by tenants. */
-export function createOidcClient(fetch: typeof globalThis.fetch): OidcClient {
-  const bounded = boundedFetch(fetch);
+/** Providers are named by tenants. */
+export function createOidcClient(options: BoundedFetchOptions): OidcClient {
+  const bounded = providerFetch(options);
   const keySets = new KeySets(bounded);
   const discovered = new LRUCache<string, Promise<oidc.ServerMetadata>>({ max: keptProviders, ttl: keptMs });
 
@@ -48,16 +49,18 @@ export function createOidcClient(fetch: typeof globalThis.fetch): OidcClient {
 
   return {
     async authorizationUrl(provider, { redirectUri, state, nonce, codeVerifier }) {
-      const config = await reached(() => configure(provider));
-      const url = oidc.buildAuthorizationUrl(config, {
-        redirect_uri: redirectUri,
-        response_type: 'code',
-        scope: 'openid profile email',
-        state,
-        nonce,
-        code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
-        code_challenge_method: 'S256',
-      });
+      const challenge = await oidc.calculatePKCECodeChallenge(codeVerifier);
+      const url = await reached(async () =>
+        oidc.buildAuthorizationUrl(await configure(provider), {
+          redirect_uri: redirectUri,
+          response_type: 'code',
+          scope: 'openid profile email',
+          state,
+          nonce,
+          code_challenge: challenge,
+          code_challenge_method: 'S256',
+        }),
+      );
       return url.href;
     },
 
@@ -84,7 +87,7 @@ export function createOidcClient(fetch: typeof globalThis.fetch): OidcClient {
         throw unavailable();
       }
       const { payload, protectedHeader } = await judged(() =>
-        jwtVerify(idToken, keySets.of(address, bringer), {
+        jwtVerify(idToken, keySets.of({ issuer: provider.issuer, address }, bringer), {
           algorithms: [provider.signingAlg],
           issuer: provider.issuer,
           audience: provider.clientId,
@@ -125,10 +128,19 @@ async function discover(
   });
   const metadata = config.serverMetadata();
   // The library compares addresses; a token's issuer is text.
-  if (metadata.issuer !== issuer) {
+  if (metadata.issuer !== issuer || !endpoints.every((name) => isEndpoint(metadata[name], issuer))) {
     throw unavailable();
   }
   return metadata;
+}
+
+/** Where browsers are sent, and what is asked from here; a provider may have no use for some. */
+const endpoints = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
+
+/** An address of the web, as safe as the issuer's own: a script, a file or a text in its place leads nobody anywhere. */
+function isEndpoint(address: string | undefined, issuer: string): boolean {
+  const protocol = address === undefined ? 'https:' : URL.parse(address)?.protocol;
+  return protocol === 'https:' || (protocol === 'http:' && isPlain(issuer));
 }
 
 /** Only origins that the operator lists are reached without TLS: the guarded fetch refuses all others. */

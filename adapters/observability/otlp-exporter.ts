@@ -1,4 +1,6 @@
 import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
+import { AnswerCutOff } from '#adapters/egress/answer-cut-off.ts';
+import { boundedFetch, type BoundedFetchOptions } from '#adapters/egress/bounded-fetch.ts';
 import { EgressRefused } from '#adapters/egress/guarded-fetch.ts';
 import type { ResponseTrace } from '#domain/observability/response-trace.ts';
 import {
@@ -13,16 +15,14 @@ const path = 'api/public/otel/v1/traces';
 /** Exports at once to one origin: one that hangs must not hold every slot of the worker. */
 const mostAtOnce = 4;
 
-export interface OtlpOptions {
-  fetch: typeof globalThis.fetch;
+export interface OtlpOptions extends BoundedFetchOptions {
   /** Where spaces that name no address of their own have their traces. */
   defaultBaseUrl: string | null;
-  /** Of one request, from the first byte to the answer's head. */
-  timeoutMs?: number;
 }
 
 /** OTLP over HTTP as Langfuse takes it: JSON, with the key pair as basic authentication. */
 export function createTraceExporter(options: OtlpOptions): TraceExporter {
+  const fetch = boundedFetch('tracing', options);
   const inFlight = new Map<string, number>();
   return {
     async export(target, trace, signal) {
@@ -37,7 +37,7 @@ export function createTraceExporter(options: OtlpOptions): TraceExporter {
       }
       inFlight.set(url.origin, busy + 1);
       try {
-        await post(options, url, { target, trace, signal });
+        await post(fetch, url, { target, trace, signal });
       } finally {
         const left = (inFlight.get(url.origin) ?? 1) - 1;
         if (left === 0) {
@@ -56,16 +56,19 @@ interface Posting {
   signal: AbortSignal;
 }
 
-async function post(options: OtlpOptions, url: URL, { target, trace, signal }: Posting): Promise<void> {
-  const timeout = AbortSignal.timeout(options.timeoutMs ?? 10_000);
+async function post(
+  fetch: typeof globalThis.fetch,
+  url: URL,
+  { target, trace, signal }: Posting,
+): Promise<void> {
   const credentials = Buffer.from(`${target.publicKey}:${target.secretKey}`).toString('base64');
-  const status = await send(options.fetch, url, {
+  const status = await send(fetch, url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Basic ${credentials}` },
     body: Buffer.from(JsonTraceSerializer.serializeRequest(toSpans(trace, target.projectId)) ?? []),
-    signal: AbortSignal.any([signal, timeout]),
+    signal,
   }).catch((error: unknown) => {
-    throw toFailure(error, { signal, timeout });
+    throw toFailure(error, signal);
   });
   if (status === 401 || status === 403) {
     throw new TraceExportFailure('unauthorized', status);
@@ -83,14 +86,11 @@ async function send(fetch: typeof globalThis.fetch, url: URL, init: RequestInit)
 }
 
 /** Strips a failure to a code: the original may quote a header. */
-function toFailure(
-  error: unknown,
-  { signal, timeout }: { signal: AbortSignal; timeout: AbortSignal },
-): unknown {
+function toFailure(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) {
     return signal.reason;
   }
-  if (timeout.aborted) {
+  if (AnswerCutOff.in(error) !== null) {
     return new TraceExportFailure('timeout');
   }
   const refused =

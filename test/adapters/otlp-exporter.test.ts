@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createTraceExporter } from '#adapters/observability/otlp-exporter.ts';
 import type { ResponseTrace } from '#domain/observability/response-trace.ts';
+import { plainTrace } from '../support/plain-trace.ts';
 import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
 
 let receiver: TraceReceiver;
@@ -18,20 +19,7 @@ afterAll(() => receiver.stop());
 
 const at = new Date('2026-11-21T10:00:00.250Z');
 const trace: ResponseTrace = {
-  traceId: 'a'.repeat(32),
-  spanId: 'b'.repeat(16),
-  responseId: 'resp_x',
-  spaceId: 'space',
-  principalId: 'principal',
-  previousResponseId: null,
-  status: 'completed',
-  reason: null,
-  model: 'model',
-  modelAlias: 'alias',
-  providerKind: 'openai',
-  skill: null,
-  startedAt: at,
-  endedAt: at,
+  ...plainTrace(at),
   generations: [
     {
       spanId: 'c'.repeat(16),
@@ -46,7 +34,6 @@ const trace: ResponseTrace = {
       endedAt: new Date(at.getTime() - 5),
     },
   ],
-  tools: [],
 };
 const keys = { publicKey: 'pk', secretKey: 'sk:with:colons', projectId: null };
 
@@ -54,7 +41,7 @@ const exporter = (options: { allowed?: string[]; defaultBaseUrl?: string | null;
   createTraceExporter({
     fetch: createGuardedFetch(options.allowed ?? [receiver.origin]),
     defaultBaseUrl: options.defaultBaseUrl ?? null,
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...(options.timeoutMs === undefined ? {} : { limits: { headersMs: options.timeoutMs } }),
   });
 const never = new AbortController().signal;
 const send = (of: ReturnType<typeof exporter>, baseUrl: string | null = receiver.url) =>

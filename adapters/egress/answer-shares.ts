@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FairSemaphore } from '#domain/kernel/fair-semaphore.ts';
+import { FairTurns } from './fair-turns.ts';
+import { Pace } from './pace.ts';
+
+const KiB = 1_024;
+const MiB = 1_048_576;
+
+/** An event beyond this length is long: what is read of it has to be kept until its end. */
+export const longEventBytes = 64 * KiB;
+
+/**
+ * Of one process. Text that is written comes at a few hundred bytes a piece on the wire; a worker writes about a
+ * thousand pieces a second.
+ */
+const limits = {
+  /** After inflation. */
+  bytes: { burst: 8 * MiB, perSecond: 4 * MiB },
+  /** Text, thoughts and arguments. */
+  characters: { burst: MiB, perSecond: 256 * KiB },
+  keptCharacters: 16 * MiB,
+  longEvents: { slots: 32, slotsPerKey: 4, waitersPerKey: 10_000, waitMs: 3_600_000 },
+};
+
+/** What one tenant may take while the answers to it are read. Each wait ends with the answer's own limits. */
+export interface AnswerShare {
+  /** Before what was read is looked at. */
+  read(bytes: number, signal: AbortSignal): Promise<void>;
+  /** Before what was said is written, which is kept until the answer ends. @returns false: too much is kept already */
+  keep(characters: number, signal: AbortSignal): Promise<boolean>;
+  /** The answer has ended, and all that was kept of it is not any more. */
+  forget(characters: number): void;
+  /** Before more is read of an event that is long. @returns what gives the place back */
+  longEvent(signal: AbortSignal): Promise<() => void>;
+}
+
+/**
+ * Divides a process among the tenants whose models and tool servers answer it: a server that says all that it can, in
+ * as many answers as there may be, keeps neither the event loop nor the memory from the others.
+ */
+export class AnswerShares {
+  readonly #turns = new FairTurns();
+  readonly #bytes = new Pace(limits.bytes);
+  readonly #characters = new Pace(limits.characters);
+  readonly #kept = new Map<string, number>();
+  readonly #longEvents = new FairSemaphore(limits.longEvents);
+
+  of(tenantId: string): AnswerShare {
+    return {
+      read: async (bytes, signal) => {
+        await this.#wait(this.#bytes.take(tenantId, bytes), signal);
+        await this.#turns.take(tenantId);
+      },
+      keep: async (characters, signal) => {
+        const kept = (this.#kept.get(tenantId) ?? 0) + characters;
+        this.#kept.set(tenantId, kept);
+        if (kept > limits.keptCharacters) {
+          return false;
+        }
+        await this.#wait(this.#characters.take(tenantId, characters), signal);
+        await this.#turns.take(tenantId);
+        return true;
+      },
+      forget: (characters) => {
+        const kept = (this.#kept.get(tenantId) ?? 0) - characters;
+        if (kept > 0) {
+          this.#kept.set(tenantId, kept);
+        } else {
+          this.#kept.delete(tenantId);
+        }
+      },
+      longEvent: (signal) => this.#hold(tenantId, signal),
+    };
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms > 0) {
+      await sleep(ms, undefined, { signal });
+    }
+  }
+
+  #hold(tenantId: string, signal: AbortSignal): Promise<() => void> {
+    const { promise: held, resolve: begin, reject } = Promise.withResolvers<() => void>();
+    const { promise: over, resolve: release } = Promise.withResolvers<void>();
+    this.#longEvents
+      .run(tenantId, signal, async () => {
+        begin(release);
+        await over;
+      })
+      .catch(reject);
+    return held;
+  }
+}

@@ -1,0 +1,146 @@
+import { AnswerWatch } from './answer-watch.ts';
+import type { CutOff } from './answer-cut-off.ts';
+import { answerLimits, errorBodyMs, type AnswerLimits, type AnswerUse } from './answer-limits.ts';
+import { longEventBytes, type AnswerShare } from './answer-shares.ts';
+import { EventMeter } from './event-meter.ts';
+
+export interface BoundedFetchOptions {
+  /** The guarded one. */
+  fetch: typeof globalThis.fetch;
+  /** Instead of those that `answerLimits` has for the use. */
+  limits?: Partial<AnswerLimits>;
+  /** Of the tenant that is answered. */
+  share?: AnswerShare | undefined;
+  onCutOff?: (cutOff: CutOff) => void;
+}
+
+/**
+ * The one reader of what servers answer. It counts behind inflation, hands on a piece only when it is asked for, and
+ * destroys the connection of an answer that passes a limit.
+ * @throws AnswerCutOff also while the body is read
+ */
+export function boundedFetch(use: AnswerUse, options: BoundedFetchOptions): typeof globalThis.fetch {
+  const limits: AnswerLimits = { ...answerLimits[use], ...options.limits };
+  return async (input, init) => {
+    const watch = new AnswerWatch((cutOff) => options.onCutOff?.({ use, ...cutOff }));
+    watch.allow('total', limits.totalMs);
+    watch.allow('headers', limits.headersMs);
+    const signal = init?.signal ? AbortSignal.any([init.signal, watch.signal]) : watch.signal;
+    let answer: Response;
+    try {
+      answer = await options.fetch(input, { ...init, signal });
+      if ((answer.headers.get('content-encoding') ?? '').includes(',')) {
+        throw watch.cut('encodings');
+      }
+    } catch (error) {
+      watch.end();
+      throw error;
+    }
+    watch.heard('headers');
+    if (answer.body === null) {
+      watch.end();
+      return answer;
+    }
+    const body =
+      answer.status >= 400 && limits.maxErrorBytes !== null
+        ? beginningOf(answer.body, watch, limits.maxErrorBytes)
+        : within(answer.body, watch, { limits, signal, share: options.share });
+    return new Response(body, {
+      status: answer.status,
+      statusText: answer.statusText,
+      headers: [...answer.headers],
+    });
+  };
+}
+
+interface Reading {
+  limits: AnswerLimits;
+  signal: AbortSignal;
+  share: AnswerShare | undefined;
+}
+
+function within(
+  body: ReadableStream<Uint8Array>,
+  watch: AnswerWatch,
+  { limits, signal, share }: Reading,
+): ReadableStream {
+  const events = new EventMeter(limits);
+  let giveBack: (() => void) | null = null;
+  watch.onEnd(() => giveBack?.());
+  return handedOn(body, watch, async (reader, controller) => {
+    watch.allow('idle', limits.idleMs);
+    const { value } = await reader.read();
+    watch.heard('idle');
+    if (value === undefined) {
+      watch.end();
+      controller.close();
+      return;
+    }
+    watch.bytes += value.byteLength;
+    if (watch.bytes > limits.maxBytes) {
+      throw watch.cut('bytes');
+    }
+    await share?.read(value.byteLength, signal);
+    if (limits.maxEventBytes !== null) {
+      if (events.passes(value)) {
+        throw watch.cut('event');
+      }
+      if (share !== undefined && events.length > longEventBytes) {
+        giveBack ??= await share.longEvent(signal);
+      } else {
+        giveBack?.();
+        giveBack = null;
+      }
+    }
+    controller.enqueue(value);
+  });
+}
+
+/** Ends with what there is when the limit is reached: the status has told what matters. */
+function beginningOf(body: ReadableStream<Uint8Array>, watch: AnswerWatch, most: number): ReadableStream {
+  watch.allow('total', errorBodyMs);
+  return handedOn(body, watch, async (reader, controller) => {
+    const value = await reader.read().then(
+      (read) => read.value,
+      () => undefined,
+    );
+    if (value !== undefined) {
+      controller.enqueue(value.subarray(0, most - watch.bytes));
+      watch.bytes += value.byteLength;
+    }
+    if (watch.bytes > most) {
+      watch.cut('bytes');
+    }
+    if (value === undefined || watch.bytes > most) {
+      watch.end();
+      controller.close();
+    }
+  });
+}
+
+type Pull = (
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  controller: ReadableStreamDefaultController<Uint8Array>,
+) => Promise<void>;
+
+/** A piece is read when somebody wants it, and none ahead. */
+function handedOn(body: ReadableStream<Uint8Array>, watch: AnswerWatch, pull: Pull): ReadableStream {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        try {
+          await pull(reader, controller);
+        } catch (error) {
+          watch.end();
+          throw error;
+        }
+      },
+      cancel: (reason) => {
+        watch.end();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

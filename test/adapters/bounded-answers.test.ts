@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { boundedFetch } from '#adapters/egress/bounded-fetch.ts';
+import type { CutOff } from '#adapters/egress/answer-cut-off.ts';
+import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
+import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createTelemetry } from '#adapters/telemetry/metrics.ts';
+import { floods, stalls, startHostileAnswers, type HostileAnswers } from '../support/hostile-answers.ts';
+import { doorNames, failureOf, outgoingDoors, type OutgoingDoor } from '../support/outgoing-doors.ts';
+
+interface Flooded {
+  door: OutgoingDoor;
+  flood: string;
+  isError: boolean;
+  failure: string;
+  grownMb: number;
+}
+
+/** What a process may grow by, its packages included; a single answer of 96 MB that is read whole passes it. */
+const mostGrownMb = 300;
+
+let server: HostileAnswers;
+beforeAll(async () => {
+  server = await startHostileAnswers();
+});
+afterAll(() => server?.stop());
+
+const model = 'ModelFailure model_error retryable';
+const flooded: Record<OutgoingDoor, { good: string; error: string }> = {
+  openai: { good: model, error: model },
+  anthropic: { good: model, error: model },
+  google: { good: model, error: model },
+  openai_compatible: { good: model, error: model },
+  tools: { good: 'ToolServerFailure too_large', error: 'ToolServerFailure http_error' },
+  names: { good: 'AnswerCutOff', error: 'Error' },
+  'sign-in': {
+    good: 'DomainError identity_provider_unavailable',
+    error: 'DomainError identity_provider_unavailable',
+  },
+  traces: { good: 'none', error: 'TraceExportFailure http_error' },
+};
+
+it('no answer fills the memory of a process, however it is packed, at any door', async () => {
+  const script = new URL('../support/flooded-doors.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, ['--expose-gc', script, server.origin], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = (await text(child.stdout)).trim().split('\n');
+  const answers = lines.map((line) => JSON.parse(line) as Flooded);
+  expect(answers).toHaveLength(doorNames.length * floods.length * 2);
+  for (const { door, flood, isError, failure } of answers) {
+    expect([door, flood, isError, failure]).toEqual([
+      door,
+      flood,
+      isError,
+      isError ? flooded[door].error : flooded[door].good,
+    ]);
+  }
+  expect(answers.at(-1)?.grownMb).toBeLessThan(mostGrownMb);
+});
+
+const lateModel = 'ModelFailure model_timeout retryable';
+const late: Record<OutgoingDoor, string> = {
+  openai: lateModel,
+  anthropic: lateModel,
+  google: lateModel,
+  openai_compatible: lateModel,
+  tools: 'ToolServerFailure timeout',
+  names: 'AnswerCutOff',
+  'sign-in': 'DomainError identity_provider_unavailable',
+  traces: 'TraceExportFailure timeout',
+};
+/** Its work is done with the head of the answer. */
+const readsNoBody = (door: OutgoingDoor, stall: string) =>
+  door === 'traces' && !['no-headers', 'endless-1xx'].includes(stall);
+
+describe.each(stalls)('a server that stalls (%s)', (stall) => {
+  it('is given up at every door', async () => {
+    const doors = outgoingDoors(server.origin, {
+      headersMs: 300,
+      idleMs: 300,
+      // Only this one is neither late with its head nor silent.
+      totalMs: stall === 'byte-by-byte' ? 600 : null,
+    });
+    const failures = await Promise.all(
+      doorNames.map(async (door) => [door, await failureOf(doors[door](`${server.origin}/${stall}`))]),
+    );
+    expect(Object.fromEntries(failures)).toEqual(
+      Object.fromEntries(doorNames.map((door) => [door, readsNoBody(door, stall) ? 'none' : late[door]])),
+    );
+    await expect.poll(() => server.open()).toBe(0);
+  });
+});
+
+describe('one reader', () => {
+  const bounded = (limits: Partial<AnswerLimits>, cutOffs: CutOff[] = []) =>
+    boundedFetch('model', {
+      fetch: createGuardedFetch([server.origin]),
+      limits,
+      onCutOff: (cutOff) => cutOffs.push(cutOff),
+    });
+  const saying = (
+    body: string | Uint8Array<ArrayBuffer>[],
+    init?: ResponseInit,
+    limits?: Partial<AnswerLimits>,
+  ) =>
+    boundedFetch('model', {
+      fetch: () =>
+        Promise.resolve(new Response(Array.isArray(body) ? ReadableStream.from(body) : body, init)),
+      ...(limits === undefined ? {} : { limits }),
+    })('https://models.example.com');
+
+  it('reads no further than it is asked to, and counts what it cut off', async () => {
+    const cutOffs: CutOff[] = [];
+    const answer = await bounded(
+      { maxBytes: 1_000_000, maxEventBytes: null },
+      cutOffs,
+    )(`${server.origin}/gzip`);
+    await expect(answer.text()).rejects.toMatchObject({ name: 'AnswerCutOff', limit: 'bytes' });
+    expect(cutOffs).toEqual([{ use: 'model', limit: 'bytes', bytes: expect.any(Number) as number }]);
+    expect(cutOffs[0]?.bytes).toBeLessThan(1_200_000);
+    await expect.poll(() => server.open()).toBe(0);
+  });
+
+  it('ends a refusal early, and leaves its status as it was', async () => {
+    const cutOffs: CutOff[] = [];
+    const answer = await bounded({ maxErrorBytes: 1_000 }, cutOffs)(`${server.origin}/endless-line/error`);
+    expect([answer.status, await answer.text()]).toEqual([500, 'a'.repeat(1_000)]);
+    expect(cutOffs).toMatchObject([{ limit: 'bytes' }]);
+  });
+
+  it('lets through what is as long as it may be', async () => {
+    const event = `data: ${'a'.repeat(90)}\r\n\r\n`;
+    const whole = event.repeat(50);
+    for (const size of [1, 7, 4_096]) {
+      const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, i) =>
+        Uint8Array.from(Buffer.from(whole.slice(i * size, (i + 1) * size))),
+      );
+      const limits = { maxBytes: whole.length, maxEventBytes: 98 };
+      expect(await (await saying(pieces, {}, limits)).text()).toBe(whole);
+    }
+    await expect(
+      saying(event, {}, { maxEventBytes: 96 }).then((answer) => answer.text()),
+    ).rejects.toMatchObject({ limit: 'event' });
+  });
+
+  it.each(['\n', '\r', '\r\n'])('knows an empty line (%j) as the end of an event', async (end) => {
+    const whole = `data: a${end}${end}`.repeat(1_000);
+    expect(await (await saying(whole, {}, { maxEventBytes: 12 })).text()).toBe(whole);
+    const lines = `data: a${end}`.repeat(10);
+    await expect(
+      saying(lines, {}, { maxEventBytes: 60 }).then((answer) => answer.text()),
+    ).rejects.toMatchObject({ limit: 'event' });
+  });
+
+  it('takes no answer that is packed more than once', async () => {
+    await expect(saying('', { headers: { 'content-encoding': 'gzip, gzip' } })).rejects.toMatchObject({
+      name: 'AnswerCutOff',
+      limit: 'encodings',
+    });
+  });
+
+  it('does not count the time in which nobody reads as the silence of the server', async () => {
+    const answer = await saying('Tides', {}, { idleMs: 20 });
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(await answer.text()).toBe('Tides');
+  });
+});
+
+it('what was cut off is among the metrics, by use and limit', async () => {
+  const telemetry = createTelemetry();
+  telemetry.answerCutOff({ use: 'tool_server', limit: 'event', bytes: 5_000 });
+  const scraped = await telemetry.scrape();
+  expect(scraped).toContain('answers_cut_off_total{use="tool_server",limit="event"} 1');
+  expect(scraped).toContain('answers_cut_off_bytes_total{use="tool_server"} 5000');
+  await telemetry.close();
+});
