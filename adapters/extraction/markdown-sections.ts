@@ -1,92 +1,57 @@
+import MarkdownIt, { type Token } from 'markdown-it';
 import type { Section } from '#domain/knowledge/document-extractor.ts';
-
-interface Line {
-  text: string;
-  start: number;
-  end: number;
-}
 
 interface Heading {
   level: number;
   title: string;
 }
 
-interface FoundHeading extends Heading {
-  /** Where its first line begins. */
-  start: number;
-}
+/** Only its pass over the lines is used for a document: in time and memory it grows with the text. */
+const parser = new MarkdownIt('commonmark');
+parser.core.ruler.enableOnly(['normalize', 'block']);
+/** As the parser tells lines apart. */
+const lineEnd = /\r\n?|\n/g;
+/** In UTF-16 units. A longer title is no title; what reads its markup takes longer than the pass over lines. */
+const longestTitle = 1_000;
 
-/** Cuts markdown at its headings; a line with `#` inside a code fence is none. */
+/** Cuts markdown at its headings, as CommonMark has them; one within a list, a quote or code is none. */
 export function markdownSections(text: string): Section[] {
+  const starts = lineStarts(text);
+  const startOf = (line: number) => starts[line] ?? text.length;
   const sections: Section[] = [];
   const trail: Heading[] = [];
   let start = 0;
-  let fence: string | null = null;
-  let previous: Line | null = null;
   const close = (end: number): void => {
     if (text.slice(start, end).trim() !== '') {
       sections.push({ heading: trail.map(({ title }) => title).join(' › ') || null, start, end });
     }
   };
-  for (const line of lines(text)) {
-    fence = fenceAfter(fence, line.text);
-    const heading: FoundHeading | null = fence === null ? headingAt(line, previous) : null;
-    if (heading !== null) {
-      close(heading.start);
-      while ((trail.at(-1)?.level ?? 0) >= heading.level) {
+  const tokens = parser.parse(text, {});
+  for (const [index, { type, level: depth, tag, map }] of tokens.entries()) {
+    if (type === 'heading_open' && depth === 0 && map !== null) {
+      close(startOf(map[0]));
+      const level = Number(tag.slice(1));
+      while ((trail.at(-1)?.level ?? 0) >= level) {
         trail.pop();
       }
-      trail.push(heading);
-      start = line.end;
+      trail.push({ level, title: plainTitle(tokens[index + 1]?.content ?? '') });
+      start = startOf(map[1]);
     }
-    previous = fence === null && heading === null ? line : null;
   }
   close(text.length);
   return sections;
 }
 
-function* lines(text: string): Generator<Line> {
-  let start = 0;
-  while (start < text.length) {
-    const feed = text.indexOf('\n', start);
-    const end = feed === -1 ? text.length : feed + 1;
-    yield { text: text.slice(start, end).trimEnd(), start, end };
-    start = end;
-  }
+function lineStarts(text: string): number[] {
+  return [0, ...Array.from(text.matchAll(lineEnd), ({ index, 0: end }) => index + end.length)];
 }
 
-function fenceAfter(open: string | null, line: string): string | null {
-  const mark = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
-  const [, fence = '', rest = ''] = mark ?? [];
-  if (mark === null) {
-    return open;
-  }
-  if (open === null) {
-    return fence;
-  }
-  return fence.startsWith(open) && rest.trim() === '' ? null : open;
-}
-
-function headingAt(line: Line, previous: Line | null): FoundHeading | null {
-  const hashes = /^ {0,3}(#{1,6})[ \t]+(.*)$/.exec(line.text);
-  if (hashes !== null) {
-    const [, marks = '', title = ''] = hashes;
-    return { level: marks.length, title: plainTitle(title.replace(/[ \t]#+$/, '')), start: line.start };
-  }
-  const underline = /^ {0,3}(=+|-{2,})$/.exec(line.text);
-  if (underline === null || previous === null || !/^ {0,3}[\p{L}\p{N}"'*_`[(]/u.test(previous.text)) {
-    return null;
-  }
-  return {
-    level: line.text.includes('=') ? 1 : 2,
-    title: plainTitle(previous.text),
-    start: previous.start,
-  };
-}
-
-function plainTitle(title: string): string {
-  return title
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/[*_`]+/g, '')
+/** A title without its markup. */
+function plainTitle(markdown: string): string {
+  const tokens: Token[] = [];
+  parser.inline.parse(markdown.slice(0, longestTitle), parser, {}, tokens);
+  return tokens
+    .map(({ type, content }) => (type === 'softbreak' || type === 'hardbreak' ? ' ' : content))
+    .join('')
     .trim();
 }

@@ -1,39 +1,21 @@
-import { Worker } from 'node:worker_threads';
-import { ExtractionFailure } from '#domain/knowledge/document-extractor.ts';
+import { Defuddle } from 'defuddle/node';
+import { parseHTML } from 'linkedom';
 
-export interface HtmlLimits {
-  timeoutMs: number;
-  heapMb: number;
-}
-
-/** The main text of a page as markdown. */
-export async function readHtml(html: string, limits: HtmlLimits, signal: AbortSignal): Promise<string> {
-  signal.throwIfAborted();
-  const worker = new Worker(new URL('./html-worker.ts', import.meta.url), {
-    workerData: html,
-    resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
-    env: {},
-    stdout: true,
-    stderr: true,
+/**
+ * The main text of a page as markdown. A hostile page keeps a processor busy or eats the heap, so this runs in a thread
+ * that can be ended. linkedom loads no resource; the readers that would ask other sites are off.
+ */
+export async function readHtml(html: string): Promise<string> {
+  const page = /<html[\s>]/i.test(html)
+    ? html
+    : `<!doctype html><html><head></head><body>${html}</body></html>`;
+  const { document } = parseHTML(page);
+  const main = await Defuddle(document as never, 'about:blank', {
+    markdown: true,
+    useAsync: false,
+    removeImages: true,
+    fetch: () => Promise.reject(new Error('Extraction does not use the network.')),
   });
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const timer = setTimeout(() => reject(new ExtractionFailure('too_slow')), limits.timeoutMs);
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  worker.once('message', resolve);
-  worker.once('error', (error) =>
-    reject(new ExtractionFailure(isOutOfMemory(error) ? 'too_large' : 'unreadable')),
-  );
-  worker.once('exit', () => reject(new ExtractionFailure('unreadable')));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', abort);
-    await worker.terminate();
-  }
-}
-
-function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  const title = main.title.replace(/\s+/g, ' ').trim();
+  return title === '' ? main.content : `# ${title}\n\n${main.content}`;
 }

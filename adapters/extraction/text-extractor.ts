@@ -1,33 +1,42 @@
-import { cleanText } from '#domain/kernel/clean-text.ts';
-import { assertNever } from '#domain/kernel/assert-never.ts';
-import type { DocumentExtractor, ExtractedText } from '#domain/knowledge/document-extractor.ts';
-import { markdownSections } from './markdown-sections.ts';
-import { readHtml, type HtmlLimits } from './read-html.ts';
+import { TooBusy } from '#domain/kernel/fair-semaphore.ts';
+import { ThreadLimitExceeded, ThreadPool, type ThreadLimits } from '#adapters/threads/thread-pool.ts';
+import {
+  ExtractionFailure,
+  ExtractorBusy,
+  type DocumentContent,
+  type DocumentExtractor,
+  type ExtractedDocument,
+} from '#domain/knowledge/document-extractor.ts';
 
-const defaults: HtmlLimits = { timeoutMs: 60_000, heapMb: 512 };
+/** Waiting and reading together stay below what the activity may take. */
+const defaults: ThreadLimits = { timeoutMs: 45_000, heapMb: 256, waitersPerKey: 2, waitMs: 60_000 };
 
-/** Reads plain text, markdown and HTML, the last as markdown of its main content. */
-export function createTextExtractor(limits: HtmlLimits = defaults): DocumentExtractor {
+/** Reads plain text, markdown and HTML, the last as markdown of its main content, in threads. */
+export function createTextExtractor(limits: Partial<ThreadLimits> = {}): DocumentExtractor {
+  const pool = new ThreadPool<DocumentContent, ExtractedDocument | null>(
+    new URL('./extraction-thread.ts', import.meta.url),
+    { ...defaults, ...limits },
+  );
   return {
-    async extract({ mediaType, content }, signal) {
-      switch (mediaType) {
-        case 'text/plain':
-          return plain(cleanText(content));
-        case 'text/markdown':
-          return markdown(cleanText(content));
-        case 'text/html':
-          return markdown(cleanText(await readHtml(content, limits, signal)));
-        default:
-          return assertNever(mediaType);
+    async extract(source, signal) {
+      const extracted = await pool
+        .run(source.tenantId, () => source.read(), signal)
+        .catch((error: unknown) => {
+          throw toFailure(error);
+        });
+      if (extracted === null) {
+        throw new ExtractionFailure('unreadable');
       }
+      return extracted;
     },
   };
 }
 
-function plain(text: string): ExtractedText {
-  return { text, sections: [{ heading: null, start: 0, end: text.length }] };
-}
-
-function markdown(text: string): ExtractedText {
-  return { text, sections: markdownSections(text) };
+function toFailure(error: unknown): unknown {
+  if (error instanceof TooBusy) {
+    return new ExtractorBusy();
+  }
+  return error instanceof ThreadLimitExceeded
+    ? new ExtractionFailure(error.limit === 'time' ? 'too_slow' : 'too_large')
+    : error;
 }

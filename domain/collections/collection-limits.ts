@@ -6,6 +6,8 @@ export const collectionLimits = {
   description: 2_000,
   filename: 255,
   contentBytes: 1_048_576,
+  /** Documents of a tenant that are not read yet. */
+  processing: 500,
 } as const;
 
 /** @throws `invalid_request` naming `param` when the text is blank or longer than `most`. */

@@ -5,7 +5,7 @@ import { recordEvent } from '#domain/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
 import { sha256 } from '#domain/kernel/canonical-json.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
-import { invalid } from '#domain/kernel/errors.ts';
+import { DomainError, invalid } from '#domain/kernel/errors.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { refuseGone } from '#domain/persistence/refuse-gone.ts';
 import { collectionLimits, requireText } from './collection-limits.ts';
@@ -25,7 +25,7 @@ export interface UploadDocument {
 
 /**
  * Stores a document and owes its extraction to the engine; it is `processing` until that is done.
- * @throws `missing_permission`, `collection_not_found`, `invalid_request`, and the refusals of `claimKey`.
+ * @throws `missing_permission`, `collection_not_found`, `invalid_request`, `rate_limited`, and the refusals of `claimKey`.
  */
 export async function uploadDocument(
   ctx: Context,
@@ -39,6 +39,7 @@ export async function uploadDocument(
     const ref = { collectionId: collection.id, documentId: claimed };
     return { document: await findDocument(ctx, ref), replayed: true };
   }
+  await refuseWhileManyWait(ctx);
   const content = cleanText(input.content);
   const { tenantId } = ctx.caller;
   const document = ctx.em.create(Document, {
@@ -68,6 +69,21 @@ export async function uploadDocument(
     metadata: { count: 1, document_id: id, filename: document.filename },
   });
   return { document, replayed: false };
+}
+
+/** Each that waits is looked at again and again by the workers, which are everybody's. */
+async function refuseWhileManyWait({ em, caller }: Context): Promise<void> {
+  const most = collectionLimits.processing;
+  const [waiting] = await em.execute<{ n: number }[]>(
+    `select count(*)::int as n from
+       (select from documents where tenant_id = ? and status = 'processing' limit ?) as waiting`,
+    [caller.tenantId, most],
+  );
+  if ((waiting?.n ?? 0) >= most) {
+    throw new DomainError('rate_limited', `${most} documents of this tenant wait to be read already.`, {
+      retryAfter: 15,
+    });
+  }
 }
 
 function measure(content: string): number {

@@ -1,60 +1,77 @@
-import { split, type SplitOptions } from 'llm-splitter';
-import type { ExtractedText, Section } from './document-extractor.ts';
-
-export interface Chunk {
-  heading: string | null;
-  text: string;
-  /** UTF-16 offsets: `extracted.text.slice(start, end)` is `text`. */
-  start: number;
-  end: number;
-}
+import type { Chunk, ExtractedText, Section } from './document-extractor.ts';
 
 /** Characters (code points) of a chunk at most. */
-const chunkSize = 1_000;
-/** What the splitter aims at: it does not count what it joins runs with. */
-const splitSize = 900;
+const chunkSize = 900;
 const longestHeading = 300;
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
-const splitter: NonNullable<SplitOptions['splitter']> = (input) => {
-  let start = 0;
-  return Array.from(input, (text) => {
-    const part = { text, start };
-    start += text.length;
-    return part;
-  });
-};
+/** A stretch of the text. */
+interface Piece {
+  start: number;
+  end: number;
+  /** Code points. */
+  size: number;
+}
 
 /**
- * Cuts each section into runs of whole sentences; a sentence is cut only when it alone is longer than a
- * chunk, and then between code points.
+ * Cuts each section into runs of whole sentences; a sentence is cut only when it alone is longer than a chunk, at its
+ * last white space, or between two code points where it has none. The time taken grows with the text.
  */
 export function chunkText(extracted: ExtractedText): Chunk[] {
   return extracted.sections.flatMap((section) => chunkSection(extracted.text, section));
 }
 
 function chunkSection(text: string, section: Section): Chunk[] {
-  const pieces = Array.from(
-    sentences.segment(text.slice(section.start, section.end)),
-    ({ segment }) => segment,
-  );
   const heading = section.heading?.slice(0, longestHeading).toWellFormed() ?? null;
-  return split(pieces, { chunkSize: splitSize, chunkStrategy: 'paragraph', splitter })
-    .flatMap((piece) => bounded(text, section.start + piece.start, section.start + piece.end))
-    .flatMap(({ start, end }) => {
-      const body = text.slice(start, end).trimEnd();
-      return body.trim() === '' ? [] : [{ heading, text: body, start, end: start + body.length }];
-    });
+  const chunks: Chunk[] = [];
+  for (const piece of runs(text, section)) {
+    const written = text.slice(piece.start, piece.end);
+    const body = written.trim();
+    if (body !== '') {
+      const start = piece.start + written.length - written.trimStart().length;
+      chunks.push({ heading, text: body, start, end: start + body.length });
+    }
+  }
+  return chunks;
 }
 
-/** A run that is still too long is cut at its last white space, or between two characters where it has none. */
-function bounded(text: string, start: number, end: number): { start: number; end: number }[] {
-  const head = Array.from(text.slice(start, end)).slice(0, chunkSize).join('');
-  if (start + head.length === end) {
-    return [{ start, end }];
+function* runs(text: string, section: Section): Generator<Piece> {
+  let run: Piece = { start: section.start, end: section.start, size: 0 };
+  for (const sentence of shortSentences(text, section)) {
+    if (run.size + sentence.size > chunkSize) {
+      yield run;
+      run = sentence;
+    } else {
+      run = { start: run.start, end: sentence.end, size: run.size + sentence.size };
+    }
   }
-  const space = head.search(/\s\S*$/u);
-  const cut = start + (space > 0 ? space : head.length);
-  return [{ start, end: cut }, ...bounded(text, cut, end)];
+  yield run;
+}
+
+/** The sentences of a section, those that are too long in pieces. */
+function* shortSentences(text: string, { start, end }: Section): Generator<Piece> {
+  for (const { segment, index } of sentences.segment(text.slice(start, end))) {
+    let from = start + index;
+    const to = from + segment.length;
+    while (from < to) {
+      const piece = pieceAt(text, from, to);
+      yield piece;
+      from = piece.end;
+    }
+  }
+}
+
+/** What of `text` from `start` to `end` a chunk can hold, up to a white space where something comes behind it. */
+function pieceAt(text: string, start: number, end: number): Piece {
+  let piece: Piece = { start, end: start, size: 0 };
+  let space: Piece | null = null;
+  while (piece.end < end && piece.size < chunkSize) {
+    const character = String.fromCodePoint(text.codePointAt(piece.end) ?? 0);
+    if (piece.size > 0 && character.trim() === '') {
+      space = piece;
+    }
+    piece = { start, end: piece.end + character.length, size: piece.size + 1 };
+  }
+  return piece.end < end && space !== null ? space : piece;
 }

@@ -15,15 +15,35 @@ export interface ExtractedText {
   sections: Section[];
 }
 
-export interface DocumentSource {
+/** A passage of the text. */
+export interface Chunk {
+  heading: string | null;
+  text: string;
+  /** UTF-16 offsets: `extracted.text.slice(start, end)` is `text`. */
+  start: number;
+  end: number;
+}
+
+export interface ExtractedDocument extends ExtractedText {
+  chunks: Chunk[];
+}
+
+export interface DocumentContent {
   mediaType: DocumentMediaType;
   content: string;
 }
 
-/** The port to readers of document formats. */
+export interface DocumentSource {
+  /** Tenants take turns. */
+  tenantId: string;
+  /** Read when it is the document's turn: those that wait are not held in memory. */
+  read(): Promise<DocumentContent>;
+}
+
+/** The port to readers of document formats. Reading and cutting leave the event loop free. */
 export interface DocumentExtractor {
-  /** @throws ExtractionFailure when this document will never be readable. */
-  extract(source: DocumentSource, signal: AbortSignal): Promise<ExtractedText>;
+  /** @throws `ExtractionFailure` when this document will never be readable, `ExtractorBusy` */
+  extract(source: DocumentSource, signal: AbortSignal): Promise<ExtractedDocument>;
 }
 
 /** The document's own fault: trying again does not help. Says nothing of its content. */
@@ -31,5 +51,13 @@ export class ExtractionFailure extends Error {
   constructor(reason: 'unreadable' | 'too_slow' | 'too_large') {
     super(`The document cannot be extracted: ${reason}.`);
     this.name = 'ExtractionFailure';
+  }
+}
+
+/** Enough documents of the tenant wait here already: this one is better tried elsewhere, or later. */
+export class ExtractorBusy extends Error {
+  constructor() {
+    super('Too many documents of this tenant are being extracted.');
+    this.name = 'ExtractorBusy';
   }
 }

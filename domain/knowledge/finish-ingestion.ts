@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { Collection } from '#domain/collections/collection.entity.ts';
 import { Document } from '#domain/collections/document.entity.ts';
 import type { DocumentFailureCode, DocumentStatus } from '#domain/collections/document-status.ts';
-import type { Chunk } from './chunk-text.ts';
+import type { Chunk } from './document-extractor.ts';
 
 export interface IngestionState {
   /** `gone`: deleted meanwhile. */

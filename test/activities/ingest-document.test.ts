@@ -6,7 +6,7 @@ import { createCollection } from '#domain/collections/create-collection.ts';
 import { deleteDocument } from '#domain/collections/delete-document.ts';
 import type { DocumentMediaType } from '#domain/collections/document-status.ts';
 import { uploadDocument } from '#domain/collections/upload-document.ts';
-import type { DocumentExtractor } from '#domain/knowledge/document-extractor.ts';
+import { ExtractorBusy, type DocumentExtractor } from '#domain/knowledge/document-extractor.ts';
 import type { IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
@@ -91,6 +91,17 @@ describe('ingestDocument', () => {
   it('throws what is not the fault of the document, so that it is tried again, and changes nothing', async () => {
     const { input } = await upload('Text.');
     await expect(run(input, broken, 2)).rejects.toThrow('the disk is gone');
+    expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
+  });
+
+  it('leaves its place to others, and says when to try again, while enough documents of its tenant wait', async () => {
+    const { input } = await upload('Text.');
+    const busy: DocumentExtractor = { extract: () => Promise.reject(new ExtractorBusy()) };
+    await expect(run(input, busy)).rejects.toMatchObject({
+      type: 'extractor_busy',
+      nonRetryable: false,
+      nextRetryDelay: expect.toSatisfy((ms: number) => ms >= 6_000 && ms <= 10_000),
+    });
     expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
   });
 

@@ -6,11 +6,12 @@ import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
 import { chunkText } from '#domain/knowledge/chunk-text.ts';
 import { ExtractionFailure } from '#domain/knowledge/document-extractor.ts';
 import type { DocumentMediaType } from '#domain/collections/document-status.ts';
+import { sourceOf } from '../support/document-source.ts';
 
 const extractor = createTextExtractor();
 const never = new AbortController().signal;
 const extract = (mediaType: DocumentMediaType, content: string) =>
-  extractor.extract({ mediaType, content }, never);
+  extractor.extract(sourceOf({ tenantId: 'a', mediaType, content }), never);
 
 describe('markdown', () => {
   it('is cut at its headings, each section under the trail of titles above it', async () => {
@@ -72,9 +73,9 @@ describe('html', () => {
     let ticks = 0;
     const ticking = setInterval(() => (ticks += 1), 20);
     const content = '<div>'.repeat(5_000);
-    await expect(slow.extract({ mediaType: 'text/html', content }, never)).rejects.toBeInstanceOf(
-      ExtractionFailure,
-    );
+    await expect(
+      slow.extract(sourceOf({ tenantId: 'a', mediaType: 'text/html', content }), never),
+    ).rejects.toBeInstanceOf(ExtractionFailure);
     clearInterval(ticking);
     expect(ticks).toBeGreaterThan(10);
   });
@@ -82,7 +83,7 @@ describe('html', () => {
   it('stops when it is told to', async () => {
     const stop = new AbortController();
     const reading = extractor.extract(
-      { mediaType: 'text/html', content: '<div>'.repeat(5_000) },
+      sourceOf({ tenantId: 'a', mediaType: 'text/html', content: '<div>'.repeat(5_000) }),
       stop.signal,
     );
     stop.abort(new Error('stopped'));

@@ -1,4 +1,5 @@
-import { Connection, WorkflowClient } from '@temporalio/client';
+import { Connection, WorkflowClient, WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createDocumentActivities } from '#activities/documents/create-document-activities.ts';
@@ -7,7 +8,6 @@ import { createCollection } from '#domain/collections/create-collection.ts';
 import type { DocumentMediaType } from '#domain/collections/document-status.ts';
 import { uploadDocument } from '#domain/collections/upload-document.ts';
 import { newId } from '#domain/kernel/ids.ts';
-import { buildBundle } from '#temporal/build-bundle.ts';
 import { silenceRuntime } from '#test/replay/quiet.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   worker = await Worker.create({
     connection: native,
     taskQueue,
-    workflowBundle: await buildBundle(),
+    workflowBundle: { codePath: inject('workflowBundle') },
     activities: createDocumentActivities({
       unitOfWork: world.unitOfWork,
       extractor: createTextExtractor({ timeoutMs: 1_000, heapMb: 256 }),
@@ -56,20 +56,24 @@ async function ingest(content: string, mediaType: DocumentMediaType) {
     workflowId: owed.workflowId,
     args: [owed.payload],
   });
-  const result: unknown = await handle.result();
-  return { result, history: JSON.stringify(await handle.fetchHistory()) };
+  const result: unknown = await handle.result().catch((error: unknown) => {
+    const cause = error instanceof WorkflowFailedError ? error.cause : null;
+    return cause instanceof ApplicationFailure ? cause.type : error;
+  });
+  const { status } = await handle.describe();
+  return { result, status: status.name, history: JSON.stringify(await handle.fetchHistory()) };
 }
 
 describe('ingestDocument', () => {
   it('makes what the outbox owes ready, and keeps the text out of its history', async () => {
     const { result, history } = await ingest('# Canary-title\n\nThe canary-4711 is blue.', 'text/markdown');
-    expect(result).toEqual({ status: 'ready', chunkCount: 1, failureCode: null });
+    expect(result).toEqual({ status: 'ready', reason: null, chunkCount: 1 });
     expect(history).not.toMatch(/canary/i);
     expect(history.length).toBeLessThan(16_000);
   });
 
-  it('ends with a failed document, not with a failed run, when the document cannot be read', async () => {
-    const { result } = await ingest('<div>'.repeat(5_000), 'text/html');
-    expect(result).toEqual({ status: 'failed', chunkCount: 0, failureCode: 'extraction_failed' });
+  it('fails with the code of its document, when that cannot be read', async () => {
+    const { result, status } = await ingest('<div>'.repeat(5_000), 'text/html');
+    expect([status, result]).toEqual(['FAILED', 'extraction_failed']);
   });
 });

@@ -4,6 +4,12 @@ export interface IngestDocumentInput {
   documentId: string;
 }
 
+export interface IngestDocumentEnd {
+  status: IngestDocumentResult['status'];
+  reason: string | null;
+  chunkCount: number;
+}
+
 export interface IngestDocumentResult {
   /** `gone`: deleted before it was read. */
   status: 'processing' | 'ready' | 'failed' | 'gone';

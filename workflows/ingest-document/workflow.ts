@@ -1,16 +1,18 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { extraction } from '../shared/activity-options.ts';
-import type { IngestDocumentInput, IngestDocumentResult } from './messages.ts';
+import { conclude } from '../shared/conclude.ts';
+import type { IngestDocumentEnd, IngestDocumentInput, IngestDocumentResult } from './messages.ts';
 
 const activities = proxyActivities<Activities>(extraction);
 
 /** Makes an uploaded document searchable. */
-export async function ingestDocument(input: IngestDocumentInput): Promise<IngestDocumentResult> {
+export async function ingestDocument(input: IngestDocumentInput): Promise<IngestDocumentEnd> {
   setCurrentDetails('Extracting and cutting the text.');
   const result = await activities.ingestDocument.executeWithOptions({ summary: 'extract and cut' }, [input]);
   setCurrentDetails(describe(result));
-  return result;
+  const { status, failureCode: reason, chunkCount } = result;
+  return conclude({ status, reason, chunkCount });
 }
 
 function describe(result: IngestDocumentResult): string {

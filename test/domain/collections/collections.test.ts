@@ -161,6 +161,26 @@ describe('uploadDocument', () => {
     expect((await addDocument(space, id, 'ä'.repeat(524_288))).byteSize).toBe(1_048_576);
   });
 
+  it('refuses one more while five hundred of the tenant wait to be read, and takes it when one was', async () => {
+    const space = await world.addSpace();
+    const { id } = await addCollection(space);
+    const first = await addDocument(space, id);
+    await world.admin.query(
+      `insert into documents (tenant_id, id, collection_id, filename, media_type, content, content_hash, byte_size, created_by)
+       select tenant_id, uuidv7(), collection_id, filename, media_type, content, content_hash, byte_size, created_by
+       from documents, generate_series(2, 500) where id = $1`,
+      [first.id],
+    );
+    await expect(addDocument(space, id)).rejects.toMatchObject({
+      code: 'rate_limited',
+      detail: { retryAfter: 15 },
+    });
+    const other = await world.addSpace();
+    await addDocument(other, (await addCollection(other)).id);
+    await world.admin.query(`update documents set status = 'ready' where id = $1`, [first.id]);
+    expect((await addDocument(space, id)).status).toBe('processing');
+  });
+
   it('answers a repeated key with the first document', async () => {
     const space = await world.addSpace();
     const { id: collectionId } = await addCollection(space);

@@ -5,6 +5,7 @@ import { uploadDocument } from '#domain/collections/upload-document.ts';
 import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
 import { reconcileDocuments } from '#domain/maintenance/reconcile-documents.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
+import { inspectorSaying, sweepOnce } from '../../support/sweeps.ts';
 
 let engine: Engine;
 let collectionId: string;
@@ -63,15 +64,11 @@ describe('a failed document', () => {
     await engine.admin.query(`update documents set created_at = now() - interval '1 hour' where id = $1`, [
       id,
     ]);
-    const deps = {
-      database: engine.database.database,
-      unitOfWork: engine.database.unitOfWork,
-      inspector: { stateOf: () => Promise.resolve('closed' as const) },
-    };
-    expect(await reconcileDocuments(deps)).toEqual({ starts: [], failed: 0 });
+    const deps = { ...engine.database, inspector: inspectorSaying('closed') };
+    expect(await sweepOnce(reconcileDocuments, deps)).toMatchObject({ starts: [], failed: 0 });
     expect(await statusOf(id)).toMatchObject({ status: 'processing' });
     await engine.admin.query('delete from outbox');
-    await reconcileDocuments(deps);
+    await sweepOnce(reconcileDocuments, deps);
     expect(await statusOf(id)).toEqual({ status: 'failed', failure_code: 'extraction_failed' });
   });
 });

@@ -284,6 +284,7 @@ describe('runKnowledgeTool', () => {
   }
 
   const requestOf = (messages: PromptMessage[]): ModelRequest => ({
+    tenantId: 'tenant',
     model: {
       alias: 'builtin',
       providerKind: 'builtin',
