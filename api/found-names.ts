@@ -1,38 +1,72 @@
 import type { FastifyRequest } from 'fastify';
 import type { Context } from '#domain/access/context.ts';
-import { findNames, NamesNeeded, type FoundNames } from '#domain/governance/found-names.ts';
+import {
+  findNames,
+  NamesNeeded,
+  redactBeforehand,
+  RedactionNeeded,
+  type FoundNames,
+} from '#domain/governance/found-names.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { GatewayDependencies } from './compose.ts';
 import type { SpaceOfCall } from './plugins/unit-of-work.ts';
 
-/** Input first, then what is found in the database with it. */
+/** Of each kind: input first, then what is found in the database with it. */
 const mostRounds = 2;
 
 /**
- * Runs a use case that may need a recogniser service: it is asked between two transactions, and the use case begins
- * anew with what it found. Without a service nothing is done twice. @throws `engine_unavailable` when it does not answer
+ * Runs a use case that may need a recogniser service, or long texts redacted in a thread: that is done between two
+ * transactions, and the use case begins anew with what was found. Without either nothing is done twice.
+ * @throws `engine_unavailable` when the service does not answer, `overloaded` when there is no thread in time
  */
 export async function withFoundNames<T>(
-  deps: Pick<GatewayDependencies, 'names'>,
+  deps: Pick<GatewayDependencies, 'names' | 'longTexts'>,
   request: Pick<FastifyRequest, 'inContext'>,
   space: SpaceOfCall,
   work: (ctx: Context, names: FoundNames | null) => Promise<T>,
 ): Promise<T> {
-  let names: FoundNames | null = null;
-  for (let round = 0; ; round += 1) {
-    const known: FoundNames | null = names;
+  let names = null as FoundNames | null;
+  const rounds = { asked: 0, redacted: 0 };
+  for (;;) {
+    const known = names;
+    let begun: Context | null = null;
     try {
-      return await request.inContext(space, (ctx) => work(ctx, known));
+      return await request.inContext(space, (ctx) => {
+        begun = ctx;
+        return work(ctx, known);
+      });
     } catch (error) {
-      if (!(error instanceof NamesNeeded) || round === mostRounds) {
+      if (error instanceof NamesNeeded && rounds.asked < mostRounds) {
+        rounds.asked += 1;
+        const found = await findNames(deps.names, error).catch(unavailable);
+        names = Object.assign(new Map([...(known ?? []), ...found]), {
+          redacted: known?.redacted ?? [],
+        });
+      } else if (error instanceof RedactionNeeded && rounds.redacted < mostRounds) {
+        rounds.redacted += 1;
+        names = await redactBeforehand(
+          {
+            names: { find: (...asked) => deps.names.find(...asked).catch(unavailable) },
+            longTexts: deps.longTexts,
+          },
+          (begun as Context | null)?.caller.tenantId ?? '',
+          { needed: error, known },
+        ).catch(overloaded);
+      } else {
         throw error;
       }
-      const found = await findNames(deps.names, error).catch((): never => {
-        throw new DomainError('engine_unavailable', 'The recogniser of names did not answer; try again.', {
-          retryAfter: 1,
-        });
-      });
-      names = new Map([...(known ?? []), ...found]);
     }
   }
+}
+
+function unavailable(): never {
+  throw new DomainError('engine_unavailable', 'The recogniser of names did not answer; try again.', {
+    retryAfter: 1,
+  });
+}
+
+function overloaded(error: unknown): never {
+  throw error instanceof DomainError
+    ? error
+    : new DomainError('overloaded', 'Too many long texts are being screened; try again.', { retryAfter: 1 });
 }

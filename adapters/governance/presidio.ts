@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { NameRecogniser } from '#domain/governance/found-names.ts';
 import type { Finding } from '#domain/governance/pii-kinds.ts';
+import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 
 /** Offsets count Unicode characters, as Python does. */
 const answer = z.array(
@@ -8,11 +9,10 @@ const answer = z.array(
 );
 
 const leastScore = 0.5;
-const patienceMs = 10_000;
-const largestAnswer = 4 * 1024 * 1024;
 
 /** Names by a Presidio analyzer: `POST <url>/analyze`, one text at a time. */
-export function createPresidio({ fetch }: { fetch: typeof globalThis.fetch }): NameRecogniser {
+export function createPresidio(options: BoundedFetchOptions): NameRecogniser {
+  const fetch = boundedFetch('name_recogniser', options);
   return {
     find: async (url, language, texts) => {
       const found: Finding[][] = [];
@@ -21,13 +21,12 @@ export function createPresidio({ fetch }: { fetch: typeof globalThis.fetch }): N
           method: 'POST',
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({ text, language, entities: ['PERSON'], score_threshold: leastScore }),
-          signal: AbortSignal.timeout(patienceMs),
         });
-        const body = await response.text();
-        if (!response.ok || body.length > largestAnswer) {
+        if (!response.ok) {
+          await response.body?.cancel();
           throw new Error('The recogniser of names did not answer as it should.');
         }
-        found.push(toFindings(text, answer.parse(JSON.parse(body))));
+        found.push(toFindings(text, answer.parse(await response.json())));
       }
       return found;
     },

@@ -38,7 +38,7 @@ export function mayHoldTokens(text: string): boolean {
  * tell the token of a value or make one. It holds no character that JSON would escape.
  */
 export function tokenOf(
-  secrets: Secrets,
+  secrets: Pick<Secrets, 'mac'>,
   scope: string,
   { kind, value }: { kind: TokenKind; value: string },
 ) {
@@ -67,9 +67,9 @@ function isBeginning(tail: string, opening: string): boolean {
 
 /** How often each token stands in a text, in a form that a stream event can carry. */
 export function countTokens(text: string): Record<string, number> {
-  const counts: Record<string, number> = {};
+  const counts = new Map<string, number>();
   for (const [token] of text.matchAll(tokenPattern())) {
-    counts[token] = (counts[token] ?? 0) + 1;
+    counts.set(token, (counts.get(token) ?? 0) + 1);
   }
-  return counts;
+  return Object.fromEntries(counts);
 }

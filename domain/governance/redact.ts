@@ -20,7 +20,7 @@ export interface PiiEntry {
 export type NameFinder = (text: string) => readonly Finding[];
 
 export interface RedactOptions extends Search {
-  secrets: Secrets;
+  secrets: Pick<Secrets, 'mac'>;
   /** The conversation that tokens are made for. */
   scope: string;
   /**
@@ -68,9 +68,7 @@ export class Redactor {
     }));
     const named = kinds.includes('person') ? (names?.(text) ?? []) : [];
     const found = withoutOverlaps([...recognise(text, this.#options), ...named]);
-    const apart = found.filter(({ start, end }) =>
-      marks.every((mark) => end <= mark.start || start >= mark.end),
-    );
+    const apart = apartFrom(found, marks);
     return (tokens === 'mine' ? apart : [...apart, ...marks]).toSorted((a, b) => a.start - b.start);
   }
 
@@ -136,6 +134,15 @@ interface Place {
   bare?: true;
 }
 
+/** What touches none of the marks. Both are in order. */
+function apartFrom(found: readonly Finding[], marks: readonly Place[]): Finding[] {
+  let next = 0;
+  return found.filter(({ start, end }) => {
+    while ((marks[next]?.end ?? Infinity) <= start) next += 1;
+    return end <= (marks[next]?.start ?? Infinity);
+  });
+}
+
 /** What was found between the strings of a JSON document, as the number that it is part of. */
 function wholeNumber(gap: string, { kind, start, end }: Place, offset: number): Place {
   let [from, to] = [start, end];
@@ -146,7 +153,7 @@ function wholeNumber(gap: string, { kind, start, end }: Place, offset: number): 
 
 const ofNumber: ReadonlySet<string> = new Set('0123456789+-.eE');
 
-const stringLiteral = /"(?:[^"\\]|\\.)*"/g;
+const stringLiteral = /"(?:[^"\\]|\\[^])*(?:"|\\?$)/g;
 
 function isJson(text: string): boolean {
   if (!/^\s*[{["]/.test(text)) {

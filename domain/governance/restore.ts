@@ -1,4 +1,4 @@
-import { countTokens, mayHoldTokens, stringTokenPattern, tokenPattern } from './pii-tokens.ts';
+import { mayHoldTokens, stringTokenPattern, tokenPattern } from './pii-tokens.ts';
 import { mapStrings, type PiiEntry } from './redact.ts';
 
 /** Values by their tokens. */
@@ -73,15 +73,29 @@ function placeCitations<T>(value: T, mapping: Values): T {
     return value;
   }
   if (isCited(value)) {
-    const { text, annotations } = value;
-    const placed = annotations.map((annotation) =>
-      shifted(annotation, countTokens(text.slice(0, annotation.start_index)), mapping),
-    );
-    return { ...value, annotations: placed };
+    return { ...value, annotations: placeAll(value, mapping) };
   }
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [name, placeCitations(each as unknown, mapping)]),
   ) as T;
+}
+
+/** All in one pass over the text, however many there are. */
+function placeAll({ text, annotations }: Cited, mapping: Values): Cited['annotations'] {
+  const tokens = [...text.matchAll(tokenPattern())];
+  const placed = [...annotations];
+  const inOrder = [...annotations.entries()].toSorted(([, a], [, b]) => a.start_index - b.start_index);
+  let by = 0;
+  let next = 0;
+  for (const [index, annotation] of inOrder) {
+    for (let token = tokens[next]; token !== undefined; token = tokens[next]) {
+      if (token.index + token[0].length > annotation.start_index) break;
+      by += (mapping.get(token[0])?.value.length ?? token[0].length) - token[0].length;
+      next += 1;
+    }
+    placed[index] = movedBy(annotation, by);
+  }
+  return placed;
 }
 
 function shifted<A extends { start_index: number; end_index: number }>(
@@ -93,6 +107,10 @@ function shifted<A extends { start_index: number; end_index: number }>(
   for (const [token, count] of Object.entries(before)) {
     by += count * ((mapping.get(token)?.value.length ?? token.length) - token.length);
   }
+  return movedBy(annotation, by);
+}
+
+function movedBy<A extends { start_index: number; end_index: number }>(annotation: A, by: number): A {
   return {
     ...annotation,
     start_index: annotation.start_index + by,

@@ -10,7 +10,7 @@ import type { PiiEntry, Redactor } from './redact.ts';
  * that were asked for before the space demanded anything. In definitions, which somebody has approved, no service is
  * asked for names: of all that a space has connected that would be hundreds of texts for each response.
  * @returns the request, and what was found
- * @throws `NamesNeeded` when the recogniser service has to be asked about approved calls
+ * @throws `NamesNeeded` when the recogniser service has to be asked about approved calls, `RedactionNeeded`
  */
 export function screenSettled(
   ctx: Context,
@@ -20,7 +20,7 @@ export function screenSettled(
   const options = { ...redaction, secrets: ctx.secrets, tokens: 'mine' as const };
   const kinds = formKinds.filter((kind) => redaction.kinds.includes(kind));
   const { tools, format, approved_calls: approved } = request;
-  const defined = withNames({ ...options, kinds }, null, (redactor) => ({
+  const defined = withNames({ ...options, kinds }, names, (redactor) => ({
     tools: tools.map((tool) => screenOffer(tool, redactor)),
     format: format.type === 'json_schema' ? { ...format, schema: redactor.value(format.schema) } : format,
   }));
@@ -35,8 +35,8 @@ export function screenSettled(
 }
 
 /** Names stay: of tools, and of the members of what they are called with. */
-function screenOffer(tool: OfferedTool, redactor: Redactor): OfferedTool {
-  return tool.type === 'knowledge_search'
+export function screenOffer<T extends OfferedTool>(tool: T, redactor: Redactor): T {
+  return !('parameters' in tool)
     ? tool
     : { ...tool, description: redactor.text(tool.description), parameters: redactor.value(tool.parameters) };
 }

@@ -1,12 +1,11 @@
 import type { Caller } from '#domain/access/caller.ts';
 import type { Context } from '#domain/access/context.ts';
 import type { Acting } from '#domain/projects/in-project.ts';
-import type { Response } from '#domain/responses/response.entity.ts';
 import type { FieldWork } from '#domain/secrets/field-place.ts';
 import { inThreads, type FoundThread } from '#domain/threads/in-thread.ts';
 import { Thread } from '#domain/threads/thread.entity.ts';
 import { readMappings, type KnownEntry, type PiiMapping } from './pii-mapping.ts';
-import { holderId, type Holder } from './pii-settings.ts';
+import { holderId, type Holder, type Redaction } from './pii-settings.ts';
 import { restoreValue } from './restore.ts';
 
 /** Who reads something that holds tokens. */
@@ -82,8 +81,14 @@ function joinVisible(reader: Reader, mappings: readonly [string, PiiMapping][]):
   return new Map(mappings.flatMap(([holder, mapping]) => [...visibleTo(reader, { holder, mapping })]));
 }
 
+/** What is to be known of a response to show something of it. */
+interface Screened {
+  threadId?: string | null | undefined;
+  request: { redaction?: Redaction | undefined };
+}
+
 /** Something of a response, as the caller may see it. */
-export async function showRestored<T>(ctx: Context, response: Response, value: T): Promise<T> {
+export async function showRestored<T>(ctx: Context, response: Screened, value: T): Promise<T> {
   const [shown = value] = await showAllRestored(ctx, [{ response, value }]);
   return shown;
 }
@@ -91,7 +96,7 @@ export async function showRestored<T>(ctx: Context, response: Response, value: T
 /** Something of each of several responses, in their order: rights and mappings are read for all at once. */
 export async function showAllRestored<T>(
   ctx: Context,
-  all: readonly { response: Response; value: T }[],
+  all: readonly { response: Screened; value: T }[],
 ): Promise<T[]> {
   const screened = all.filter(({ response }) => response.request.redaction !== undefined);
   const holders = screened.flatMap(({ response }) => response.request.redaction?.holders ?? []);

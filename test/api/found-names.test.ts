@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { withFoundNames } from '#api/found-names.ts';
 import type { Context } from '#domain/access/context.ts';
 import { NamesNeeded, type FoundNames } from '#domain/governance/found-names.ts';
+import { longTexts } from '../support/long-texts.ts';
 import { piiSettings } from '#domain/governance/pii-settings.ts';
 
 const settings = piiSettings.parse({ presidio_url: 'https://names.example.com' });
@@ -15,7 +16,7 @@ function deps(asked: string[][]) {
     asked.push([...texts]);
     return Promise.resolve(texts.map(() => []));
   };
-  return { names: { find } };
+  return { names: { find }, longTexts };
 }
 
 /** Looks at one text after the other, and goes on only with what is known of it. */

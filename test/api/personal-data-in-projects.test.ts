@@ -248,8 +248,11 @@ describe('what it costs of the database', () => {
   });
 
   it('a page of responses costs the same, however many there are', async () => {
-    await answered(await begin(project));
-    const few = await costOf('/responses?limit=1', reader.apiKey);
+    // A page of one is not measured.
+    for (const of of [project, project]) {
+      await answered(await begin(of));
+    }
+    const few = await costOf('/responses?limit=2', reader.apiKey);
     for (const of of [project, elsewhere, project, null]) {
       await answered(await begin(of));
     }

@@ -1,5 +1,6 @@
 // The package's entry is a CommonJS file that its own settings call a module; this is the same code as a module.
 import { countrySpecs, isValidIBAN } from 'ibantools/jsnext/ibantools.js';
+import { own } from '#domain/kernel/own.ts';
 import type { Finding } from '../pii-kinds.ts';
 
 const beginning = /(?<![\p{L}\p{N}])[A-Za-z]{2}\d{2}/gu;
@@ -8,7 +9,7 @@ const beginning = /(?<![\p{L}\p{N}])[A-Za-z]{2}\d{2}/gu;
 export function findIbans(text: string): Finding[] {
   const found: Finding[] = [];
   for (const match of text.matchAll(beginning)) {
-    const length = countrySpecs[match[0].slice(0, 2).toUpperCase()]?.chars;
+    const length = own(countrySpecs, match[0].slice(0, 2).toUpperCase())?.chars;
     const end = typeof length === 'number' ? endOf(text, match.index, length) : null;
     if (end !== null) {
       const written = text

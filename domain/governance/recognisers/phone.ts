@@ -41,7 +41,7 @@ function* matches(text: string, form: RegExp, holds: (candidate: string) => bool
 function* shortenings(candidate: string): Generator<string> {
   for (let rest = candidate; rest.length > 6;) {
     yield rest;
-    const shorter = rest.replace(/[^\d]+\d+$/, '');
+    const shorter = rest.replace(/(?<=\d)\D+\d+$/, '');
     if (shorter === rest) return;
     rest = shorter;
   }

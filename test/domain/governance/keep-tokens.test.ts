@@ -15,6 +15,7 @@ import { Response } from '#domain/responses/response.entity.ts';
 import { restartResponse } from '#domain/responses/restart-response.ts';
 import { updateThread } from '#domain/threads/update-thread.ts';
 import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
+import { longTexts } from '../../support/long-texts.ts';
 import { addMember, secrets } from '../../support/world.ts';
 
 const value = 'anna.meier@example.org';
@@ -34,7 +35,7 @@ const govern = (mode: string) =>
   engine.admin.query('update spaces set policy = $1', [JSON.stringify({ version: 2, pii: { mode } })]);
 const find = (ctx: Context, id: string) => ctx.em.findOneOrFail(Response, { id });
 const redactionOf = (id: string) => engine.act(async (ctx) => (await find(ctx, id)).request.redaction!);
-const parts = () => ({ unitOfWork: engine.database.unitOfWork, secrets, names });
+const parts = () => ({ unitOfWork: engine.database.unitOfWork, secrets, names, longTexts });
 
 async function screened(id: string, text: string): Promise<string> {
   const of = { tenantId: engine.world.tenantId, responseId: id, redaction: await redactionOf(id) };

@@ -1,0 +1,14 @@
+import type { KeyObject } from 'node:crypto';
+import { redactTexts, type RedactionOutcome, type RedactionTask } from '#domain/governance/redact-texts.ts';
+import { macUnder } from '#domain/kernel/secrets.ts';
+
+export interface ThreadTask {
+  /** Of tokens, and of nothing else. */
+  key: KeyObject;
+  task: RedactionTask;
+}
+
+/** Redacts the texts of one task, in a thread. */
+export default function redact({ key, task }: ThreadTask): RedactionOutcome {
+  return redactTexts({ mac: (_purpose, text) => macUnder(key, text) }, task);
+}

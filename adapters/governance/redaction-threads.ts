@@ -1,0 +1,23 @@
+import type { LongTextRedactor, RedactionOutcome } from '#domain/governance/redact-texts.ts';
+import type { Secrets } from '#domain/kernel/secrets.ts';
+import { ThreadPool, type ThreadLimits } from '../threads/thread-pool.ts';
+import type { ThreadTask } from './redaction-thread.ts';
+
+/** Where people wait for an answer: they had better try again than wait for long. */
+export const gatewayRedaction: ThreadLimits = {
+  timeoutMs: 20_000,
+  heapMb: 256,
+  waitersPerKey: 16,
+  waitMs: 10_000,
+};
+/** A turn, and what a tool said, can wait longer. */
+export const workerRedaction: ThreadLimits = { ...gatewayRedaction, waitersPerKey: 200, waitMs: 60_000 };
+
+export function createRedactionThreads(secrets: Secrets, limits: ThreadLimits): LongTextRedactor {
+  const pool = new ThreadPool<ThreadTask, RedactionOutcome>(
+    new URL('./redaction-thread.ts', import.meta.url),
+    limits,
+  );
+  const key = secrets.macKey('pii-token');
+  return { redact: (tenantId, task) => pool.run(tenantId, () => ({ key, task })) };
+}

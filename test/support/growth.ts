@@ -1,0 +1,137 @@
+import { inspect } from 'node:util';
+
+/** Milliseconds of processor time that are too few to tell a growth from the machine's noise. */
+const noiseMs = 25;
+/** Twice the text may take so many times as long. */
+const atMost = 2.6;
+
+function processorMs(work: () => unknown): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+/** The shortest of several runs: what else the process does only adds to them. */
+function shortest(work: () => unknown, runs: number): number {
+  return Math.min(...Array.from({ length: runs }, () => processorMs(work)));
+}
+
+/** @throws when work on `make(2 * size)` takes more than 2.6 times the processor time of `make(size)` */
+export function expectLinear<T>(
+  name: string,
+  { make, work, size }: { make: (size: number) => T; work: (input: T) => unknown; size: number },
+): void {
+  const [single, double] = [make(size), make(2 * size)];
+  let times = { single: 0, double: 0 };
+  for (const runs of [1, 3, 7]) {
+    times = { single: shortest(() => work(single), runs), double: shortest(() => work(double), runs) };
+    if (times.double <= Math.max(noiseMs, times.single) * atMost) {
+      return;
+    }
+    // What is this plain is not repeated for certainty.
+    if (times.double > Math.max(300, times.single * 3.3)) break;
+  }
+  throw new Error(`${name} does not grow with its text: ${inspect(times)} ms for ${size} and twice as many.`);
+}
+
+/** Strings that make parsers try again and again. */
+export const attackStrings: Readonly<Record<string, (size: number) => string>> = {
+  ...Object.fromEntries(
+    [
+      '[',
+      '![',
+      '[a](',
+      '](',
+      '*',
+      '**a ',
+      '*a_ ',
+      '_',
+      '`',
+      '`a``',
+      '~~~',
+      '<',
+      '<!--',
+      '<a ',
+      '&',
+      '\\',
+      '> ',
+      '>',
+      '- ',
+      '- - - x\n',
+      '1. ',
+      '#',
+      '# ',
+      '# #',
+      '# a\n',
+      'a\n-\n',
+      '---\n',
+      '[a]: <\n',
+      '|a|\n|-|\n',
+      ' ',
+      '\t',
+      '\n',
+      'a\n\n',
+      '\u2028',
+      '. ',
+      'A. ',
+      'e.g. ',
+      '"',
+      '(',
+      '{',
+      '1',
+      '1 ',
+      '1-',
+      '+1 ',
+      '00',
+      '(0)',
+      '1.',
+      ':',
+      '::',
+      'a:',
+      'a@',
+      '@',
+      '@a.',
+      'a.b@',
+      '-',
+      '[EMAIL_aaaaaaaaaaaa]',
+      'eyJ',
+      '.eyJ',
+      'eyJaaaaaaaa.',
+      'sk-',
+      'xoxb-',
+      'SG.',
+      '-----BEGIN PRIVATE KEY-----',
+      '-----END PRIVATE KEY-----',
+      'DE89',
+      'GB',
+      '4111 ',
+      'é',
+      '😀',
+      '\ud800',
+      '\u200b',
+      '\u200d',
+      'a\ufe0f',
+      '\u{e0061}',
+      '\u{1f3f4}\u{e0067}',
+    ].map((unit) => [unit, (size: number) => unit.repeat(Math.ceil(size / unit.length))]),
+  ),
+  'a heading of brackets': (size) => `# ${'['.repeat(size)}`,
+  'a line that does not end well': (size) => `# ${'\t'.repeat(size)}\u2028a`,
+  'blanks within a sentence': (size) => `a${' '.repeat(size)}b`,
+  'a long word': (size) => 'a'.repeat(size),
+  'deeper and deeper lists': (size) => {
+    const lines: string[] = [];
+    for (let length = 0; length < size; length += lines.at(-1)!.length) {
+      lines.push(`${'  '.repeat(lines.length)}- a\n`);
+    }
+    return lines.join('');
+  },
+  'longer and longer ticks': (size) => {
+    const runs: string[] = [];
+    for (let length = 0; length < size; length += runs.length + 1) {
+      runs.push(`${'`'.repeat(runs.length + 1)}a`);
+    }
+    return runs.join('');
+  },
+};

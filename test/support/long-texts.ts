@@ -1,0 +1,7 @@
+import { redactTexts, type LongTextRedactor } from '#domain/governance/redact-texts.ts';
+import { secrets } from './world.ts';
+
+/** Redacts long texts where the test runs. */
+export const longTexts: LongTextRedactor = {
+  redact: (_tenantId, task) => Promise.resolve(redactTexts(secrets, task)),
+};
