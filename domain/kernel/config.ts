@@ -56,14 +56,16 @@ const masterKey = z
   .string()
   .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
 
-/** Limits of one response; a request may lower them, a deployment may change them. */
+/** Limits of what one key, tenant or response may take; a server with one key is the usual caller. */
 const limits = {
-  MAX_ACTIVE_RESPONSES_PER_SPACE: z.coerce.number().int().positive().default(50),
+  MAX_ACTIVE_RESPONSES_PER_SPACE: z.coerce.number().int().positive().default(250),
   MAX_STREAMS_PER_RESPONSE: z.coerce.number().int().positive().default(20),
-  MAX_STREAMS_PER_PRINCIPAL: z.coerce.number().int().positive().default(20),
-  MAX_STREAMS_PER_TENANT: z.coerce.number().int().positive().default(200),
+  /** How long one stream lasts at most. Longer than a timer can run would be at once. */
+  MAX_STREAM_SECONDS: z.coerce.number().int().positive().max(2_000_000).default(3_900),
+  MAX_STREAMS_PER_PRINCIPAL: z.coerce.number().int().positive().default(300),
+  MAX_STREAMS_PER_TENANT: z.coerce.number().int().positive().default(600),
   MAX_STREAMS: z.coerce.number().int().positive().default(10_000),
-  MAX_ACTIVE_RESPONSES_PER_TENANT: z.coerce.number().int().positive().default(200),
+  MAX_ACTIVE_RESPONSES_PER_TENANT: z.coerce.number().int().positive().default(300),
   RESPONSE_RETENTION_SECONDS: z.coerce.number().int().positive().default(86_400),
 };
 
@@ -90,19 +92,23 @@ const gateway = z.object({
   /** Addresses, ranges or their names (`loopback`, `uniquelocal`) whose X-Forwarded-For tells the client's address. */
   TRUSTED_PROXIES: proxies,
   /** Requests of one principal to this process, and of one tenant to all gateways: a second's, and at once. */
-  REQUESTS_PER_SECOND_PER_PRINCIPAL: z.coerce.number().positive().default(50),
-  REQUEST_BURST_PER_PRINCIPAL: z.coerce.number().int().positive().default(100),
+  REQUESTS_PER_SECOND_PER_PRINCIPAL: z.coerce.number().positive().default(100),
+  REQUEST_BURST_PER_PRINCIPAL: z.coerce.number().int().positive().default(300),
   REQUESTS_PER_SECOND_PER_TENANT: z.coerce.number().positive().default(300),
   REQUEST_BURST_PER_TENANT: z.coerce.number().int().positive().default(600),
   /** Where browsers reach the gateway: sign-in comes back here. `http://127.0.0.1:PORT` when not given. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
-    .transform((text) => text.replace(/\/+$/, ''))
+    .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
     .optional(),
   /** Origins (scheme, host, port) on private addresses that identity providers may have. */
   EGRESS_ALLOW: list,
   /** Sign-ins that one address may start in a minute. */
   MAX_LOGIN_STARTS: z.coerce.number().int().positive().default(600),
+  /** Refreshes a minute, of whatever sessions, from one address. */
+  MAX_REFRESHES: z.coerce.number().int().positive().default(3_000),
+  /** Refreshes of one session a minute: an access token is good for ten. */
+  MAX_REFRESHES_PER_SESSION: z.coerce.number().int().positive().default(30),
   /** Whether `/signed-in` shows what a sign-in gave; for the demo. */
   DEMO_PAGES: z.enum(['0', '1']).default('0'),
   /** Failed attempts a minute from one address with one key id. */

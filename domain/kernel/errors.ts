@@ -6,6 +6,7 @@ export type DomainErrorCode =
   | 'malformed_http'
   | 'invalid_header'
   | 'request_timeout'
+  | 'expectation_failed'
   | 'not_authenticated'
   | 'invalid_credentials'
   | 'ambiguous_credentials'
@@ -60,6 +61,7 @@ export type DomainErrorCode =
   | 'response_not_cancellable'
   | 'previous_response_in_progress'
   | 'thread_archived'
+  | 'tool_definition_conflict'
   | 'payload_too_large'
   | 'headers_too_large'
   | 'invalid_request'
@@ -84,6 +86,15 @@ export type DomainErrorCode =
   | 'budget_exceeded'
   | 'internal_error'
   | 'identity_provider_unavailable'
+  // How a response ended that its creator waited for, on the surface for OpenAI's clients.
+  | 'model_request_refused'
+  | 'model_error'
+  | 'model_timeout'
+  | 'tool_outcome_unknown'
+  | 'generation_lost'
+  | 'policy_blocked'
+  | 'permission_revoked'
+  | 'response_cancelled'
   | 'overloaded'
   | 'draining'
   | 'engine_unavailable';
@@ -108,14 +119,23 @@ export interface ErrorDetail {
   /** Seconds. */
   retryAfter?: number;
   callIds?: string[];
+  /** Of tools: what is there now, against what was approved. */
+  definitions?: { name: string; schemaHash: string; difference: string }[];
   allow?: string[];
+  /** Of an error that tells how this response ended. */
+  responseId?: string;
+  /** Whether a client may send the same request again by itself; left open where the status says enough. */
+  mayRepeat?: boolean;
 }
 
 export class DomainError extends Error {
   readonly code: DomainErrorCode;
   readonly detail: ErrorDetail;
 
-  /** `message` is fixed text plus our own identifiers: never input, SQL, host names or a stack. */
+  /**
+   * `message` is fixed text plus our own identifiers, and of what was sent a number or the name of a field at most:
+   * never other input, SQL, host names or a stack.
+   */
   constructor(code: DomainErrorCode, message: string, detail: ErrorDetail = {}, options?: ErrorOptions) {
     super(message, options);
     this.name = 'DomainError';

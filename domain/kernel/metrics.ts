@@ -2,5 +2,7 @@
 export interface Metrics {
   modelTurn(turn: { outcome: string; seconds: number }): void;
   toolCall(call: { tool: string; outcome: string }): void;
+  /** A result whose structured content is not what its tool announces. */
+  toolMisfit(misfit: { problem: 'missing' | 'different' }): void;
   workflowStart(start: { type: string; outcome: 'started' | 'existing' | 'failed' }): void;
 }

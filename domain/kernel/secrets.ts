@@ -26,7 +26,12 @@ export class Secrets {
 
   /** HMAC-SHA-256 of `text` under the key of `purpose`. */
   mac(purpose: MacPurpose, text: string): Buffer {
-    return createHmac('sha256', this.#key(purpose)).update(text).digest();
+    return macUnder(this.#key(purpose), text);
+  }
+
+  /** The key of one purpose alone, for a thread that does nothing else. */
+  macKey(purpose: MacPurpose): KeyObject {
+    return this.#key(purpose);
   }
 
   /** A fresh 256-bit key, as itself and as it is stored: wrapped for `place`, in base64url. */
@@ -58,4 +63,8 @@ export class Secrets {
     }
     return key;
   }
+}
+
+export function macUnder(key: KeyObject, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
 }
