@@ -1,12 +1,12 @@
-import { Client, Pool, types } from 'pg';
+import { Pool, types, type Client } from 'pg';
+import { boundedClient, type BoundedClass, type BoundedQuery, type ClientBounds } from './bounded-client.ts';
 
 /** Postgres answers int8 as text; none of ours exceeds 2^53. */
 const int8 = 20;
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends ClientBounds {
   url: string;
   poolSize?: number;
-  statementTimeoutMs: number;
 }
 
 /**
@@ -16,10 +16,13 @@ export interface DatabaseOptions {
 export class Database {
   readonly #pool: Pool;
   readonly #url: string;
+  readonly #Client: BoundedClass;
 
   constructor(options: DatabaseOptions) {
     this.#url = options.url;
+    this.#Client = boundedClient(options);
     this.#pool = new Pool({
+      Client: this.#Client,
       connectionString: options.url,
       max: options.poolSize ?? 6,
       connectionTimeoutMillis: 2_000,
@@ -33,16 +36,22 @@ export class Database {
     });
     // A broken idle connection is replaced on the next use; without a listener it would end the process.
     this.#pool.on('error', () => undefined);
+    options.watch?.count(this.#pool);
   }
 
-  async call<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    const result = await this.#pool.query<Row>({ name, text, values });
+  async call<Row extends object>(
+    name: string,
+    text: string,
+    values: unknown[],
+    bounds: BoundedQuery = {},
+  ): Promise<Row[]> {
+    const result = await this.#pool.query<Row>({ name, text, values, ...bounds });
     return result.rows;
   }
 
   /** A connection beside the pool, for LISTEN. */
   newClient(): Client {
-    return new Client({ connectionString: this.#url, connectionTimeoutMillis: 2_000, keepAlive: true });
+    return new this.#Client({ connectionString: this.#url, connectionTimeoutMillis: 2_000 });
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { raw, type EntityClass, type FilterQuery } from '@mikro-orm/core';
 import type { Context } from '#domain/access/context.ts';
 import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
+import { fitting } from './page-bytes.ts';
 
 /** Any entity that lists newest first. */
 interface Listed {
@@ -17,11 +18,16 @@ export interface KeysetQuery<Entity extends Listed> {
   /** Names the list in its cursors: one of another list, filter or tenant is refused. */
   operation: string;
   filters: Record<string, unknown>;
+  /** Columns that no row of the page needs. */
+  exclude?: readonly (keyof Entity & string)[];
+  /** SQL: `id`, and in `bytes` how much each of the ids of its one parameter, a JSON array, brings to the page. */
+  bytes?: string;
 }
 
 /**
  * One page of the caller's tenant, newest first, ids breaking ties. Positions keep PostgreSQL's microseconds,
- * which a `Date` would cut off: rows of one millisecond would be lost or repeated at a page's edge.
+ * which a `Date` would cut off: rows of one millisecond would be lost or repeated at a page's edge. A page whose rows
+ * bring much with them ends early.
  * @throws `invalid_cursor`
  */
 export async function keysetPage<Entity extends Listed>(
@@ -44,15 +50,33 @@ export async function keysetPage<Entity extends Listed>(
   const rows = (await ctx.em.find<Listed>(
     query.entity,
     { $and: [query.where, ...older] },
-    { orderBy: { createdAt: 'desc', id: 'desc' }, limit: query.limit + 1 },
+    {
+      orderBy: { createdAt: 'desc', id: 'desc' },
+      limit: query.limit + 1,
+      exclude: (query.exclude ?? []) as never[],
+    },
   )) as Entity[];
-  const items = rows.slice(0, query.limit);
+  const items = await fitted(ctx, query, rows.slice(0, query.limit));
   const last = items.at(-1);
-  if (last === undefined || rows.length <= query.limit) {
+  if (last === undefined || rows.length === items.length) {
     return { items, nextCursor: null };
   }
   const createdAt = await preciseCreation(ctx, query.entity, last.id);
   return { items, nextCursor: encodeCursor(ctx.secrets, scope, { createdAt, id: last.id }) };
+}
+
+async function fitted<Entity extends Listed>(
+  ctx: Context,
+  { bytes }: Pick<KeysetQuery<Entity>, 'bytes'>,
+  rows: readonly Entity[],
+): Promise<Entity[]> {
+  if (bytes === undefined || rows.length < 2) {
+    return [...rows];
+  }
+  const ids = JSON.stringify(rows.map(({ id }) => id));
+  const sizes = await ctx.em.execute<{ id: string; bytes: number }[]>(bytes, [ids]);
+  const byId = new Map(sizes.map((each) => [each.id, each.bytes]));
+  return fitting(rows.map((row) => ({ row, bytes: byId.get(row.id) ?? 0 }))).map(({ row }) => row);
 }
 
 async function preciseCreation<Entity extends Listed>(

@@ -1,12 +1,12 @@
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import { Migrator } from '@mikro-orm/migrations';
+import type { Pool } from 'pg';
 import { allEntities } from './all-entities.ts';
+import { boundedClient, type ClientBounds } from './bounded-client.ts';
 import { Migration20261121000000 } from './migrations/Migration20261121000000.ts';
 
-export interface OrmOptions {
+export interface OrmOptions extends ClientBounds {
   url: string;
-  /** Milliseconds before a statement is given up by the server. */
-  statementTimeoutMs: number;
   poolSize?: number;
 }
 
@@ -27,12 +27,14 @@ export function ormConfig(options: OrmOptions): Options {
     allowGlobalContext: false,
     pool: { min: 0, max: options.poolSize ?? 10 },
     driverOptions: {
+      Client: boundedClient(options),
+      onPoolCreated: (pool: Pool) => options.watch?.count(pool),
       // The ORM reads only server, login and database from the address; the driver also its parameters, like `sslmode`.
       connectionString: options.url,
       connectionTimeoutMillis: 2_000,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: 2_000,
-      idle_in_transaction_session_timeout: 10_000,
+      idle_in_transaction_session_timeout: 5_000,
       application_name: 'platform',
     },
     filters: {

@@ -1,3 +1,5 @@
+import { own } from '#domain/kernel/own.ts';
+
 const names = new Map<string, string>();
 
 function toName(column: string): string {
@@ -13,16 +15,15 @@ function toColumn(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-const holdsTime = /_(at|since)$/;
+const holdsTime = /_(at|since|until)$/;
 
 /** A row that hot SQL answered as JSON, as its entity: the ORM does not manage it and writes nothing of it. */
 export function toEntity<T extends object>(type: { prototype: T }, row: object): T {
-  const entity = Object.create(type.prototype) as Record<string, unknown>;
-  for (const [column, value] of Object.entries(row)) {
-    entity[toName(column)] =
-      typeof value === 'string' && holdsTime.test(column) ? new Date(value) : (value as unknown);
-  }
-  return entity as T;
+  const values = Object.entries(row).map(([column, value]) => [
+    toName(column),
+    typeof value === 'string' && holdsTime.test(column) ? new Date(value) : (value as unknown),
+  ]);
+  return Object.assign(Object.create(type.prototype) as T, Object.fromEntries(values));
 }
 
 /** The same values once more, to be changed apart from the first. */
@@ -33,7 +34,7 @@ export function copyEntity<T extends object>(entity: T): T {
 /** The columns in which `now` differs from `before`; null when it does in none. */
 export function changedColumns(before: object, now: object): Record<string, unknown> | null {
   const old = before as Record<string, unknown>;
-  const changed = Object.entries(now).filter(([name, value]) => value !== old[name]);
+  const changed = Object.entries(now).filter(([name, value]) => value !== own(old, name));
   return changed.length === 0
     ? null
     : Object.fromEntries(changed.map(([name, value]) => [toColumn(name), value as unknown]));

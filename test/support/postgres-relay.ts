@@ -5,6 +5,9 @@ import type { Writable } from 'node:stream';
 export interface PostgresRelay {
   /** The database's address, through the relay. */
   url: string;
+  /** Breaks every connection, and refuses new ones until it is mended. */
+  sever(): void;
+  mend(): void;
   close(): Promise<void>;
 }
 
@@ -20,7 +23,12 @@ export async function startPostgresRelay(
 ): Promise<PostgresRelay> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
+  let severed = false;
   const server = createServer((client) => {
+    if (severed) {
+      client.destroy();
+      return;
+    }
     const upstream = connect(Number(target.port), target.hostname);
     for (const [socket, other, way] of [
       [client, upstream, fromClient],
@@ -28,7 +36,11 @@ export async function startPostgresRelay(
     ] as const) {
       sockets.add(socket);
       socket.on('error', () => undefined);
-      socket.on('close', () => sockets.delete(socket));
+      socket.on('close', () => {
+        sockets.delete(socket);
+        // A reset comes without an end, and has to arrive on the other side all the same.
+        other.end();
+      });
       socket.on('data', way(other));
       socket.on('end', () => other.end());
     }
@@ -39,6 +51,11 @@ export async function startPostgresRelay(
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url: url.href,
+    sever: () => {
+      severed = true;
+      sockets.forEach((socket) => socket.destroy());
+    },
+    mend: () => void (severed = false),
     close: async () => {
       sockets.forEach((socket) => socket.destroy());
       server.close();

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { connect } from '../../support/tables.ts';
 import { createWorld, type World } from '../../support/world.ts';
 
-const transactions = 5_000;
+const transactions = 2_000;
 const connections = 3;
 /** More than there are connections, so that each goes from one tenant's hands to another's. */
 const lanes = 10;
@@ -104,7 +104,7 @@ async function lookBetween(world: World, other: World): Promise<void> {
   expect(await hot.call('sight', sight, [])).toEqual([ofNobody]);
 }
 
-it('each of 5,000 transactions on 3 connections has its own tenant’s sight alone, however those before it ended', async () => {
+it('each of 2,000 transactions on 3 connections has its own tenant’s sight alone, however those before it ended', async () => {
   const written = new Map(worlds.map(({ tenantId }) => [tenantId, 1]));
   const ended = new Map<string, number>();
   const wrong: unknown[] = [];

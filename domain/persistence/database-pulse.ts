@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import type { Database } from './database.ts';
+
+const beatEveryMs = 1_000;
+const patienceMs = 3_000;
+const againAfterMs = 250;
+/** Longer than a server takes to restart: what is under way survives that. */
+const awayAfterMs = 5_000;
+
+/**
+ * Asks PostgreSQL once a second whether it is there, over a connection of its own, since those of the pools may all be
+ * in use. A host that vanished is found out by it while nobody else asks.
+ */
+export class DatabasePulse {
+  readonly #database: Database;
+  readonly #stopped = new AbortController();
+  #client: Client | null = null;
+  #heardAt = -Infinity;
+  #away = true;
+  #beating: Promise<void> = Promise.resolve();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** No answer for some seconds, or none yet. */
+  get isAway(): boolean {
+    return this.#away;
+  }
+
+  start(): void {
+    this.#beating = this.#beat();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#client?.end();
+    await this.#beating;
+  }
+
+  async #beat(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const pauseMs = (await this.#isHeard()) ? beatEveryMs : againAfterMs;
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #isHeard(): Promise<boolean> {
+    try {
+      await this.#ask();
+      this.#heardAt = performance.now();
+      this.#away = false;
+      return true;
+    } catch {
+      this.#client = null;
+      // Looked at only behind a failure: a pause of this process is none.
+      this.#away ||= performance.now() - this.#heardAt > awayAfterMs;
+      return false;
+    }
+  }
+
+  async #ask(): Promise<void> {
+    if (this.#client === null) {
+      const client = this.#database.newClient();
+      await client.connect();
+      this.#client = client;
+    }
+    await this.#client.query({ text: 'select 1', answerWithinMs: patienceMs } as { text: string });
+  }
+}
