@@ -24,6 +24,7 @@ const files = [
   'wall.sql',
   'events-wall.sql',
   'notifications-doors.sql',
+  'sweeps.sql',
 ];
 
 /** The spine: tables, the tenancy wall, hot functions. */

@@ -245,7 +245,7 @@ end $$;
 
 -- Tenants with work for the sealing step: events that are not sealed, or names that are not.
 create function app.list_unsealed() returns table (tenant_id uuid)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select t.tenant_id from public.tenants t left join public.event_chains c on c.tenant_id = t.tenant_id
   where exists (select from public.events e where e.tenant_id = t.tenant_id
       and (e.transaction_id, e.id) > (coalesce(c.last_transaction_id, '0'::xid8),
@@ -253,15 +253,38 @@ language sql stable security definer set search_path = pg_catalog, public as $$
     or exists (select from public.principals p where p.tenant_id = t.tenant_id
       and ((p.name is not null and p.sealed_name is null) or (p.email is not null and p.sealed_email is null)))
 $$;
+-- The last position that the log has, in any tenant; null while it is empty.
+create function app.last_log_position() returns xid8
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select max(position) from (
+    select c.last_transaction_id from public.event_chains c
+    union all
+    select e.transaction_id from public.tenants t cross join lateral (
+      select e.transaction_id from public.events e where e.tenant_id = t.tenant_id
+      order by e.transaction_id desc, e.id desc limit 1) e) as known (position)
+$$;
+
+-- How far sealing is behind: events that are not sealed, and the age of the oldest.
+create function app.sealing_lag() returns table (events bigint, oldest_seconds double precision)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select coalesce(sum(l.n), 0)::bigint, coalesce(extract(epoch from clock_timestamp() - min(l.oldest)), 0)::double precision
+  from public.tenants t left join public.event_chains c on c.tenant_id = t.tenant_id
+  cross join lateral (
+    select count(*) as n, min(uuid_extract_timestamp(u.id)) as oldest from (
+      select e.id from public.events e where e.tenant_id = t.tenant_id
+        and (e.transaction_id, e.id) > (coalesce(c.last_transaction_id, '0'::xid8),
+          coalesce(c.last_event_id, '00000000-0000-0000-0000-000000000000'))
+      order by e.transaction_id, e.id limit 10000) u) l
+$$;
 -- Tenants with chains that keep something older than p_before.
 create function app.list_event_tenants(p_before timestamptz) returns table (tenant_id uuid)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select c.tenant_id from public.event_chains c where c.retained_from < p_before
 $$;
 
 -- Tenants with a chain, in the order of their ids.
 create function app.list_chains(p_after uuid, p_limit integer) returns table (tenant_id uuid)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select c.tenant_id from public.event_chains c where c.tenant_id > p_after order by c.tenant_id limit p_limit
 $$;
 
@@ -269,7 +292,7 @@ do $$
 declare
   f text;
 begin
-  foreach f in array array['list_unsealed()', 'list_event_tenants(timestamptz)', 'list_chains(uuid,integer)'] loop
+  foreach f in array array['last_log_position()', 'list_unsealed()', 'sealing_lag()', 'list_event_tenants(timestamptz)', 'list_chains(uuid,integer)'] loop
     execute format('alter function app.%s owner to app_system', f);
     execute format('revoke all on function app.%s from public', f);
     execute format('grant execute on function app.%s to app_rt, app_purge', f);
@@ -300,7 +323,7 @@ end $$;
 
 -- Gives a month its partition, and what waited for it.
 create function app.add_event_month(p_month timestamptz) returns void
-language plpgsql security definer set search_path = pg_catalog, public set timezone = 'UTC' as $$
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
 declare
   part text := 'events_' || to_char(p_month, 'YYYYMM');
   low uuid := app.first_id(p_month);
@@ -321,7 +344,7 @@ begin
   perform app.join_event_months();
 end $$;
 
--- Adds the oldest month that is due: one of a long stop, this one or the next. Says whether another is.
+-- Adds the oldest month that is due: one of a long stop, this one or the next. Says whether it added one.
 create function app.add_due_month() returns boolean language plpgsql set timezone = 'UTC' as $$
 declare
   this constant timestamptz := date_trunc('month', now());
@@ -332,7 +355,7 @@ begin
   if cardinality(due) > 0 then
     perform app.add_event_month(due[1]);
   end if;
-  return cardinality(due) > 1;
+  return cardinality(due) > 0;
 end $$;
 
 do $$
@@ -348,7 +371,7 @@ end $$;
 
 -- Drops the months of the log that end at or before p_before. Their seals and counts have gone, tenant by tenant.
 create function app.drop_event_months(p_before timestamptz) returns integer
-language plpgsql security definer set search_path = pg_catalog, public set timezone = 'UTC' as $$
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
 declare
   old text;
   dropped integer := 0;

@@ -1,7 +1,16 @@
 -- The event log, its chain and its counts. An event's id comes from the database's clock and tells its creation,
 -- so that ids alone give order, windows and months.
+
+-- Where a transaction stands in the order of the log: by its id, behind everything that the log was told by the server
+-- that it was dumped from. `migrate` moves the beginning after a restore.
+create function app.log_beginning() returns bigint language sql immutable as 'select 0::bigint';
+create function app.log_position(p_transaction xid8) returns xid8 language sql stable as $$
+  select (p_transaction::text::bigint + app.log_beginning())::text::xid8
+$$;
+
 create table events (
-  tenant_id uuid not null references tenants,
+  -- Without a foreign key: a change of its months would have to lock tenants, which every request reads.
+  tenant_id uuid not null,
   id uuid not null default uuidv7(),
   category text not null check (category in ('space', 'collection', 'security', 'system')),
   event_type text not null,
@@ -13,7 +22,8 @@ create table events (
   resource_id text not null,
   metadata jsonb not null default '{}',
   created_at timestamptz not null generated always as (uuid_extract_timestamp(id)) stored,
-  transaction_id xid8 not null default pg_current_xact_id(),
+  -- its position in the log's order
+  transaction_id xid8 not null default app.log_position(pg_current_xact_id()),
   primary key (tenant_id, id),
   check (split_part(event_type, '.', 1) = category)
 ) partition by range (id);
@@ -32,6 +42,7 @@ create table event_dedupe (
   created_at timestamptz not null default now(),
   primary key (tenant_id, key)
 );
+create index event_dedupe_age on event_dedupe (created_at);
 
 -- How far a tenant's log is sealed. Its events up to (last_transaction_id, last_event_id) are.
 create table event_chains (

@@ -120,6 +120,7 @@ end $$;
 create function app.sum_usage(p_tenant uuid, p_response text) returns jsonb language sql stable as $$
   select jsonb_build_object(
     'input_tokens', coalesce(sum(input_tokens), 0)::bigint,
+    'cached_input_tokens', coalesce(sum(cached_input_tokens), 0)::bigint,
     'output_tokens', coalesce(sum(output_tokens), 0)::bigint,
     'reasoning_tokens', coalesce(sum(reasoning_tokens), 0)::bigint,
     'cost_pico_usd', coalesce(sum(cost_pico_usd), 0)::text)
@@ -151,7 +152,7 @@ end $$;
 -- that the time of an answer does not tell which ids there are.
 create function app.find_credential(p_key_id text)
 returns table (tenant_id uuid, id uuid, principal_id uuid, secret_hash text, permissions text[], usable boolean, expires_in_ms double precision)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select coalesce(k.tenant_id, s.id), coalesce(k.id, s.id), coalesce(k.principal_id, s.id),
          coalesce(k.secret_hash, s.secret_hash), k.permissions,
          k.revoked_at is null and coalesce(k.expires_at, s.expires_at) > now(),
@@ -163,7 +164,7 @@ $$;
 -- Names and states of tenants for the platform's operators, newest first: ids of version 7 follow creation.
 create function app.list_tenants(p_before uuid, p_limit integer)
 returns table (tenant_id uuid, slug text, name text, status text, is_platform boolean, created_at text)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select t.tenant_id, t.slug, t.name, t.status, t.is_platform,
          to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
   from public.tenants t where p_before is null or t.tenant_id < p_before
@@ -173,7 +174,7 @@ $$;
 -- Leases due rows for ten seconds, oldest first within a workflow.
 create function app.claim_outbox(p_limit integer)
 returns table (tenant_id uuid, id uuid, kind text, workflow_type text, workflow_id text, payload jsonb)
-language sql security definer set search_path = pg_catalog, public as $$
+language sql security definer set search_path = pg_catalog, public, pg_temp as $$
   with due as (
     select o.tenant_id, o.id from public.outbox o
     where o.claimed_until < now()
@@ -186,37 +187,34 @@ language sql security definer set search_path = pg_catalog, public as $$
 $$;
 
 create function app.outbox_age_seconds() returns double precision
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select coalesce(extract(epoch from now() - min(o.created_at)), 0) from public.outbox o
 $$;
 
--- Responses whose content may go: ended and expired, or deleted long enough for attached readers to see their end.
-create function app.list_expired(p_after_tenant uuid, p_after_id text, p_limit integer)
-returns table (tenant_id uuid, response_id text)
-language sql stable security definer set search_path = pg_catalog, public as $$
-  select r.tenant_id, r.id from public.responses r
-  where (r.expires_at <= now() and r.finished_at is not null or r.deleted_at < now() - interval '15 seconds')
-    and (r.tenant_id, r.id) > (p_after_tenant, p_after_id)
-  order by r.tenant_id, r.id limit p_limit
-$$;
-
--- Tenants with rows that only retention still holds: ids after seven days, idempotency keys after a day.
-create function app.list_tenants_with_stale_rows() returns table (tenant_id uuid)
-language sql stable security definer set search_path = pg_catalog, public as $$
-  select i.tenant_id from public.response_ids i where i.expires_at < now() - interval '7 days'
-  union
-  select k.tenant_id from public.idempotency_keys k where k.expires_at < now()
-  union
-  select e.tenant_id from public.event_dedupe e where e.created_at < now() - interval '7 days'
+-- Responses whose content may go, by keyset in the order in which it was due: ended and expired, or deleted long enough
+-- for attached readers to see their end.
+create function app.list_expired(p_after timestamptz, p_after_id text, p_limit integer)
+returns table (tenant_id uuid, response_id text, due text)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select d.tenant_id, d.id, to_char(d.at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') from (
+    (select r.tenant_id, r.id, r.expires_at as at from public.responses r
+      where r.expires_at <= now() and r.finished_at is not null and (r.expires_at, r.id) > (p_after, p_after_id)
+      order by r.expires_at, r.id limit p_limit)
+    union all
+    (select r.tenant_id, r.id, r.deleted_at from public.responses r
+      where r.deleted_at < now() - interval '15 seconds' and not (r.expires_at <= now() and r.finished_at is not null)
+        and (r.deleted_at, r.id) > (p_after, p_after_id)
+      order by r.deleted_at, r.id limit p_limit)) d
+  order by d.at, d.id limit p_limit
 $$;
 
 -- Non-terminal responses old enough that their workflow must exist, by keyset. One that waits has none yet, unless
 -- what it waits for is gone or has ended.
 create function app.list_stale(p_after_created timestamptz, p_after_id text, p_limit integer)
-returns table (tenant_id uuid, response_id text, status text, created_at text, queued_since timestamptz, deadline_at timestamptz, expired boolean, waits boolean, stranded boolean)
-language sql stable security definer set search_path = pg_catalog, public as $$
+returns table (tenant_id uuid, response_id text, status text, created_at text, queued_since timestamptz, deadline_at timestamptz, expired boolean, waits boolean, stranded boolean, listed_at timestamptz)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select r.tenant_id, r.id, r.status, to_char(r.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), r.queued_since, r.deadline_at, r.expires_at <= now(), r.waits_for is not null,
-    r.waits_for is not null and p.id is null
+    r.waits_for is not null and p.id is null, now()
   from public.responses r left join public.responses p on p.tenant_id = r.tenant_id and p.id = r.waits_for and p.finished_at is null
   where r.finished_at is null and r.created_at < now() - interval '15 seconds'
     and (r.created_at, r.id) > (p_after_created, p_after_id)
@@ -227,7 +225,7 @@ $$;
 -- attempt begins before the end and lasts ten minutes at most. Content out of reach is seen to by the purge.
 create function app.list_lost_calls(p_after_tenant uuid, p_after_id text, p_limit integer)
 returns table (tenant_id uuid, response_id text)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select r.tenant_id, r.id from public.responses r
   where (r.tenant_id, r.id) in (select c.tenant_id, c.response_id from public.tool_calls c where c.status = 'started')
     and r.finished_at < now() - interval '12 minutes' and r.expires_at > now() and r.deleted_at is null
@@ -238,7 +236,7 @@ $$;
 -- Documents that have waited too long for their extraction.
 create function app.list_unprocessed(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, document_id uuid)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select d.tenant_id, d.id from public.documents d
   where d.status = 'processing' and d.created_at < now() - interval '30 seconds'
     and (d.tenant_id, d.id) > (p_after_tenant, p_after_id)
@@ -249,8 +247,8 @@ do $$
 declare
   f text;
 begin
-  foreach f in array array['find_credential(text)', 'list_tenants(uuid,integer)', 'claim_outbox(integer)', 'outbox_age_seconds()', 'list_expired(uuid,text,integer)',
-    'list_tenants_with_stale_rows()', 'list_stale(timestamptz,text,integer)', 'list_lost_calls(uuid,text,integer)', 'list_unprocessed(uuid,uuid,integer)'] loop
+  foreach f in array array['find_credential(text)', 'list_tenants(uuid,integer)', 'claim_outbox(integer)', 'outbox_age_seconds()', 'list_expired(timestamptz,text,integer)',
+    'list_stale(timestamptz,text,integer)', 'list_lost_calls(uuid,text,integer)', 'list_unprocessed(uuid,uuid,integer)'] loop
     execute format('alter function app.%s owner to app_system', f);
     execute format('revoke all on function app.%s from public', f);
     execute format('grant execute on function app.%s to app_rt, app_purge', f);
@@ -258,48 +256,98 @@ begin
 end $$;
 
 -- Partitions: stream events by the day they expire, audit events (events-functions.sql) by the month of their uuid v7.
-create function app.add_partition(p_parent text, p_suffix text, p_low text, p_high text) returns void
-language plpgsql security definer set search_path = pg_catalog, public as $$
+
+-- Until when responses are kept that were accepted so far: the days up to then want their partitions.
+create function app.last_expiry() returns timestamptz
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select max(d.expires_at) from public.response_ids d
+$$;
+-- Whether a response that expired before p_before has not ended: it ends by what its stream said.
+create function app.has_unfinished(p_before timestamptz) returns boolean
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select exists (select from public.responses r where r.finished_at is null and r.expires_at < p_before)
+$$;
+do $$
+declare
+  f text;
 begin
-  execute format('create table public.%I partition of public.%I for values from (%L) to (%L)',
-    p_parent || '_' || p_suffix, p_parent, p_low, p_high);
-  execute format('alter table public.%I enable row level security', p_parent || '_' || p_suffix);
-  execute format('alter table public.%I force row level security', p_parent || '_' || p_suffix);
+  foreach f in array array['last_expiry()', 'has_unfinished(timestamptz)'] loop
+    execute format('alter function app.%s owner to app_system', f);
+    execute format('revoke all on function app.%s from public', f);
+    execute format('grant execute on function app.%s to app_owner', f);
+  end loop;
+end $$;
+
+-- The table is whole before it is attached: only the default partition has to be free for a moment then, which no writer
+-- of a day that has its partition asks for, and not the parent, which every writer does.
+create function app.add_stream_day(p_day date) returns boolean
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
+declare
+  part text := 'stream_runs_' || to_char(p_day, 'YYYYMMDD');
+begin
+  execute format('create table public.%I (like public.stream_runs including all)', part);
+  execute format('alter table public.%I enable row level security, force row level security', part);
+  execute format('alter table public.stream_runs attach partition public.%I for values from (%L) to (%L)',
+    part, p_day::timestamptz, (p_day + 1)::timestamptz);
+  return true;
 exception when check_violation then
   -- the default partition already holds rows of this range: they stay there until they are purged
-  null;
+  return false;
 end $$;
-alter function app.add_partition(text, text, text, text) owner to app_owner;
-revoke all on function app.add_partition(text, text, text, text) from public;
+alter function app.add_stream_day(date) owner to app_owner;
+revoke all on function app.add_stream_day(date) from public;
 
--- Says whether more is due: those of streams come first, and each month of the log wants a transaction of its own.
--- Whoever is at it already is not waited for.
+-- The days of streams that have a partition of their own.
+create function app.stream_days() returns setof date language sql stable as $$
+  select to_date(right(c.relname, 8), 'YYYYMMDD') from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = 'public.stream_runs'::regclass and c.relname ~ '^stream_runs_\d{8}$'
+$$;
+alter function app.stream_days() owner to app_owner;
+revoke all on function app.stream_days() from public;
+
+-- Frees the oldest day whose streams have expired. It is emptied first, which asks for that one table; an empty one is
+-- dropped, which asks for the parent, and for a moment only. Says whether it did either.
+create function app.drop_stream_day() returns boolean
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
+declare
+  old date := (select min(d) from app.stream_days() d);
+  part text := 'stream_runs_' || to_char(old, 'YYYYMMDD');
+begin
+  if old is null or now() < (old + 1)::timestamptz + interval '1 hour' or app.has_unfinished((old + 1)::timestamptz) then
+    return false;
+  end if;
+  if pg_relation_size(format('public.%I', part)) > 0 then
+    execute format('truncate table public.%I', part);
+  else
+    execute format('drop table public.%I', part);
+  end if;
+  return true;
+end $$;
+alter function app.drop_stream_day() owner to app_owner;
+revoke all on function app.drop_stream_day() from public;
+
+-- One change of partitions, for a transaction of its own; says whether another may be due. What is to be made comes before
+-- what is to go. Whoever is at it already is not waited for.
 create function app.maintain_partitions() returns boolean
-language plpgsql security definer set search_path = pg_catalog, public as $$
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
 declare
   d date;
-  old text;
-  changed boolean := false;
 begin
   if not pg_try_advisory_xact_lock(hashtext('app.maintain_partitions')) then
     return false;
   end if;
-  for d in select generate_series(current_date, current_date + 3, interval '1 day')::date loop
-    if to_regclass(format('public.stream_runs_%s', to_char(d, 'YYYYMMDD'))) is null then
-      perform app.add_partition('stream_runs', to_char(d, 'YYYYMMDD'), d::text, (d + 1)::text);
-      changed := changed or to_regclass(format('public.stream_runs_%s', to_char(d, 'YYYYMMDD'))) is not null;
+  -- As far as retention reaches today, and two days on.
+  for d in select current_date + n from generate_series(0,
+      least(greatest(coalesce(app.last_expiry()::date - current_date, 0), 1), 400) + 2) n
+      where current_date + n not in (select e from app.stream_days() e) order by n loop
+    if app.add_stream_day(d) then
+      return true;
     end if;
   end loop;
-  for old in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = 'public.stream_runs'::regclass and c.relname ~ '^stream_runs_\d{8}$'
-        and to_date(right(c.relname, 8), 'YYYYMMDD') < current_date - 1 loop
-    execute format('drop table public.%I', old);
-    changed := true;
-  end loop;
-  if changed then
+  if app.add_due_month() then
     return true;
   end if;
-  return app.add_due_month();
+  return app.drop_stream_day();
 end $$;
 alter function app.maintain_partitions() owner to app_owner;
 revoke all on function app.maintain_partitions() from public;

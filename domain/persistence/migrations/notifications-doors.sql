@@ -1,18 +1,11 @@
 -- Fan-outs old enough that their workflow must exist, by keyset.
 create function app.list_unfinished_fan_outs(p_after_created timestamptz, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, event_id uuid, created_at text)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select f.tenant_id, f.event_id, to_char(f.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
   from public.fan_outs f
   where f.created_at < now() - interval '30 seconds' and (f.created_at, f.event_id) > (p_after_created, p_after_id)
   order by f.created_at, f.event_id limit p_limit
-$$;
-
-create function app.list_tenants_with_old_notifications(p_days integer) returns table (tenant_id uuid)
-language sql stable security definer set search_path = pg_catalog, public as $$
-  select n.tenant_id from public.notifications n where n.created_at < now() - make_interval(days => p_days)
-  union
-  select p.tenant_id from public.notified_periods p where p.created_at < now() - make_interval(days => p_days)
 $$;
 
 -- What the doors of notifications may see: ids and times.
@@ -20,7 +13,7 @@ do $$
 declare
   f text;
 begin
-  foreach f in array array['list_unfinished_fan_outs(timestamptz,uuid,integer)', 'list_tenants_with_old_notifications(integer)'] loop
+  foreach f in array array['list_unfinished_fan_outs(timestamptz,uuid,integer)'] loop
     execute format('alter function app.%s owner to app_system', f);
     execute format('revoke all on function app.%s from public', f);
     execute format('grant execute on function app.%s to app_rt, app_purge', f);

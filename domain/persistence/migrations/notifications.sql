@@ -21,7 +21,7 @@ create table notifications (
 create index on notifications (tenant_id, user_id, created_at desc, id desc);
 -- The unread ones of a user: their list, and their exact count, which is counted here and kept nowhere.
 create index notifications_unread on notifications (tenant_id, user_id, created_at desc, id desc) where read_at is null;
-create index notifications_age on notifications using brin (created_at);
+create index notifications_age on notifications (created_at);
 
 -- Fan-outs that have not reached their last recipient, so that the engine can lose none of them.
 create table fan_outs (
@@ -40,6 +40,7 @@ create table notified_periods (
   created_at timestamptz not null default now(),
   primary key (tenant_id, key)
 );
+create index notified_periods_age on notified_periods (created_at);
 
 -- Refusals of one principal, counted when one more is recorded.
 create index events_denied on events (tenant_id, actor_id, created_at) where event_type = 'security.permission_denied';

@@ -1,6 +1,6 @@
 -- The doors of sign-in: whoever knocks has no tenant yet. Ids only, by the keyed hash of what was sent.
 create function app.find_login_transaction(p_kind text, p_hash text) returns table (tenant_id uuid, id uuid)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select t.tenant_id, t.id from public.login_transactions t where p_kind = 'state' and t.state_hash = p_hash
   union all
   select t.tenant_id, t.id from public.login_transactions t where p_kind = 'nonce' and t.nonce_hash = p_hash
@@ -10,7 +10,7 @@ $$;
 
 -- Providers with this id or slug, of the tenant that is named or of any; two mean that it has to be named.
 create function app.find_identity_provider(p_tenant uuid, p_id uuid, p_slug text) returns table (tenant_id uuid, id uuid)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select i.tenant_id, i.id from public.identity_providers i
   where i.id = p_id and (p_tenant is null or i.tenant_id = p_tenant)
   union
@@ -21,7 +21,7 @@ $$;
 
 create function app.find_token(p_hash text)
 returns table (tenant_id uuid, id uuid, session_id uuid, principal_id uuid, kind text, expired boolean, ended boolean)
-language sql stable security definer set search_path = pg_catalog, public as $$
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select k.tenant_id, k.id, k.session_id, s.principal_id, k.kind,
          k.expires_at <= now() or s.expires_at <= now(),
          s.ended_at is not null
@@ -29,23 +29,11 @@ language sql stable security definer set search_path = pg_catalog, public as $$
   where k.token_hash = p_hash
 $$;
 
-create function app.list_tenants_with_stale_sign_ins() returns table (tenant_id uuid)
-language sql stable security definer set search_path = pg_catalog, public as $$
-  select t.tenant_id from public.login_transactions t where t.expires_at < now() - interval '1 day'
-  union
-  select u.tenant_id from public.used_id_tokens u where u.expires_at < now()
-  union
-  select k.tenant_id from public.session_tokens k where k.expires_at < now() - interval '1 day'
-  union
-  select s.tenant_id from public.sessions s where s.expires_at < now() - interval '30 days'
-$$;
-
 do $$
 declare
   f text;
 begin
-  foreach f in array array['find_login_transaction(text,text)', 'find_identity_provider(uuid,uuid,text)', 'find_token(text)',
-    'list_tenants_with_stale_sign_ins()'] loop
+  foreach f in array array['find_login_transaction(text,text)', 'find_identity_provider(uuid,uuid,text)', 'find_token(text)'] loop
     execute format('alter function app.%s owner to app_system', f);
     execute format('revoke all on function app.%s from public', f);
     execute format('grant execute on function app.%s to app_rt, app_purge', f);

@@ -34,6 +34,8 @@ create table external_identities (
   provider_id uuid not null,
   subject text not null,
   principal_id uuid not null,
+  -- other principals that linked it, as with API keys; empty after a first sign-in
+  makers text[] not null default '{}',
   created_at timestamptz not null default now(),
   primary key (tenant_id, provider_id, subject),
   foreign key (tenant_id, provider_id) references identity_providers,
@@ -81,7 +83,7 @@ create table sessions (
   device_hash text,
   expires_at timestamptz not null,
   ended_at timestamptz,
-  end_reason text check (end_reason in ('logout', 'revoked', 'reuse', 'provider_disabled', 'principal_deleted')),
+  end_reason text check (end_reason in ('logout', 'revoked', 'reuse', 'provider_disabled', 'provider_changed', 'principal_deleted')),
   last_used_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
   primary key (tenant_id, id),
@@ -108,7 +110,9 @@ create table session_tokens (
   primary key (tenant_id, id),
   foreign key (tenant_id, session_id) references sessions
 );
-create index on session_tokens (tenant_id, session_id);
+create index on session_tokens (tenant_id, session_id, generation);
+-- few, however many were retired
+create index on session_tokens (tenant_id, session_id, kind) where retired_at is null;
 create index on session_tokens (token_hash);
 create index on session_tokens (expires_at);
 

@@ -59,6 +59,8 @@ create table api_keys (
   name text not null,
   -- null: everything that its principal may do
   permissions text[],
+  -- other principals that made it and may hold it, and those that made what they came with
+  makers text[] not null default '{}',
   expires_at timestamptz not null,
   revoked_at timestamptz,
   last_used_at timestamptz,
@@ -180,6 +182,7 @@ create table documents (
 );
 create index on documents (tenant_id, collection_id, created_at desc, id desc);
 create index on documents (tenant_id, created_by);
+create index documents_processing on documents (tenant_id, id) where status = 'processing';
 
 create table chunks (
   tenant_id uuid not null references tenants,
@@ -214,6 +217,8 @@ create table mcp_servers (
   status text not null default 'pending' check (status in ('pending', 'auth_required', 'connected', 'error', 'disabled')),
   last_error text,
   enabled_tools jsonb not null default '[]',
+  -- of what it listed last: more than are kept, or such as no one could use
+  tools_left_out integer not null default 0,
   -- numbers the workflows that read its tools
   discovery_count integer not null default 0,
   last_checked_at timestamptz,
@@ -235,16 +240,27 @@ create table mcp_tools (
   -- mcp__<slug>__<tool>, as models know it
   exposed_name text not null,
   title text,
+  -- without the hidden characters, whose places stand in hidden_characters
   description text not null,
   input_schema jsonb not null,
-  -- as the server claims: shown to people, trusted by nothing
+  output_schema jsonb,
+  -- as the server claims: shown to people; one that announces destruction asks for consent, no other is trusted
   annotations jsonb,
+  hidden_characters jsonb not null default '[]',
+  -- it can be called as a task only: it is not offered
+  requires_task boolean not null default false,
   -- of the definition as the server lists it now, and as it was approved
   schema_hash text not null,
+  -- what it takes of a request to a model
+  definition_bytes integer not null default 0,
+  definition_tokens integer not null default 0,
   approved_hash text,
+  -- what stands above, as it was when it was approved
+  approved_definition jsonb,
   state text not null default 'new' check (state in ('new', 'approved', 'changed', 'removed')),
   repeatable boolean not null default false,
-  require_approval boolean not null default false,
+  -- null: nobody has said; then its annotations decide
+  require_approval boolean,
   first_seen_at timestamptz not null default now(),
   last_seen_at timestamptz not null default now(),
   primary key (tenant_id, server_id, name),
@@ -310,8 +326,8 @@ create index on responses (tenant_id, api_key_id);
 create index responses_active on responses (tenant_id, space_id) where finished_at is null;
 create index responses_unfinished on responses (created_at, id) where finished_at is null;
 create index responses_waiting on responses (tenant_id, waits_for) where waits_for is not null;
-create index responses_expiry on responses (expires_at);
-create index responses_deleted on responses (deleted_at) where deleted_at is not null;
+create index responses_expiry on responses (expires_at, id);
+create index responses_deleted on responses (deleted_at, id) where deleted_at is not null;
 
 -- Content-free: tells an expired or deleted id from an unknown one for seven days after the end.
 create table response_ids (
@@ -419,6 +435,8 @@ create table tool_calls (
   -- of a tool server's tool: the server's slug and the tool's own name
   server_label text,
   tool_name text,
+  -- of the definition that the model was offered, or that somebody consented to a call of
+  schema_hash text,
   approval_request_id text,
   arguments text not null,
   idempotency_key text not null,
@@ -426,6 +444,12 @@ create table tool_calls (
   -- what the provider wants back with the call; goes to its item
   provider_state jsonb,
   attempts integer not null default 0,
+  -- of the attempt that started it, and until when no other may take it for lost
+  claim_nonce uuid,
+  leased_until timestamptz,
+  -- sealed: the session at its server that this call opened, for the response's later calls there
+  session text,
+  session_at timestamptz,
   status text not null default 'planned' check (status in ('planned', 'started', 'done')),
   outcome text check (outcome in ('succeeded', 'failed', 'denied', 'unknown')),
   result_digest text,

@@ -35,16 +35,23 @@ begin
     select json_agg(a order by a.attempt) into attempts from turn_attempts a
       where a.tenant_id = p_tenant and a.response_id = p_response and a.iteration = p_iteration;
   end if;
-  select json_agg(json_build_object('response_id', i.response_id, 'type', i.type, 'wire', i.wire,
-        'exchange', i.exchange, 'provider_state', i.provider_state) order by c.position)
-    into context
-    from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
-    where c.tenant_id = p_tenant and c.response_id = p_response;
-  select json_agg(json_build_object('response_id', i.response_id, 'type', i.type, 'wire', i.wire,
-        'exchange', i.exchange, 'provider_state', i.provider_state) order by i.output_index)
-    into own from items i
-    where i.tenant_id = p_tenant and i.response_id = p_response
-      and i.output_index is not null and i.superseded_by is null;
+  -- images and sounds of the last results only: all of them would fill a process
+  select json_agg(json_build_object('response_id', g.response_id, 'type', g.type, 'wire', g.wire,
+        'exchange', case when g.media > 4 then g.exchange - 'media' else g.exchange end,
+        'provider_state', g.provider_state) order by g.position)
+    into context from (
+      select i.response_id, i.type, i.wire, i.exchange, i.provider_state, c.position,
+          count(*) filter (where i.exchange ? 'media') over (order by c.position desc) as media
+        from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
+        where c.tenant_id = p_tenant and c.response_id = p_response) g;
+  select json_agg(json_build_object('response_id', g.response_id, 'type', g.type, 'wire', g.wire,
+        'exchange', case when g.media > 4 then g.exchange - 'media' else g.exchange end,
+        'provider_state', g.provider_state) order by g.output_index)
+    into own from (
+      select i.response_id, i.type, i.wire, i.exchange, i.provider_state, i.output_index,
+          count(*) filter (where i.exchange ? 'media') over (order by i.output_index desc) as media
+        from items i where i.tenant_id = p_tenant and i.response_id = p_response
+          and i.output_index is not null and i.superseded_by is null) g;
   select to_json(m) into model from models m where m.tenant_id = p_tenant and m.id = r.model_id;
   select json_build_object('id', p.id, 'input', p.input_micro_usd_per_million::text,
         'cached_input', p.cached_input_micro_usd_per_million::text, 'output', p.output_micro_usd_per_million::text)
@@ -52,7 +59,11 @@ begin
     where p.tenant_id = p_tenant and p.model_id = r.model_id and p.valid_from <= now()
     order by p.valid_from desc, p.id desc limit 1;
   select json_build_object('usage', app.sum_usage(p_tenant, p_response),
-        'committed_output_tokens', coalesce(sum(u.output_tokens) filter (where u.settled and not u.aborted), 0),
+        -- what an interrupted attempt published is kept where the next one went on behind it
+        'kept_output_tokens', coalesce(sum(u.output_tokens) filter (where u.settled and (not u.aborted
+          or u.iteration <> p_iteration and exists (select from turn_attempts next
+            where next.tenant_id = p_tenant and next.response_id = p_response and next.iteration = u.iteration
+              and next.attempt = u.attempt + 1 and next.continuation in ('prefill', 'instruct', 'restart')))), 0),
         'unsettled', coalesce(json_agg(json_build_object('iteration', u.iteration, 'attempt', u.attempt))
           filter (where not u.settled), '[]'))
     into ledger from usage_ledger u where u.tenant_id = p_tenant and u.response_id = p_response;
@@ -72,9 +83,9 @@ begin
 end $$;
 
 -- What a new response is settled by: its space, the model by its alias or as the space's default, whether the space
--- may use it, and how many responses of the space are running.
+-- may use it.
 create function app.read_admission(p_tenant uuid, p_space uuid, p_alias text)
-returns table (space json, model json, allowed boolean, active integer, active_in_tenant integer) language plpgsql stable as $$
+returns table (space json, model json, allowed boolean) language plpgsql stable as $$
 declare
   s spaces;
   m models;
@@ -95,9 +106,40 @@ begin
     allowed := exists (select from space_models a
       where a.tenant_id = p_tenant and a.space_id = p_space and a.model_id = m.id);
   end if;
-  select count(*) filter (where r.space_id = p_space), count(*) into active, active_in_tenant from responses r
-    where r.tenant_id = p_tenant and r.finished_at is null;
   return next;
+end $$;
+
+-- How many responses of a tenant, or of one of its spaces, are running; exact until the transaction ends as far as the
+-- limit goes: others that count at the same time cannot pass it together with this one. Far below it they count side by
+-- side, since the server has too few connections to reach it; near it they take turns.
+create function app.count_active(p_tenant uuid, p_space uuid, p_limit integer) returns integer language plpgsql as $$
+declare
+  place constant bigint := hashtextextended('active/' || p_tenant || '/' || coalesce(p_space::text, ''), 0);
+  most_at_once constant integer := current_setting('max_connections')::integer;
+  active integer;
+begin
+  if p_limit > most_at_once then
+    begin
+      perform pg_advisory_xact_lock_shared(place);
+      active := app.count_running(p_tenant, p_space);
+      if active < p_limit - most_at_once then
+        return active;
+      end if;
+      -- takes the shared lock back, which would stand in the way of everybody who does the same
+      raise exception using errcode = 'LM001';
+    exception when sqlstate 'LM001' then
+      null;
+    end;
+  end if;
+  perform pg_advisory_xact_lock(place);
+  return app.count_running(p_tenant, p_space);
+end $$;
+
+-- By what has been committed when it is called: not stable, so that it does not see the snapshot of its caller.
+create function app.count_running(p_tenant uuid, p_space uuid) returns integer language plpgsql as $$
+begin
+  return (select count(*) from responses r
+    where r.tenant_id = p_tenant and r.finished_at is null and (p_space is null or r.space_id = p_space));
 end $$;
 
 -- A call of the ledger and the head above it; either is null when it is out of reach.
@@ -114,6 +156,19 @@ begin
   select to_json(c) into call from tool_calls c
     where c.tenant_id = p_tenant and c.response_id = p_response and c.iteration = p_iteration and c.call_index = p_index;
   return next;
+end $$;
+
+-- Renews the lease of the attempt that holds a call, or gives it up. False: the call is another's by now, or settled.
+create function app.hold_call(p_tenant uuid, p_response text, p_iteration integer, p_index integer, p_nonce uuid,
+  p_lease_seconds double precision)
+returns boolean language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  update tool_calls set claim_nonce = case when p_lease_seconds is null then null else p_nonce end,
+      leased_until = clock_timestamp() + make_interval(secs => p_lease_seconds)
+    where tenant_id = p_tenant and response_id = p_response and iteration = p_iteration and call_index = p_index
+      and status = 'started' and claim_nonce = p_nonce;
+  return found;
 end $$;
 
 -- Writes one change of a response, whole or not at all: the head's new values, rows and events, readers woken.
@@ -136,12 +191,18 @@ begin
     return 'awaited';
   end if;
   if p_change ? 'call' then
+    -- A call that another attempt holds is taken from it by nobody, unless it is to be settled by what is known.
     update tool_calls c set status = n.status, attempts = n.attempts, outcome = n.outcome,
-        result_digest = n.result_digest, started_at = n.started_at, done_at = n.done_at
+        result_digest = n.result_digest, started_at = n.started_at, done_at = n.done_at,
+        claim_nonce = coalesce(n.nonce, c.claim_nonce),
+        leased_until = case when n.lease_seconds is null then c.leased_until
+          else clock_timestamp() + make_interval(secs => n.lease_seconds) end
       from jsonb_to_record(p_change -> 'call') as n(iteration integer, call_index integer, was text, status text,
-        attempts integer, outcome text, result_digest text, started_at timestamptz, done_at timestamptz)
+        attempts integer, outcome text, result_digest text, started_at timestamptz, done_at timestamptz, nonce uuid,
+        lease_seconds double precision, known boolean)
       where c.tenant_id = p_tenant and c.response_id = p_response and c.iteration = n.iteration
-        and c.call_index = n.call_index and c.status = n.was;
+        and c.call_index = n.call_index and c.status = n.was
+        and (n.known or c.claim_nonce is null or c.claim_nonce = n.nonce or c.leased_until <= clock_timestamp());
     if not found then
       return 'moved';
     end if;
@@ -225,11 +286,11 @@ begin
   end if;
   if p_change ? 'calls' then
     insert into tool_calls (tenant_id, response_id, iteration, call_index, call_id, item_id, output_index, tool,
-        server_label, tool_name, approval_request_id, arguments, idempotency_key, first_label, provider_state)
+        server_label, tool_name, schema_hash, approval_request_id, arguments, idempotency_key, first_label, provider_state)
       select p_tenant, p_response, n.iteration, n.call_index, n.call_id, n.item_id, n.output_index, n.tool,
-        n.server_label, n.tool_name, n.approval_request_id, n.arguments, n.idempotency_key, n.first_label, n.provider_state
+        n.server_label, n.tool_name, n.schema_hash, n.approval_request_id, n.arguments, n.idempotency_key, n.first_label, n.provider_state
       from jsonb_to_recordset(p_change -> 'calls') as n(iteration integer, call_index integer, call_id text, item_id text,
-        output_index integer, tool text, server_label text, tool_name text, approval_request_id text, arguments text,
+        output_index integer, tool text, server_label text, tool_name text, schema_hash text, approval_request_id text, arguments text,
         idempotency_key text, first_label integer, provider_state jsonb);
   end if;
   if p_change ? 'audits' then
