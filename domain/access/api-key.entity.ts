@@ -11,6 +11,7 @@ const schema = defineEntity({
     principalId: p.uuid(),
     name: p.text(),
     permissions: p.array().nullable(),
+    makers: p.array().defaultRaw(`'{}'`),
     expiresAt: p.datetime(),
     revokedAt: p.datetime().nullable(),
     lastUsedAt: p.datetime().nullable(),

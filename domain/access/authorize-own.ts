@@ -6,7 +6,10 @@ import { authorize, expand } from './policy.ts';
  * Whether the caller's key lets it at what is its own: no grant is needed, but the key of a caller must not be cut
  * down to something else than one of `permissions`.
  */
-export function reachesOwn({ keyPermissions }: Identity, ...permissions: readonly Permission[]): boolean {
+export function reachesOwn(
+  { keyPermissions }: Pick<Identity, 'keyPermissions'>,
+  ...permissions: readonly Permission[]
+): boolean {
   if (keyPermissions === null) {
     return true;
   }

@@ -16,10 +16,16 @@ export interface NewApiKey {
   permissions: Permission[] | null;
 }
 
+interface KeyToMake extends NewApiKey {
+  id?: string;
+  /** Other principals that may hold it. */
+  makers?: string[];
+}
+
 /** @returns the token, which is shown once and kept nowhere. */
 export async function createApiKey(
   work: { em: EntityManager; secrets: Secrets; actor: Actor },
-  input: NewApiKey & { id?: string },
+  input: KeyToMake,
 ): Promise<{ id: string; keyId: string; token: string }> {
   const { em, secrets, actor } = work;
   const minted = mintApiKey(secrets);
@@ -32,6 +38,7 @@ export async function createApiKey(
     principalId: input.principalId,
     name: input.name,
     permissions: input.permissions,
+    makers: input.makers ?? [],
     expiresAt: new Date(Date.now() + lifetimeDays * 86_400_000),
   });
   await recordEvent(em, actor, {

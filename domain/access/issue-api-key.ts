@@ -6,6 +6,7 @@ import { ApiKey } from './api-key.entity.ts';
 import { authorizeOwn } from './authorize-own.ts';
 import type { Context } from './context.ts';
 import { createApiKey, type NewApiKey } from './create-api-key.ts';
+import { makersOfNew } from './credential-makers.ts';
 import { requireNoMore } from './require-no-more.ts';
 
 export interface IssuedApiKey {
@@ -39,5 +40,6 @@ export async function issueApiKey(
     }
     return { id: known.id, keyId: known.keyId, token: null };
   }
-  return createApiKey({ em, secrets, actor: caller }, { ...wanted, id });
+  const makers = await makersOfNew(ctx, principalId);
+  return createApiKey({ em, secrets, actor: caller }, { ...wanted, id, makers });
 }

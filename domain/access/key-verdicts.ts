@@ -6,6 +6,7 @@ const longestMs = 30_000;
 const rememberedKeys = 10_000;
 /** From a proof that notifications arrive; with it a revocation is seen within a second however they are lost. */
 const trustMs = 900;
+const idleAfterMs = 5_000;
 
 /** A credential that was found good. */
 export interface Verdict {
@@ -22,11 +23,13 @@ export interface Verdict {
 export class KeyVerdicts {
   readonly #kept = new LRUCache<string, Verdict>({ max: rememberedKeys });
   #trustedUntil = 0;
+  #askedAt = -Infinity;
   /** Counts what was forgotten: a look-up that began before may have read what is over. */
   #era = 0;
 
   find(token: string): Verdict | null {
     const now = performance.now();
+    this.#askedAt = now;
     if (now >= this.#trustedUntil) {
       return null;
     }
@@ -43,6 +46,11 @@ export class KeyVerdicts {
       this.#kept.set(digestOf(token), { ...verdict, goodUntil: Math.min(verdict.goodUntil, longest) });
     }
     return verdict;
+  }
+
+  /** Nobody has asked for some seconds. */
+  get isIdle(): boolean {
+    return performance.now() - this.#askedAt > idleAfterMs;
   }
 
   /** Everything that was notified before `at`, of `performance.now()`, has been heard. */

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError, notFound } from '#domain/kernel/errors.ts';
+import { own } from '#domain/kernel/own.ts';
 import type { Caller, Identity, Origin } from './caller.ts';
 import { implied, permissions, platformOnly, type Permission } from './permissions.ts';
 import { builtInRoles } from './roles.ts';
@@ -43,7 +44,7 @@ export function admit(
   }
   const roleKeys =
     access.space_role === null ? access.tenant_roles : [...access.tenant_roles, access.space_role];
-  const lists = roleKeys.map((key) => builtInRoles[key] ?? access.custom_roles[key] ?? []);
+  const lists = roleKeys.map((key) => own(builtInRoles, key) ?? own(access.custom_roles, key) ?? []);
   const granted = effective(lists, identity.keyPermissions, access.is_platform);
   const { principal_type: principalType, is_platform: isPlatform } = access;
   const isMember = access.space_role !== null;

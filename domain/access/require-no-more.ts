@@ -1,17 +1,28 @@
-import { Invite } from '#domain/invites/invite.entity.ts';
-import { sentTo } from '#domain/invites/invited-address.ts';
-import { databaseNow } from '#domain/persistence/database-now.ts';
-import { Principal } from '#domain/principals/principal.entity.ts';
-import { inProject } from '#domain/projects/in-project.ts';
-import { ProjectMember } from '#domain/projects/project-member.entity.ts';
-import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { foldedInSql } from '#domain/invites/invited-address.ts';
 import { reachesOwn } from './authorize-own.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { Context } from './context.ts';
 import { loadCaller } from './load-caller.ts';
-import { permissions, type Permission } from './permissions.ts';
+import { permissions, platformOnly, spaceScoped, type Permission } from './permissions.ts';
 import { expand, refusal } from './policy.ts';
 import { permissionsOf } from './role-permissions.ts';
+import { inProject } from '#domain/projects/in-project.ts';
+
+/** Principals that could act with a credential that is made, by a condition on their id, and what limits it. */
+export interface Recipients {
+  /** SQL with one parameter, such as `= ?`. */
+  principals: { condition: string; parameter: string };
+  /** What a key of theirs may do at most; null: everything that they may. */
+  keyPermissions: readonly string[] | null;
+}
+
+/** A role that somebody holds, or that an invite promises: in the tenant, in a space or in a project. */
+interface Standing {
+  space_id: string | null;
+  project_id: string | null;
+  role_key: string;
+}
 
 /**
  * Nobody hands out more than they have: everything that `recipient` could do, in the tenant and in each of its
@@ -20,26 +31,41 @@ import { permissionsOf } from './role-permissions.ts';
  * @throws `missing_permission` naming the first that the caller lacks
  */
 export async function requireNoMore(ctx: Context, recipient: Identity): Promise<void> {
-  const { em, caller } = ctx;
-  requireKeyOfNoMore(caller, recipient);
-  const { principalId } = recipient;
-  const memberships = await em.find(SpaceMember, { principalId });
-  const projects = await em.find(ProjectMember, { principalId });
-  for (const spaceId of [null, ...memberships.map((member) => member.spaceId)]) {
-    const theirs = await loadCaller(em, recipient, caller.origin, spaceId);
-    const own = await loadCaller(em, caller, caller.origin, spaceId);
-    requireCovered(theirs, own);
-    for (const { projectId } of projects.filter((member) => member.spaceId === spaceId)) {
-      const there = await inProject({ ...ctx, caller: theirs }, projectId);
-      requireCovered(there.caller, (await inProject({ ...ctx, caller: own }, projectId)).caller);
-    }
-  }
-  if (principalId !== caller.principalId && reachesOwn(recipient, 'members.add')) {
-    await requirePromisesOfNoMore(ctx, principalId);
-  }
+  const { principalId, keyPermissions } = recipient;
+  requireKeyOfNoMore(ctx.caller, keyPermissions);
+  await loadCaller(ctx.em, recipient, ctx.caller.origin, null);
+  await requireNoMoreThanAny(ctx, {
+    principals: { condition: '= ?', parameter: principalId },
+    keyPermissions,
+  });
 }
 
-function requireKeyOfNoMore(caller: Caller, { keyPermissions }: Identity): void {
+/** The same for several at once: all that any of them could do. @throws `missing_permission` */
+export async function requireNoMoreThanAny(ctx: Context, recipients: Recipients): Promise<void> {
+  const { keyPermissions } = recipients;
+  const standings = await rolesOf(ctx.em, recipients);
+  if (reachesOwn({ keyPermissions }, 'members.add')) {
+    standings.push(...(await promisesTo(ctx, recipients)));
+  }
+  await requireStandings(ctx, standings, keyPermissions);
+}
+
+/**
+ * The same for whatever address: it could accept every invite, those to come included, and an invite may promise
+ * everything that counts in a space. @throws `missing_permission`
+ */
+export async function requireNoMoreThanAnyAddress(ctx: Context): Promise<void> {
+  requireKeyOfNoMore(ctx.caller, null);
+  const own = await loadCaller(ctx.em, ctx.caller, ctx.caller.origin, null);
+  requireCovered(spaceScoped, own);
+  const pending = await ctx.em.execute<Standing[]>(
+    `select distinct space_id, null::uuid as project_id, role_key from invites
+     where status = 'pending' and expires_at > now()`,
+  );
+  await requireStandings(ctx, pending, null);
+}
+
+export function requireKeyOfNoMore(caller: Caller, keyPermissions: readonly string[] | null): void {
   if (caller.keyPermissions !== null) {
     const missing = firstMissing(expand(keyPermissions ?? permissions), expand(caller.keyPermissions));
     if (missing !== null) {
@@ -48,23 +74,60 @@ function requireKeyOfNoMore(caller: Caller, { keyPermissions }: Identity): void 
   }
 }
 
-async function requirePromisesOfNoMore({ em, caller }: Context, principalId: string): Promise<void> {
-  const { email } = await em.findOneOrFail(Principal, { id: principalId });
-  if (email == null) {
-    return;
-  }
-  const standing = { status: 'pending', expiresAt: { $gt: await databaseNow(em) } } as const;
-  for (const { spaceId, roleKey } of await em.find(Invite, { ...sentTo(email), ...standing })) {
-    const own = await loadCaller(em, caller, caller.origin, spaceId);
-    const missing = firstMissing(expand(await permissionsOf(em, roleKey)), own.granted);
-    if (missing !== null) {
-      throw refusal(own, [missing], missing);
+async function rolesOf(em: EntityManager, { principals }: Recipients): Promise<Standing[]> {
+  const { condition, parameter } = principals;
+  return em.execute<Standing[]>(
+    `select null::uuid as space_id, null::uuid as project_id, role_key from role_assignments where principal_id ${condition}
+     union
+     select space_id, null, role_key from space_members where principal_id ${condition}
+     union
+     select space_id, project_id, role_key from project_members where principal_id ${condition}`,
+    [parameter, parameter, parameter],
+  );
+}
+
+/** What the caller is promised is its own already. */
+async function promisesTo({ em, caller }: Context, { principals }: Recipients): Promise<Standing[]> {
+  return em.execute<Standing[]>(
+    `select distinct i.space_id, null::uuid as project_id, i.role_key
+     from invites i join principals p on ${foldedInSql('p.email')} = ${foldedInSql('i.email')}
+     where i.status = 'pending' and i.expires_at > now() and p.id ${principals.condition} and p.id <> ?`,
+    [principals.parameter, caller.principalId],
+  );
+}
+
+/** In each place the caller is read as often as it takes; where its rights in the whole tenant suffice, never. */
+async function requireStandings(
+  ctx: Context,
+  standings: readonly Standing[],
+  keyPermissions: readonly string[] | null,
+): Promise<void> {
+  const { em, caller } = ctx;
+  const cut = keyPermissions === null ? null : expand(keyPermissions);
+  const everywhere = await loadCaller(em, caller, caller.origin, null);
+  const inSpaces = new Map<string | null, Caller>([[null, everywhere]]);
+  const heldBy = new Map<string, Permission[]>();
+  for (const { space_id: spaceId, project_id: projectId, role_key: roleKey } of standings) {
+    const held =
+      heldBy.get(roleKey) ??
+      [...expand(await permissionsOf(em, roleKey))].filter(
+        (permission) =>
+          (cut === null || cut.has(permission)) && (caller.isPlatform || !platformOnly.has(permission)),
+      );
+    heldBy.set(roleKey, held);
+    if (firstMissing(held, everywhere.granted) !== null) {
+      const there = inSpaces.get(spaceId) ?? (await loadCaller(em, caller, caller.origin, spaceId));
+      inSpaces.set(spaceId, there);
+      requireCovered(
+        held,
+        projectId === null ? there : (await inProject({ ...ctx, caller: there }, projectId)).caller,
+      );
     }
   }
 }
 
-function requireCovered(theirs: Caller, own: Caller): void {
-  const missing = firstMissing(theirs.granted, own.granted);
+function requireCovered(wanted: Iterable<Permission>, own: Caller): void {
+  const missing = firstMissing(wanted, own.granted);
   if (missing !== null) {
     throw refusal(own, [missing], missing);
   }

@@ -1,3 +1,4 @@
+import { own } from '#domain/kernel/own.ts';
 import type { Permission } from './permissions.ts';
 import { builtInRoleId } from './role-ids.ts';
 import type { Role } from './role.entity.ts';
@@ -38,7 +39,7 @@ export function viewBuiltIn(key: string): RoleView {
     key,
     name: key.replaceAll('_', ' '),
     description: null,
-    permissions: builtInRoles[key] ?? [],
+    permissions: own(builtInRoles, key) ?? [],
     builtIn: true,
     scope: key.startsWith('space_') ? 'space' : key.startsWith('project_') ? 'project' : 'tenant',
     createdAt: null,

@@ -8,7 +8,6 @@ import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { refuseTaken } from '#domain/persistence/refuse-taken.ts';
 import { keepClientSecret } from './client-secret.ts';
-import { findProvider } from './read-providers.ts';
 import { IdentityProvider } from './identity-provider.entity.ts';
 import {
   displayName,
@@ -18,6 +17,8 @@ import {
   type Provisioning,
   type SigningAlg,
 } from './provider-settings.ts';
+import { findProvider } from './read-providers.ts';
+import { requireProviderRights } from './require-provider-rights.ts';
 
 export interface NewProvider {
   slug: string;
@@ -36,7 +37,7 @@ export interface NewProvider {
 
 /**
  * Lets the tenant's people sign in with one more provider.
- * @throws `missing_permission`, `already_exists`, `url_not_allowed`, `invalid_request`, and the refusals of `claimKey`
+ * @throws `missing_permission`, also where its identities could do what the caller may not; `already_exists`, `url_not_allowed`, `invalid_request`, and the refusals of `claimKey`
  */
 export async function registerProvider(
   ctx: Context,
@@ -48,6 +49,7 @@ export async function registerProvider(
   if (claimed !== id) {
     return { provider: await findProvider(ctx, claimed), replayed: true };
   }
+  await requireProviderRights(ctx, { id, provisioning: input.provisioning });
   const work = { em: ctx.em, secrets: ctx.secrets, actor: ctx.caller };
   return { provider: await addProvider(work, { ...input, id }), replayed: false };
 }

@@ -1,10 +1,11 @@
 import type { Context } from '#domain/access/context.ts';
+import { makersOfNew } from '#domain/access/credential-makers.ts';
 import { authorize } from '#domain/access/policy.ts';
 import { requireNoMore } from '#domain/access/require-no-more.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { DomainError, invalid } from '#domain/kernel/errors.ts';
 import { findPrincipal } from '#domain/principals/find-principal.ts';
-import { findProvider } from './read-providers.ts';
+import { holdProvider } from './read-providers.ts';
 
 /**
  * Says which user of the tenant a subject of the provider is, so that they may sign in before they ever have.
@@ -18,7 +19,7 @@ export async function linkIdentity(
 ): Promise<{ providerId: string; principalId: string; subject: string }> {
   const { caller, em } = ctx;
   authorize(caller, 'identity_providers.manage');
-  const { id: providerId } = await findProvider(ctx, input.providerId);
+  const { id: providerId } = await holdProvider(ctx, input.providerId);
   const principal = await findPrincipal(ctx, input.principalId);
   if (principal.type !== 'user') {
     throw invalid('principal_id', 'Only users sign in.');
@@ -26,9 +27,10 @@ export async function linkIdentity(
   const { tenantId } = caller;
   await requireNoMore(ctx, { tenantId, principalId: principal.id, apiKeyId: null, keyPermissions: null });
   const inserted = await em.execute(
-    `insert into external_identities (tenant_id, provider_id, subject, principal_id) values (?, ?, ?, ?)
+    `insert into external_identities (tenant_id, provider_id, subject, principal_id, makers)
+     values (?, ?, ?, ?, array(select jsonb_array_elements_text(?::jsonb)))
      on conflict do nothing returning subject`,
-    [tenantId, providerId, input.subject, principal.id],
+    [tenantId, providerId, input.subject, principal.id, JSON.stringify(await makersOfNew(ctx, principal.id))],
   );
   if (inserted.length > 0) {
     await recordEvent(em, caller, {

@@ -24,6 +24,13 @@ export async function lockProvider(ctx: Pick<Context, 'em'>, providerId: string)
   return ctx.em.refreshOrFail(provider);
 }
 
+/** The same, kept as it is until the end of the transaction. */
+export async function holdProvider(ctx: Pick<Context, 'em'>, providerId: string): Promise<IdentityProvider> {
+  const provider = await findProvider(ctx, providerId);
+  await ctx.em.execute('select from identity_providers where id = ? for share', [provider.id]);
+  return ctx.em.refreshOrFail(provider);
+}
+
 /** @throws `missing_permission`, `identity_provider_not_found` */
 export async function readProvider(ctx: Context, input: { providerId: string }): Promise<IdentityProvider> {
   authorize(ctx.caller, 'identity_providers.read');

@@ -8,7 +8,9 @@ import type { NewProvider } from './add-provider.ts';
 import { keepClientSecret } from './client-secret.ts';
 import type { IdentityProvider } from './identity-provider.entity.ts';
 import { displayName, redirectUris } from './provider-settings.ts';
-import { lockProvider } from './read-providers.ts';
+import { findProvider, lockProvider } from './read-providers.ts';
+import { requireProviderRights } from './require-provider-rights.ts';
+import { closeLogins, unlinkIdentities } from './unlink-identities.ts';
 
 type Settings = Omit<NewProvider, 'slug' | 'issuer'>;
 
@@ -18,14 +20,20 @@ export type UpdateProvider = { providerId: string; status?: IdentityProvider['st
 };
 
 /**
- * Changes a provider's settings. Disabling it refuses new sign-ins and ends the sessions that came of it. What
+ * Changes a provider's settings. Disabling it refuses new sign-ins and ends the sessions that came of it; another
+ * client ends them, too, and leaves no identity linked: a provider may give each client subjects of its own. What
  * changes nothing writes no event.
- * @throws `missing_permission`, `identity_provider_not_found`, `url_not_allowed`, and `principal_not_found` for a
- *   caller who is being deleted
+ * @throws `missing_permission`, and by `requireProviderRights` unless it is only renamed or disabled;
+ *   `identity_provider_not_found`, `url_not_allowed`, and `principal_not_found` for a caller who is being deleted
  */
 export async function updateProvider(ctx: Context, input: UpdateProvider): Promise<IdentityProvider> {
   authorize(ctx.caller, 'identity_providers.manage');
   await findCaller(ctx);
+  const { clientId } = await findProvider(ctx, input.providerId);
+  if (input.clientId !== undefined && input.clientId !== clientId) {
+    // Before the provider is locked: finishing a sign-in locks it before the provider, too.
+    await closeLogins(ctx.em, input.providerId);
+  }
   const provider = await lockProvider(ctx, input.providerId);
   const { providerId: _, clientSecret, ...settings } = input;
   const changes = {
@@ -36,30 +44,54 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
   const fields = Object.keys(changes) as (keyof typeof changes)[];
   const settled = changedFields(fields, changes, provider);
   const changed: string[] = [...settled];
-  Object.assign(provider, Object.fromEntries(settled.map((field) => [field, changes[field]])));
   // A secret that is given is sealed anew and counts as a change: none is opened to be compared.
-  if (clientSecret !== undefined && (clientSecret ?? provider.clientSecret ?? null) !== null) {
-    await keepClientSecret(ctx, provider, clientSecret);
+  const givesSecret = clientSecret !== undefined && (clientSecret ?? provider.clientSecret ?? null) !== null;
+  if (givesSecret) {
     changed.push('clientSecret');
+  }
+  if (!changed.every((field) => isHarmless(field, changes.status))) {
+    const provisioning = changes.provisioning ?? provider.provisioning;
+    await requireProviderRights(ctx, { id: provider.id, provisioning });
+  }
+  Object.assign(provider, Object.fromEntries(settled.map((field) => [field, changes[field]])));
+  if (givesSecret) {
+    await keepClientSecret(ctx, provider, clientSecret);
   }
   if (changed.length > 0) {
     provider.updatedAt = new Date();
     await ctx.em.flush();
   }
+  await settle(ctx, provider, changed);
+  return provider;
+}
+
+/** Whether a change decides nothing about who signs in. */
+function isHarmless(field: string, status: IdentityProvider['status'] | undefined): boolean {
+  return field === 'displayName' || (field === 'status' && status === 'disabled');
+}
+
+/** What follows from the changes, and the event. */
+async function settle(
+  { em, caller }: Context,
+  provider: IdentityProvider,
+  changed: readonly string[],
+): Promise<void> {
+  const { id: providerId } = provider;
+  const isAnother = changed.includes('clientId');
+  const reason = isAnother ? 'provider_changed' : 'provider_disabled';
   const ended =
-    provider.status === 'disabled'
-      ? await endSessions(ctx.em, { providerId: provider.id, reason: 'provider_disabled' })
-      : [];
+    isAnother || provider.status === 'disabled' ? await endSessions(em, { providerId, reason }) : [];
+  const unlinked = isAnother ? await unlinkIdentities(em, providerId) : null;
   if (changed.length > 0 || ended.length > 0) {
-    await recordEvent(ctx.em, ctx.caller, {
+    await recordEvent(em, caller, {
       type: 'security.identity_provider_changed',
-      resource: { type: 'identity_provider', id: provider.id },
-      changedFields: changed,
+      resource: { type: 'identity_provider', id: providerId },
+      changedFields: [...changed],
       metadata: {
         change: changed.includes('status') ? provider.status : 'updated',
         sessions_ended: ended.length,
+        ...(unlinked === null ? {} : { identities_unlinked: unlinked }),
       },
     });
   }
-  return provider;
 }

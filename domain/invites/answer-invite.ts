@@ -1,3 +1,4 @@
+import { requireMakersOfNoMore } from '#domain/access/credential-makers.ts';
 import { authorizeOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
@@ -13,9 +14,9 @@ import { foldCase } from './invited-address.ts';
 
 /**
  * Makes the invited principal a member of the caller's space, with the role of the invite. Needs no permission
- * but to be the one who was invited; a key that is cut down must reach to adding members. A role that the principal
- * has in the space already stays.
- * @throws `missing_permission` for such a key, `invite_not_found`, `invite_identity_mismatch`, `invite_expired`,
+ * but to be the one who was invited; a key that is cut down must reach to adding members, and whoever made the caller's
+ * credential for it must hold what the role does. A role that the principal has in the space already stays.
+ * @throws `missing_permission` for such a key, and where a maker lacks what the role holds; `invite_not_found`, `invite_identity_mismatch`, `invite_expired`,
  *   `invalid_state`
  */
 export async function acceptInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
@@ -25,9 +26,10 @@ export async function acceptInvite(ctx: Context, input: { inviteId: string }): P
   if (!invite.answer('accepted', caller.principalId, await databaseNow(em))) {
     return viewInvite(ctx, invite);
   }
+  const { tenantId, spaceId, roleKey } = invite;
+  await requireMakersOfNoMore(ctx, spaceId, roleKey);
   await em.flush();
   await record(ctx, invite, 'space.invite_accepted');
-  const { tenantId, spaceId, roleKey } = invite;
   const { principalId } = caller;
   // Whoever adds the same member at the same moment may be first.
   const made = await em.execute(

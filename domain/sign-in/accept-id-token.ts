@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { loadCaller } from '#domain/access/load-caller.ts';
+import { holdProvider } from '#domain/identity-providers/read-providers.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { admitIdentity } from './admit-identity.ts';
@@ -38,7 +39,8 @@ export async function verifyIdToken(
 
 /**
  * Takes a verified ID token: the sign-in is consumed, the token can never be used again, and its subject is
- * admitted; all in one transaction, which the database lets one of many win.
+ * admitted; all in one transaction, which the database lets one of many win. A provider that became another one
+ * since the token was verified vouches for nobody.
  * @throws `login_transaction_required`, `id_token_invalid`, `principal_disabled`, `tenant_suspended`
  */
 export async function takeIdToken(
@@ -47,6 +49,10 @@ export async function takeIdToken(
   { claims, requestId, secrets }: { claims: VerifiedIdToken['claims']; requestId: string; secrets: Secrets },
 ): Promise<{ principalId: string; claimsHash: string }> {
   if (!(await consumeLogin(em, login))) {
+    throw transactionRequired();
+  }
+  const provider = await holdProvider({ em }, login.provider.id);
+  if (provider.clientId !== login.provider.clientId || provider.status !== 'active') {
     throw transactionRequired();
   }
   const hash = claimsHash(claims);
@@ -58,7 +64,7 @@ export async function takeIdToken(
   if (fresh.length === 0) {
     throw idTokenInvalid();
   }
-  const principalId = await admitIdentity(em, login.provider, { claims, requestId, secrets });
+  const principalId = await admitIdentity(em, provider, { claims, requestId, secrets });
   if (principalId === null) {
     throw new UnknownIdentity(
       'id_token_invalid',

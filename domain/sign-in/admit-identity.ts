@@ -2,14 +2,13 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import type { IdentityProvider } from '#domain/identity-providers/identity-provider.entity.ts';
+import { firstRole } from '#domain/identity-providers/require-provider-rights.ts';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { sealPrincipal } from '#domain/principals/seal-principal.ts';
 import type { IdTokenClaims } from './oidc-client.ts';
-
-const firstRole = 'member';
 
 interface Admission {
   claims: IdTokenClaims;

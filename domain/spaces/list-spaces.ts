@@ -3,6 +3,7 @@ import type { Context } from '#domain/access/context.ts';
 import { expand } from '#domain/access/policy.ts';
 import { Role } from '#domain/access/role.entity.ts';
 import { builtInRoles } from '#domain/access/roles.ts';
+import { own } from '#domain/kernel/own.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
 import { SpaceMember } from './space-member.entity.ts';
@@ -32,8 +33,10 @@ export async function listSpaces(
 async function readableSpaces(ctx: Context): Promise<string[]> {
   const memberships = await ctx.em.find(SpaceMember, { principalId: ctx.caller.principalId });
   const custom = await ctx.em.find(Role, { key: { $in: memberships.map(({ roleKey }) => roleKey) } });
-  const own = new Map(custom.map(({ key, permissions }) => [key, permissions]));
+  const permissionsOf = new Map(custom.map(({ key, permissions }) => [key, permissions]));
   return memberships
-    .filter(({ roleKey }) => expand(builtInRoles[roleKey] ?? own.get(roleKey) ?? []).has('spaces.read'))
+    .filter(({ roleKey }) =>
+      expand(own(builtInRoles, roleKey) ?? permissionsOf.get(roleKey) ?? []).has('spaces.read'),
+    )
     .map(({ spaceId }) => spaceId);
 }

@@ -355,6 +355,28 @@ describe('an API key', () => {
     expect((await make(maker)).status).toBe(201);
   });
 
+  it('of somebody else accepts no such invite either that comes later, nor does a key that was made with it', async () => {
+    const maker = await place.person({ spaceRole: null });
+    await own('PUT', `/admin/principals/${maker.principalId}/roles/${await place.role(['api_keys.create'])}`);
+    const guest = await place.person({ spaceRole: null, email: 'gwen@example.com' });
+    const keyOf = async (who: Person, body: object): Promise<Person> => {
+      const { body: made } = await place.ask(who, 'POST', '/admin/api-keys', { name: 'g', ...body });
+      return { ...guest, apiKey: made.data.api_key };
+    };
+    const first = await keyOf(maker, { principal_id: guest.principalId });
+    const second = await keyOf(first, {});
+    const invite = { email: 'gwen@example.com', role_id: builtInRoleId('space_admin') };
+    const { id } = (await own('POST', place.inSpace('/invites'), invite)).body.data;
+    const accept = async (who: Person) =>
+      verdict(await place.ask(who, 'POST', place.inSpace(`/invites/${id}/accept`)));
+    expect(await accept(first)).toBe('403 missing_permission notifications.read');
+    expect(await accept(second)).toBe('403 missing_permission notifications.read');
+    await own('PATCH', `/admin/principals/${maker.principalId}`, { status: 'disabled' });
+    expect(await accept(first)).toBe('403 missing_permission notifications.read');
+    const admin = await place.person({ spaceRole: null, tenantRoles: ['admin'] });
+    expect(await accept(await keyOf(admin, { principal_id: guest.principalId }))).toBe('200');
+  });
+
   it('of somebody else reaches into no project where its maker has no role', async () => {
     const maker = await place.person();
     await own('PUT', `/admin/principals/${maker.principalId}/roles/${await place.role(['api_keys.create'])}`);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { MemberRole } from '#domain/spaces/member-roles.ts';
+import type { OpenAiTools } from '#domain/spaces/openai-tools.ts';
 import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
@@ -32,11 +33,16 @@ export function addSpaces(program: Command): void {
   remote(
     group
       .command('update')
-      .description('rename a space')
+      .description('change a space')
       .argument('<space_id>')
-      .requiredOption('--name <name>', 'its name'),
+      .option('--name <name>', 'its name')
+      .option(
+        '--openai-tools <which>',
+        'what OpenAI clients that name no tools are offered: asked or granted',
+      ),
     {
-      call: (client, { name }: { name: string }, id) => client.spaces.update.mutate({ space_id: id, name }),
+      call: (client, options: { name?: string; openaiTools?: OpenAiTools }, id) =>
+        client.spaces.update.mutate({ space_id: id, name: options.name, openai_tools: options.openaiTools }),
       show: ({ data }) => fields(data),
     },
   );
