@@ -22,6 +22,14 @@ interface FamilyRow {
   now: number;
 }
 
+type Accepted = Extract<Verdict, { kind: 'accepted' }>;
+
+/** Times that move on by less than this are not written again. */
+const noticeableSeconds = 60;
+
+/** So many generations of retired tokens are known: those of a week in which each access token is used to its end. */
+const knownGenerations = 1_000;
+
 interface Deps {
   unitOfWork: UnitOfWork;
   secrets: Secrets;
@@ -36,8 +44,11 @@ export async function refreshSession(deps: Deps, found: FoundToken, origin: Orig
   const { tenant_id: tenantId } = found;
   const tokens = await deps.unitOfWork.inTenant(tenantId, async (em) => {
     const row = await lockFamily(em, found);
-    const verdict = row === undefined ? null : judge(row);
-    if (verdict === null || verdict.kind === 'refused') {
+    if (row === undefined) {
+      return null;
+    }
+    const verdict = judge(row);
+    if (verdict.kind === 'refused') {
       return null;
     }
     const identity: Identity = {
@@ -53,9 +64,15 @@ export async function refreshSession(deps: Deps, found: FoundToken, origin: Orig
     }
     await loadCaller(em, identity, origin, null);
     await apply(em, found, verdict);
+    const isCurrent = row.retired === null && verdict.retires !== 'all';
     return mintTokens(
       { em, secrets: deps.secrets },
-      { tenantId, id: found.session_id, generation: verdict.successor },
+      {
+        tenantId,
+        id: found.session_id,
+        generation: verdict.successor,
+        ...(isCurrent ? { current: { id: found.id, refreshToken: found.token } } : {}),
+      },
     );
   });
   if (tokens === null) {
@@ -98,25 +115,36 @@ function judge(row: FamilyRow): Verdict {
   );
 }
 
+/** Each statement meets a bounded number of rows, however often the session was renewed before. */
 async function apply(
   em: EntityManager,
   { tenant_id: tenantId, session_id: sessionId, id }: FoundToken,
-  verdict: Extract<Verdict, { kind: 'accepted' }>,
+  verdict: Accepted,
 ): Promise<void> {
+  const session = [tenantId, sessionId];
   await em.execute(
-    'update sessions set generation = ?, last_used_at = now() where tenant_id = ? and id = ?',
-    [verdict.current, tenantId, sessionId],
+    `update sessions set generation = ?, last_used_at = now()
+     where tenant_id = ? and id = ? and (generation <> ? or last_used_at < now() - make_interval(secs => ?))`,
+    [verdict.current, ...session, verdict.current, noticeableSeconds],
   );
   await em.execute(
-    `update session_tokens k set
-       retired_at = case when ? = 'all' or (? = 'others' and k.id <> ?) then coalesce(k.retired_at, clock_timestamp())
-                    else k.retired_at end,
-       expires_at = case when k.id = ? then least(s.expires_at, now() + make_interval(secs => ?)) else k.expires_at end
+    `update session_tokens k set expires_at = least(s.expires_at, now() + make_interval(secs => ?))
      from sessions s
-     where s.tenant_id = k.tenant_id and s.id = k.session_id
-       and k.tenant_id = ? and k.session_id = ? and k.kind = 'refresh'`,
-    [verdict.retires, verdict.retires, id, id, refreshIdleSeconds, tenantId, sessionId],
+     where s.tenant_id = k.tenant_id and s.id = k.session_id and k.tenant_id = ? and k.session_id = ? and k.id = ?
+       and k.expires_at < least(s.expires_at, now() + make_interval(secs => ?))`,
+    [refreshIdleSeconds, ...session, id, refreshIdleSeconds - noticeableSeconds],
   );
+  if (verdict.retires !== 'none') {
+    await em.execute(
+      `update session_tokens set retired_at = clock_timestamp()
+       where tenant_id = ? and session_id = ? and kind = 'refresh' and retired_at is null and (? = 'all' or id <> ?)`,
+      [...session, verdict.retires, id],
+    );
+    await em.execute(
+      `delete from session_tokens where tenant_id = ? and session_id = ? and generation < ? and kind = 'refresh'`,
+      [...session, verdict.current - knownGenerations],
+    );
+  }
 }
 
 async function endForReuse(em: EntityManager, identity: Identity, origin: Origin): Promise<void> {

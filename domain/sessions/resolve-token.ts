@@ -7,6 +7,8 @@ import { hashToken, isToken } from './bearer-token.ts';
 
 /** A token as it stands in the database, read anew for each request: whatever ended it is seen at once. */
 export interface FoundToken {
+  /** As it was sent. */
+  token: string;
   tenant_id: string;
   id: string;
   session_id: string;
@@ -22,10 +24,12 @@ interface Deps {
 }
 
 export async function findToken({ database, secrets }: Deps, token: string): Promise<FoundToken | null> {
-  const [row] = await database.call<FoundToken>('find_token', 'select * from app.find_token($1)', [
-    hashToken(secrets, token),
-  ]);
-  return row ?? null;
+  const [row] = await database.call<Omit<FoundToken, 'token'>>(
+    'find_token',
+    'select * from app.find_token($1)',
+    [hashToken(secrets, token)],
+  );
+  return row === undefined ? null : { ...row, token };
 }
 
 /** Whose access token it is; null for every cause of refusal but one. @throws `token_expired` for a true one */

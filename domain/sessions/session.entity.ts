@@ -1,6 +1,12 @@
 import { defineEntity } from '@mikro-orm/core';
 
-export type EndReason = 'logout' | 'revoked' | 'reuse' | 'provider_disabled' | 'principal_deleted';
+export type EndReason =
+  | 'logout'
+  | 'revoked'
+  | 'reuse'
+  | 'provider_disabled'
+  | 'provider_changed'
+  | 'principal_deleted';
 
 const schema = defineEntity({
   name: 'Session',

@@ -467,7 +467,7 @@ describe('a provider that misbehaves', () => {
     await fresh.stop();
   });
 
-  it('by a thousand unknown key ids has its keys read again once in half a minute', async () => {
+  it('by two hundred unknown key ids has its keys read again once in half a minute', async () => {
     const fresh = await new IdentityProviderServer().start();
     const open = await openGateway(database, { PUBLIC_URL: publicUrl, EGRESS_ALLOW: fresh.issuer });
     const registered = await registerProvider(database, world, fresh);
@@ -478,7 +478,7 @@ describe('a provider that misbehaves', () => {
       const idToken = await fresh.idToken(asked, { header: { kid: `k${i}` } });
       return redeem(open, { provider_id: registered.slug, id_token: idToken });
     };
-    for (let i = 0; i < 1_000; i += 25) {
+    for (let i = 0; i < 200; i += 25) {
       await Promise.all(Array.from({ length: 25 }, (_, more) => attempt(i + more)));
     }
     // Once for the first, and once more for each half minute that it took.
@@ -542,8 +542,8 @@ describe('two hundred good sign-ins', () => {
     const open = await openGateway(database, { PUBLIC_URL: publicUrl, EGRESS_ALLOW: fresh.issuer });
     const registered = await registerProvider(database, world, fresh);
     const before = await countSessions();
-    for (let i = 0; i < 200; i += 1) {
-      if (i === 100) {
+    for (let i = 0; i < 60; i += 1) {
+      if (i === 30) {
         await fresh.rotate();
       }
       if (i % 10 === 0) {
@@ -555,7 +555,7 @@ describe('two hundred good sign-ins', () => {
       const signedIn = await signIn(open, fresh, registered.slug, `user-${i % 7}`);
       expect(signedIn.access_token).toMatch(/^at\./);
     }
-    expect(await countSessions()).toBe(before + 200);
+    expect(await countSessions()).toBe(before + 60);
     await open.close();
     await fresh.stop();
   }, 120_000);

@@ -5,6 +5,7 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import { errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/sessions.ts';
 import { refreshedTokens } from '#api/contract/sign-in.ts';
+import type { SignInLimits } from '#api/limits/sign-in-limits.ts';
 import { toPage } from '#api/present/page.ts';
 import { presentSession } from '#api/present/sessions.ts';
 import { presentTokens } from '#api/present/sign-in.ts';
@@ -19,7 +20,7 @@ import { revokeSession, signOut } from '#domain/sessions/revoke-session.ts';
 const tags = ['Sessions'];
 const reads = { none: 'reads' };
 
-export function sessionRoutes(deps: GatewayDependencies) {
+export function sessionRoutes(deps: GatewayDependencies, limits: SignInLimits) {
   return async (instance: FastifyInstance): Promise<void> => {
     const app = instance.withTypeProvider<ZodTypeProvider>();
 
@@ -32,14 +33,14 @@ export function sessionRoutes(deps: GatewayDependencies) {
           operationId: 'refreshSession',
           summary: 'Renew an access token',
           description:
-            'Takes the refresh token as a bearer token. It stays good until the one of the answer is first used.',
+            'Takes the refresh token as a bearer token. It stays good until the one of the answer is first used; after many refreshes with one token the answer names that token itself.',
           security: [{ bearer: [] }],
           response: { 200: refreshedTokens, ...errorResponses },
         },
       },
-      async (request, reply) => {
-        reply.header('Cache-Control', 'no-store');
+      async (request) => {
         const token = bearerOf(request.headers.authorization);
+        limits.refreshFrom(request.ip);
         const tokens = await request.asAttempt(token.slice(0, 11), async () => {
           const found = isToken('rt', token) ? await findToken(deps, token) : null;
           if (found === null || found.kind !== 'refresh') {
@@ -59,6 +60,7 @@ export function sessionRoutes(deps: GatewayDependencies) {
           if (tenant !== undefined && tenant !== tenantId) {
             throw new DomainError('tenant_mismatch', 'X-Tenant-Id is not the tenant of the credential.');
           }
+          limits.refreshOf(found.session_id);
           return refreshSession(deps, found, { via: 'api', requestId: request.id });
         });
         return presentTokens(tokens);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { own } from '#domain/kernel/own.ts';
 
 const name = '__Host-login';
 const lifetimeSeconds = 600;
@@ -36,6 +37,6 @@ function set(reply: FastifyReply, cookie: string, value: string, maxAge: number)
 }
 
 function read(request: FastifyRequest, cookie: string): string | null {
-  const value = request.cookies[cookie];
+  const value = own(request.cookies, cookie);
   return value !== undefined && binding.test(value) ? value : null;
 }

@@ -5,6 +5,7 @@ import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/sign-in.ts';
+import type { SignInLimits } from '#api/limits/sign-in-limits.ts';
 import { presentOpened } from '#api/present/sign-in.ts';
 import { fingerprintOf } from '#domain/idempotency/idempotency.ts';
 import { finishCallback } from '#domain/sign-in/finish-callback.ts';
@@ -12,7 +13,6 @@ import { redeemHandle } from '#domain/sign-in/redeem-handle.ts';
 import { redeemIdToken } from '#domain/sign-in/redeem-id-token.ts';
 import { startLogin } from '#domain/sign-in/start-login.ts';
 import { deviceCookie, keepPrivate, loginCookie, setDeviceCookie, setLoginCookie } from './login-cookie.ts';
-import { limitStarts } from './start-limit.ts';
 
 const tags = ['Sign-in'];
 const anonymous = 'nobody has signed in yet';
@@ -32,12 +32,11 @@ export function publicUrl({ PUBLIC_URL, PORT }: GatewayDependencies['config']): 
 
 const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') === true;
 
-export function signInRoutes(deps: GatewayDependencies) {
+export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
   return async (instance: FastifyInstance): Promise<void> => {
     await instance.register(cookie);
     const app = instance.withTypeProvider<ZodTypeProvider>();
     const here = publicUrl(deps.config);
-    const mayStart = limitStarts(deps.config.MAX_LOGIN_STARTS);
     app.addHook('onRequest', async (_request, reply) => keepPrivate(reply));
 
     app.get(
@@ -58,7 +57,7 @@ export function signInRoutes(deps: GatewayDependencies) {
         },
       },
       async (request, reply) => {
-        await mayStart(request.ip);
+        limits.start(request.ip);
         const prefix = request.url.slice(0, request.url.indexOf('/v1/'));
         const { redirectUrl, cookie: value } = await startLogin(deps, {
           provider: request.params.provider_id,

@@ -1,0 +1,39 @@
+import type { GatewayConfig } from '#domain/kernel/config.ts';
+import { DomainError } from '#domain/kernel/errors.ts';
+import { TokenBuckets } from './token-buckets.ts';
+
+/** Throws `rate_limited` beyond so many a minute. */
+type Limit = (key: string) => void;
+
+/** What nobody needs a right for, and what costs rows; one for all prefixes of a process. */
+export interface SignInLimits {
+  /** By address: each start keeps a row for a day, and nobody has proved anything yet. */
+  start: Limit;
+  /** By address, before the token is looked up. */
+  refreshFrom: Limit;
+  /** By session. */
+  refreshOf: Limit;
+}
+
+export function signInLimits(
+  config: Pick<GatewayConfig, 'MAX_LOGIN_STARTS' | 'MAX_REFRESHES' | 'MAX_REFRESHES_PER_SESSION'>,
+): SignInLimits {
+  return {
+    start: perMinute(config.MAX_LOGIN_STARTS, 'Too many sign-ins were started from this address.'),
+    refreshFrom: perMinute(config.MAX_REFRESHES, 'Too many sessions were refreshed from this address.'),
+    refreshOf: perMinute(
+      config.MAX_REFRESHES_PER_SESSION,
+      'This session was refreshed too often: its access token is good for ten minutes.',
+    ),
+  };
+}
+
+function perMinute(most: number, message: string): Limit {
+  const buckets = new TokenBuckets({ rate: most / 60, burst: most });
+  return (key) => {
+    const { taken, waitMs } = buckets.take(key, 1);
+    if (!taken) {
+      throw new DomainError('rate_limited', message, { retryAfter: Math.max(1, Math.ceil(waitMs / 1_000)) });
+    }
+  };
+}

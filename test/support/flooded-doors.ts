@@ -1,0 +1,24 @@
+import { floods } from './hostile-answers.ts';
+import { doorNames, failureOf, outgoingDoors } from './outgoing-doors.ts';
+
+/**
+ * A process that asks at every door for every flood and writes a line of JSON for each: how it failed, and by how many
+ * MB the process had grown at its largest, over all attacks so far.
+ */
+const [origin = ''] = process.argv.slice(2);
+const doors = outgoingDoors(origin);
+const peakMb = () => process.resourceUsage().maxRSS / 1_024;
+const before = peakMb();
+for (const door of doorNames) {
+  for (const flood of floods) {
+    for (const where of [`${origin}/${flood}`, `${origin}/${flood}/error`]) {
+      globalThis.gc?.();
+      const failure = await failureOf(doors[door](where));
+      const grownMb = Math.round(peakMb() - before);
+      process.stdout.write(
+        `${JSON.stringify({ door, flood, isError: where.endsWith('error'), failure, grownMb })}\n`,
+      );
+    }
+  }
+}
+process.exit();
