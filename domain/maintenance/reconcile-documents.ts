@@ -2,34 +2,18 @@ import { Document, documentWorkflowId } from '#domain/collections/document.entit
 import { enqueueStart } from '#domain/durable/outbox.ts';
 import { nilUuid } from '#domain/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
-import {
-  reconcile,
-  reconcileListed,
-  type ReconcileDependencies,
-  type Reconciled,
-  type Unfinished,
-} from './reconcile.ts';
-
-interface WaitingRow {
-  tenant_id: string;
-  document_id: string;
-}
+import { reconciling, type Unfinished } from './reconcile.ts';
 
 /**
  * Compares documents that wait for their extraction with the engine: one whose workflow was ended fails, one
  * whose workflow the engine has lost is extracted anew.
  */
-export async function reconcileDocuments(deps: ReconcileDependencies): Promise<Reconciled> {
-  return reconcileListed<WaitingRow>(
-    deps,
-    {
-      door: 'list_unprocessed',
-      start: [nilUuid, nilUuid],
-      placeOf: (row) => [row.tenant_id, row.document_id],
-    },
-    (row) => reconcile(deps, ingestion({ tenantId: row.tenant_id, documentId: row.document_id })),
-  );
-}
+export const reconcileDocuments = reconciling<{ tenant_id: string; document_id: string }>({
+  door: 'list_unprocessed',
+  start: [nilUuid, nilUuid],
+  placeOf: (row) => [row.tenant_id, row.document_id],
+  unfinished: (row) => ingestion({ tenantId: row.tenant_id, documentId: row.document_id }),
+});
 
 function ingestion(payload: { tenantId: string; documentId: string }): Unfinished {
   const { tenantId, documentId } = payload;

@@ -3,35 +3,18 @@ import { nilUuid } from '#domain/kernel/ids.ts';
 import { endFanOut } from '#domain/notifications/end-fan-out.ts';
 import { findEvent } from '#domain/notifications/find-event.ts';
 import { fanOutStart, fanOutWorkflowId } from '#domain/notifications/owe-fan-out.ts';
-import {
-  reconcile,
-  reconcileListed,
-  type ReconcileDependencies,
-  type Reconciled,
-  type Unfinished,
-} from './reconcile.ts';
-
-interface UnfinishedRow {
-  tenant_id: string;
-  event_id: string;
-  created_at: string;
-}
+import { reconciling, type Unfinished } from './reconcile.ts';
 
 /**
  * Compares fan-outs that have not reached their last recipient with the engine: one that the engine has lost is
  * started anew, one that an operator ended is given up.
  */
-export async function reconcileFanOuts(deps: ReconcileDependencies): Promise<Reconciled> {
-  return reconcileListed<UnfinishedRow>(
-    deps,
-    {
-      door: 'list_unfinished_fan_outs',
-      start: ['-infinity', nilUuid],
-      placeOf: (row) => [row.created_at, row.event_id],
-    },
-    (row) => reconcile(deps, fanOut({ tenantId: row.tenant_id, eventId: row.event_id })),
-  );
-}
+export const reconcileFanOuts = reconciling<{ tenant_id: string; event_id: string; created_at: string }>({
+  door: 'list_unfinished_fan_outs',
+  start: ['-infinity', nilUuid],
+  placeOf: (row) => [row.created_at, row.event_id],
+  unfinished: (row) => fanOut({ tenantId: row.tenant_id, eventId: row.event_id }),
+});
 
 function fanOut(ids: { tenantId: string; eventId: string }): Unfinished {
   return {

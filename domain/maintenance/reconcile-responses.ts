@@ -4,13 +4,8 @@ import { lockHead } from '#domain/responses/head.ts';
 import { oweGeneration } from '#domain/responses/owe-generation.ts';
 import { releaseStranded } from '#domain/responses/release-stranded.ts';
 import { queueLimitMs } from '#domain/responses/response-status.ts';
-import {
-  reconcile,
-  reconcileListed,
-  type ReconcileDependencies,
-  type Reconciled,
-  type Unfinished,
-} from './reconcile.ts';
+import { reconciling, type Unfinished } from './reconcile.ts';
+import type { SweepDependencies } from './sweep.ts';
 
 /** A deadline that its workflow has not enforced by then is enforced from here. */
 const deadlineGraceMs = 60_000;
@@ -28,6 +23,8 @@ interface StaleRow {
   waits: boolean;
   /** That end has been, and did not. */
   stranded: boolean;
+  /** When it was listed, by the database's clock. */
+  listed_at: Date;
 }
 
 /**
@@ -35,37 +32,31 @@ interface StaleRow {
  * terminated fails its response, an id that the engine has lost is started again and goes on from its prefix. One
  * whose retention is over is ended, and one that waits for nothing any more begins.
  */
-export async function reconcileResponses(deps: ReconcileDependencies): Promise<Reconciled> {
-  const [clock] = await deps.database.call<{ now: Date }>('now', 'select now()', []);
-  const now = clock?.now.getTime() ?? Number.NaN;
-  return reconcileListed<StaleRow>(
-    deps,
-    {
-      door: 'list_stale',
-      start: ['-infinity', ''],
-      placeOf: (row) => [row.created_at, row.response_id],
-    },
-    async (row) => {
-      const { tenant_id: tenantId, response_id: responseId } = row;
-      if (row.expired) {
-        await deps.unitOfWork.inTenant(tenantId, generation({ tenantId, responseId }).giveUp);
-        return null;
-      }
-      if (row.stranded) {
-        await deps.unitOfWork.inTenant(tenantId, (em) => releaseStranded(em, responseId));
-        return null;
-      }
-      if (isOverdue(row, now)) {
-        await deps.unitOfWork.inTenant(tenantId, (em) => closeResponse(em, responseId, { kind: 'deadline' }));
-        return null;
-      }
-      return row.waits ? null : reconcile(deps, generation({ tenantId, responseId }));
-    },
-  );
+export const reconcileResponses = reconciling<StaleRow>({
+  door: 'list_stale',
+  start: ['-infinity', ''],
+  placeOf: (row) => [row.created_at, row.response_id],
+  settle,
+  unfinished: (row) => generation({ tenantId: row.tenant_id, responseId: row.response_id }),
+});
+
+/** @returns false for one that its workflow should be seeing to */
+async function settle({ unitOfWork }: SweepDependencies, row: StaleRow): Promise<boolean> {
+  const { tenant_id: tenantId, response_id: responseId } = row;
+  if (row.expired) {
+    await unitOfWork.inTenant(tenantId, generation({ tenantId, responseId }).giveUp);
+  } else if (row.stranded) {
+    await unitOfWork.inTenant(tenantId, (em) => releaseStranded(em, responseId));
+  } else if (isOverdue(row)) {
+    await unitOfWork.inTenant(tenantId, (em) => closeResponse(em, responseId, { kind: 'deadline' }));
+  } else {
+    return row.waits;
+  }
+  return true;
 }
 
-/** @param now by the database's clock, in milliseconds */
-function isOverdue(row: StaleRow, now: number): boolean {
+function isOverdue(row: StaleRow): boolean {
+  const now = row.listed_at.getTime();
   return row.status === 'queued'
     ? !row.waits && now - row.queued_since.getTime() > queueLimitMs
     : row.deadline_at !== null && now - row.deadline_at.getTime() > deadlineGraceMs;

@@ -1,23 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { isOwed } from '#domain/durable/outbox.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';
-import type { WorkflowInspector } from '#domain/kernel/workflow-inspector.ts';
-import type { Database } from '#domain/persistence/database.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { sweep, type Listing } from './sweep.ts';
-
-export interface ReconcileDependencies {
-  database: Database;
-  unitOfWork: UnitOfWork;
-  inspector: WorkflowInspector;
-}
-
-export interface Reconciled {
-  /** Starts to be dispatched. */
-  starts: Dispatch[];
-  /** How many rows could not be seen to. */
-  failed: number;
-}
+import { listedSweep, type Listing } from './listed-sweep.ts';
+import type { Sweep, SweepDependencies } from './sweep.ts';
 
 /** A row that is not finished, and the workflow that should be finishing it. */
 export interface Unfinished {
@@ -29,39 +14,53 @@ export interface Unfinished {
   startAnew: (em: EntityManager) => Promise<Dispatch | null>;
 }
 
-/** Compares a row with the engine, so that nothing stays unfinished. @returns the start that is owed again, if any */
-export async function reconcile(
-  { unitOfWork, inspector }: ReconcileDependencies,
-  { tenantId, workflowId, giveUp, startAnew }: Unfinished,
-): Promise<Dispatch | null> {
-  // Asked first: a start that is no longer owed has been acknowledged, so the engine knows the newest run.
-  if (await unitOfWork.inTenant(tenantId, (em) => isOwed(em, workflowId))) {
-    return null;
-  }
-  const state = await inspector.stateOf(workflowId);
-  switch (state) {
-    case 'running':
-      return null;
-    case 'closed':
-      await unitOfWork.inTenant(tenantId, giveUp);
-      return null;
-    case 'unknown_id':
-      return unitOfWork.inTenant(tenantId, startAnew);
-  }
+interface Unfinishables<Row extends object> extends Pick<Listing<Row>, 'door' | 'start' | 'placeOf'> {
+  unfinished: (row: Row) => Unfinished;
+  /** Rows that are over by themselves, whatever the engine knows of them. @returns whether it saw to this one */
+  settle?: (deps: SweepDependencies, row: Row) => Promise<boolean>;
 }
 
-/** Sees to every listed row, and keeps the starts that this gave. */
-export async function reconcileListed<Row extends object>(
-  { database }: ReconcileDependencies,
-  listing: Listing<Row>,
-  see: (row: Row) => Promise<Dispatch | null>,
-): Promise<Reconciled> {
-  const starts: Dispatch[] = [];
-  const { failed } = await sweep(database, listing, async (row) => {
-    const start = await see(row);
-    if (start !== null) {
-      starts.push(start);
-    }
+/**
+ * Compares unfinished rows with the engine, so that nothing stays unfinished. The engine lists which workflows of a
+ * page are open; it is asked only of those that are not among them.
+ */
+export function reconciling<Row extends object>({
+  unfinished,
+  settle,
+  ...listing
+}: Unfinishables<Row>): Sweep {
+  return listedSweep<Row, ReadonlySet<string>>({
+    ...listing,
+    // Where the engine cannot list, it is asked of each.
+    prepare: ({ inspector }, rows) =>
+      inspector.openAmong(rows.map((row) => unfinished(row).workflowId)).catch(() => new Set<string>()),
+    see: async (deps, row, open) =>
+      (await settle?.(deps, row)) === true ||
+      (!open.has(unfinished(row).workflowId) && (await reconcile(deps, unfinished(row)))),
   });
-  return { starts, failed };
+}
+
+/** @returns whether the row was given up, or a start of its workflow is in the outbox again */
+async function reconcile(
+  { unitOfWork, inspector, dispatcher }: SweepDependencies,
+  { tenantId, workflowId, giveUp, startAnew }: Unfinished,
+): Promise<boolean> {
+  // Asked first: a start that is no longer owed has been acknowledged, so the engine knows the newest run.
+  if (await unitOfWork.inTenant(tenantId, (em) => isOwed(em, workflowId))) {
+    return false;
+  }
+  switch (await inspector.stateOf(workflowId)) {
+    case 'open':
+      return false;
+    case 'closed':
+      await unitOfWork.inTenant(tenantId, giveUp);
+      return true;
+    case 'unknown_id': {
+      const start = await unitOfWork.inTenant(tenantId, startAnew);
+      if (start !== null) {
+        await dispatcher.dispatch(start);
+      }
+      return start !== null;
+    }
+  }
 }

@@ -1,41 +1,26 @@
+import type { AnchorLog } from '#domain/events/anchor.ts';
+import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
+import type { Secrets } from '#domain/kernel/secrets.ts';
+import type { WorkflowInspector } from '#domain/kernel/workflow-inspector.ts';
 import type { Database } from '#domain/persistence/database.ts';
-import { RowFailures } from './row-failures.ts';
+import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import type { Round, RoundResult } from './round.ts';
 
-const pageSize = 200;
-
-/** The rows of all tenants that a round has to see to, as one of our functions lists them. */
-export interface Listing<Row extends object> {
-  /** Takes a place in its order, of two values, and how many rows it may give. */
-  door: string;
-  /** The place before the first row. */
-  start: readonly [string, string];
-  placeOf: (row: Row) => readonly [string, string];
+export interface SweepDependencies {
+  database: Database;
+  unitOfWork: UnitOfWork;
+  /** Works as the purge role. */
+  purge: UnitOfWork;
+  inspector: WorkflowInspector;
+  dispatcher: Dispatcher;
+  secrets: Secrets;
+  anchors: AnchorLog;
+  eventRetentionDays: number;
 }
 
-/**
- * Sees to every listed row, page by page. A row that cannot be seen to does not keep the others waiting: it is
- * counted, and the next round comes back to it.
- */
-export async function sweep<Row extends object>(
-  database: Database,
-  { door, start, placeOf }: Listing<Row>,
-  see: (row: Row) => Promise<void>,
-): Promise<{ seen: number; failed: number }> {
-  const failures = new RowFailures();
-  let seen = 0;
-  for (let place = start; ;) {
-    const rows = await database.call<Row>(door, `select * from app.${door}($1, $2, $3)`, [
-      ...place,
-      pageSize,
-    ]);
-    for (const row of rows) {
-      await failures.collect(() => see(row));
-    }
-    seen += rows.length;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < pageSize) {
-      return { seen, failed: failures.count };
-    }
-    place = placeOf(last);
-  }
+/** A part of upkeep that runs by the clock: rounds of it may be repeated, and run at once with themselves. */
+export interface Sweep {
+  /** A cheap look at whether a round would find anything; without it there is one each time. */
+  isDue?(deps: SweepDependencies): Promise<boolean>;
+  run(deps: SweepDependencies, round: Round): Promise<RoundResult>;
 }

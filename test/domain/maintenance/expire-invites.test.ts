@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expireInvites } from '#domain/maintenance/expire-invites.ts';
 import { openAdminWorld, type AdminWorld } from '../../support/admin-world.ts';
+import { sweepOnce } from '../../support/sweeps.ts';
 
 let place: AdminWorld;
 beforeAll(async () => {
@@ -18,10 +19,10 @@ it('writes down that an invite has run out, once, and leaves the others', async 
   ];
   await place.ask(place.owner, 'POST', place.inSpace(`/invites/${revoked}/revoke`));
   await place.admin.query('update invites set expires_at = now() where id in ($1, $2)', [due, revoked]);
-  const sweep = () => expireInvites(place.database);
-  expect([await sweep(), await sweep()]).toEqual([
-    { expired: 1, failed: 0 },
-    { expired: 0, failed: 0 },
+  const sweep = () => sweepOnce(expireInvites, place.database);
+  expect([await sweep(), await sweep()]).toMatchObject([
+    { done: 1, failed: 0 },
+    { done: 0, failed: 0 },
   ]);
   const { rows } = await place.admin.query('select id, status from invites order by email');
   expect(rows).toEqual([

@@ -6,6 +6,7 @@ import { reconcileFanOuts } from '#domain/maintenance/reconcile-fan-outs.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
+import { inspectorSaying, sweepOnce } from '../../support/sweeps.ts';
 import { addUsers, deliverAll } from '../../support/told-world.ts';
 
 let engine: Engine;
@@ -24,11 +25,7 @@ beforeEach(async () => {
 });
 
 const reconcile = (state: WorkflowState) =>
-  reconcileFanOuts({
-    database: engine.database.database,
-    unitOfWork: engine.database.unitOfWork,
-    inspector: { stateOf: () => Promise.resolve(state) },
-  });
+  sweepOnce(reconcileFanOuts, { ...engine.database, inspector: inspectorSaying(state) });
 const unfinished = async () => (await engine.admin.query('select from fan_outs')).rowCount;
 
 /** A fan-out that was owed, and acknowledged by an engine, so long ago. */
@@ -66,9 +63,9 @@ describe('the sweep of fan-outs', () => {
     await lose('5 seconds');
     expect((await reconcile('unknown_id')).starts).toEqual([]);
     await engine.admin.query(`update fan_outs set created_at = now() - interval '1 minute'`);
-    expect((await reconcile('running')).starts).toEqual([]);
+    expect((await reconcile('open')).starts).toEqual([]);
     expect(await unfinished()).toBe(1);
-    expect(await reconcile('closed')).toEqual({ starts: [], failed: 0 });
+    expect(await reconcile('closed')).toMatchObject({ starts: [], failed: 0 });
     expect(await unfinished()).toBe(0);
   });
 });
@@ -88,7 +85,8 @@ describe('the purge of notifications', () => {
       );
     }
     const purge = new UnitOfWork(purgeOrm);
-    expect(await purgeNotifications(engine.database.database, purge)).toEqual({ failed: 0 });
+    const removed = await sweepOnce(purgeNotifications, { ...engine.database, purge });
+    expect(removed).toMatchObject({ done: 2, failed: 0, next: null });
     expect((await engine.admin.query('select from notifications')).rowCount).toBe(1);
     expect((await engine.admin.query('select key from notified_periods')).rows).toEqual([{ key: '364' }]);
   });

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { WorkflowInspector } from '#domain/kernel/workflow-inspector.ts';
-import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
+import type { WorkflowState } from '#domain/kernel/workflow-inspector.ts';
+import { purgeResponses } from '#domain/maintenance/purge-responses.ts';
 import { reconcileResponses } from '#domain/maintenance/reconcile-responses.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { deleteResponse } from '#domain/responses/delete-response.ts';
 import { listMessages } from '#domain/threads/list-messages.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
+import { inspectorSaying, roundOf, sweepOnce } from '../../support/sweeps.ts';
+import { connect } from '../../support/tables.ts';
 
 let engine: Engine;
 let purgeOrm: ReturnType<typeof createOrm>;
@@ -20,15 +22,12 @@ afterAll(async () => {
   await engine.stop();
 });
 
-type State = Awaited<ReturnType<WorkflowInspector['stateOf']>>;
-
 /** A round in which the engine says this of every workflow. */
-const reconcile = (state: State) =>
-  reconcileResponses({
-    database: engine.database.database,
-    unitOfWork: engine.database.unitOfWork,
-    inspector: { stateOf: () => Promise.resolve(state) },
-  });
+async function reconcile(state: WorkflowState) {
+  const inspector = inspectorSaying(state);
+  const { starts, failed } = await sweepOnce(reconcileResponses, { ...engine.database, inspector });
+  return { starts, failed };
+}
 
 const age = (id: string, interval = '1 min') =>
   engine.admin.query(
@@ -66,6 +65,18 @@ async function answered(text: string, previousResponseId: string | null = null):
 }
 
 describe('the reconcile sweep', () => {
+  it('asks of each response where the engine cannot list any', async () => {
+    const id = await engine.create();
+    await age(id);
+    await acknowledge();
+    const inspector = {
+      ...inspectorSaying('closed'),
+      openAmong: () => Promise.reject(new Error('The visibility store is away.')),
+    };
+    await sweepOnce(reconcileResponses, { ...engine.database, inspector });
+    expect((await engine.record(id)).status).toBe('failed');
+  });
+
   it('fails a response whose workflow was closed behind its back', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('Half');
@@ -106,7 +117,7 @@ describe('the reconcile sweep', () => {
     const [running, fresh] = [await engine.create(), await engine.create()];
     await age(running);
     await acknowledge();
-    await reconcile('running');
+    await reconcile('open');
     expect((await engine.record(running)).status).toBe('queued');
     await reconcile('closed');
     expect((await engine.record(running)).status).toBe('failed');
@@ -116,12 +127,18 @@ describe('the reconcile sweep', () => {
   it('gives up what no worker began within an hour', async () => {
     const id = await engine.create();
     await age(id, '61 min');
-    await reconcile('running');
+    await reconcile('open');
     expect((await engine.record(id)).platform.failure_reason?.code).toBe('engine_unavailable');
   });
 });
 
-const purge = () => purgeExpired(engine.database.database, new UnitOfWork(purgeOrm));
+async function purge() {
+  const { done, failed } = await sweepOnce(purgeResponses, {
+    ...engine.database,
+    purge: new UnitOfWork(purgeOrm),
+  });
+  return { purged: done, failed };
+}
 
 /** The events of a response expire with it, as everywhere. */
 const expire = (id: string) =>
@@ -144,7 +161,7 @@ describe('a response that outlives its retention', () => {
     expect(await purge()).toEqual({ purged: 0, failed: 0 });
     await attempt.say('An answer.');
     await attempt.commit();
-    await reconcile('running');
+    await reconcile('open');
     expect(await isOwed(last)).toBe(true);
     expect((await engine.attempt(last)).turn.messages.at(-3)).toMatchObject({ text: 'An answer.' });
     expect(await purge()).toEqual({ purged: 1, failed: 0 });
@@ -156,7 +173,7 @@ describe('a response that outlives its retention', () => {
     const last = await engine.create({ previousResponseId: middle, onBusy: 'enqueue' });
     await expire(middle);
     await age(middle);
-    await reconcile('running');
+    await reconcile('open');
     expect(await isOwed(last)).toBe(false);
     await (await engine.attempt(first)).commit();
     expect(await isOwed(last)).toBe(true);
@@ -170,7 +187,7 @@ describe('a response that outlives its retention', () => {
     await expire(id);
     await age(id);
     expect(await purge()).toEqual({ purged: 0, failed: 0 });
-    await reconcile('running');
+    await reconcile('open');
     const ended = await engine.admin.query('select status from responses where id = $1', [id]);
     expect(ended.rows).toEqual([{ status: 'failed' }]);
     const used = await engine.admin.query(
@@ -196,7 +213,7 @@ describe('a response that waits for one that is gone', () => {
     const thread = await engine.begin();
     await engine.create({ thread });
     const waiting = await engine.create({ thread, onBusy: 'enqueue' });
-    await reconcile('running');
+    await reconcile('open');
     expect(await isOwed(waiting)).toBe(false);
     await lose(waiting);
     await reconcile('unknown_id');
@@ -213,10 +230,10 @@ describe('a response that waits for one that is gone', () => {
     const waiting = await engine.create({ previousResponseId: first, onBusy: 'enqueue' });
     const last = await engine.create({ previousResponseId: waiting, onBusy: 'enqueue' });
     await lose(waiting);
-    await reconcile('running');
+    await reconcile('open');
     expect(await isOwed(last)).toBe(false);
     await age(last);
-    await reconcile('running');
+    await reconcile('open');
     for (const responseId of [waiting, last]) {
       expect((await engine.record(responseId)).platform.failure_reason?.code).toBe('internal_error');
       await expect(engine.create({ previousResponseId: responseId })).rejects.toMatchObject({
@@ -242,6 +259,23 @@ describe('the purge', () => {
     expect(await purge()).toEqual({ purged: 0, failed: 0 });
   });
 
+  it('leaves a stream that was kept for a day to its day, where no tenant can read it', async () => {
+    await engine.admin.query(`select app.add_stream_day((now() at time zone 'utc')::date - 1)`);
+    const id = await answered('An answer.');
+    await engine.admin.query(`update responses set created_at = now() - interval '25 hours' where id = $1`, [
+      id,
+    ]);
+    await expire(id);
+    expect(await purge()).toEqual({ purged: 1, failed: 0 });
+    const { stream_runs: runs, ...rest } = await rowsOf(id);
+    expect(runs).toBeGreaterThan(0);
+    expect(Object.values(rest)).toEqual([0, 0, 0, 0, 0]);
+    const seen = await engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) =>
+      em.execute('select n from stream_runs where response_id = ?', [id]),
+    );
+    expect(seen).toEqual([]);
+  });
+
   it('keeps items as long as a living child was given them', async () => {
     const parent = await answered('The parent.');
     const child = await answered('The child.', parent);
@@ -263,5 +297,56 @@ describe('the purge', () => {
     await engine.admin.query(`update responses set deleted_at = now() - interval '16 s' where id = $1`, [id]);
     await purge();
     expect((await rowsOf(id))['items']).toBe(0);
+  });
+});
+
+describe('two purges at once', () => {
+  const heldUp = async () => {
+    const { rows } = await engine.admin.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity
+       where datname = current_database() and usename like 'app_purge%' and wait_event_type = 'Lock'`,
+    );
+    return rows[0]?.n ?? 0;
+  };
+
+  it('of responses that were given the same items leave none of them', async () => {
+    const first = await answered('One');
+    const second = await answered('Two', first);
+    const { rows: items } = await engine.admin.query<{ id: string }>(
+      'select id from items where response_id = $1 order by id',
+      [first],
+    );
+    // One item is the first one's alone, so that its purge can be held up there, behind its look at the others.
+    const alone = items[0]?.id;
+    await engine.admin.query('delete from response_context where response_id = $1 and item_id = $2', [
+      second,
+      alone,
+    ]);
+    for (const id of [first, second]) await expire(id);
+    const due = await engine.admin.query<{ due: string }>(
+      'select expires_at::text as due from responses where id = $1',
+      [first],
+    );
+    const holder = await connect(engine.database.adminUrl);
+    const other = createOrm({ url: engine.database.purgeUrl, statementTimeoutMs: 5_000, poolSize: 1 });
+    try {
+      await holder.query('begin');
+      await holder.query('select from items where id = $1 for update', [alone]);
+      const run = (orm: typeof other, place: string[] | null) =>
+        purgeResponses.run({ ...engine.database, purge: new UnitOfWork(orm) } as never, roundOf({ place }));
+      const purges = [run(purgeOrm, null)];
+      await expect.poll(heldUp, { timeout: 4_000 }).toBe(1);
+      // The other one begins behind the first response.
+      let isDone = false;
+      purges.push(run(other, [due.rows[0]?.due ?? '', first]).finally(() => (isDone = true)));
+      await expect.poll(async () => isDone || (await heldUp()) === 2, { timeout: 4_000 }).toBe(true);
+      await holder.query('commit');
+      await Promise.all(purges);
+    } finally {
+      await holder.end();
+      await other.close(true);
+    }
+    expect(await rowsOf(first)).toMatchObject({ items: 0, response_context: 0 });
+    expect(await rowsOf(second)).toMatchObject({ items: 0, response_context: 0 });
   });
 });

@@ -1,12 +1,13 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '#domain/kernel/ids.ts';
-import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
+import { purgeSignIns } from '#domain/maintenance/purge-sign-ins.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { openSession } from '#domain/sign-in/open-session.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { registerProvider } from '../../support/sign-in.ts';
+import { sweepOnce } from '../../support/sweeps.ts';
 import { connect } from '../../support/tables.ts';
 import { createWorld, secrets } from '../../support/world.ts';
 
@@ -51,16 +52,16 @@ it('what is left of sign-ins goes when its retention is over, and nothing before
            (select count(*)::int from session_tokens) as tokens, (select count(*)::int from sessions) as sessions`,
       )
     ).rows[0];
-  await purgeExpired(database.database, purge);
+  await sweepOnce(purgeSignIns, { ...database, purge });
   expect(await count()).toEqual({ logins: 1, used: 1, tokens: 2, sessions: 1 });
   await admin.query(`update login_transactions set expires_at = now() - interval '25 hours'`);
   await admin.query(`update used_id_tokens set expires_at = now() - interval '1 second'`);
   await admin.query(`update session_tokens set expires_at = now() - interval '25 hours'`);
   await admin.query(`update sessions set expires_at = now() - interval '29 days'`);
-  await purgeExpired(database.database, purge);
+  await sweepOnce(purgeSignIns, { ...database, purge });
   expect(await count()).toEqual({ logins: 0, used: 0, tokens: 0, sessions: 1 });
   await admin.query(`update sessions set expires_at = now() - interval '31 days'`);
-  await purgeExpired(database.database, purge);
+  await sweepOnce(purgeSignIns, { ...database, purge });
   expect(await count()).toEqual({ logins: 0, used: 0, tokens: 0, sessions: 0 });
   await orm.close(true);
 });

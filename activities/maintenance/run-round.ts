@@ -1,0 +1,46 @@
+import { Context } from '@temporalio/activity';
+import type { Place, RoundResult } from '#domain/maintenance/round.ts';
+import { noteSwept } from '#domain/maintenance/sweep-clock.ts';
+import type { Sweep, SweepDependencies } from '#domain/maintenance/sweep.ts';
+import type { RoundInput } from '#workflows/run-sweep/messages.ts';
+
+const beatEveryMs = 1_000;
+
+/**
+ * One round of a sweep. Its heartbeat tells how far it got, so that the attempt after a crash goes on there. It ends
+ * between two batches when its time is up, and when it is cancelled, given up by the engine or its worker is asked to go:
+ * no attempt runs beside the one after it.
+ */
+export async function runRound(
+  deps: SweepDependencies,
+  { name, sweep }: { name: string; sweep: Sweep },
+  { place: begin, budgetSeconds }: RoundInput,
+): Promise<RoundResult> {
+  const context = Context.current();
+  const { cancellationSignal, info } = context;
+  const endsAt = performance.now() + budgetSeconds * 1_000;
+  let place = placeOf(info.heartbeatDetails) ?? begin;
+  const beat = () => context.heartbeat({ place });
+  const timer = setInterval(beat, beatEveryMs);
+  beat();
+  try {
+    cancellationSignal.throwIfAborted();
+    const result = await sweep.run(deps, {
+      place,
+      mayGoOn: () => performance.now() < endsAt && !cancellationSignal.aborted,
+      reached: (at) => {
+        place = at;
+      },
+    });
+    if (result.failed === 0) {
+      await noteSwept(deps.database, [name]);
+    }
+    return result;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function placeOf(details: unknown): Place | null {
+  return typeof details === 'object' && details !== null ? (details as { place: Place | null }).place : null;
+}

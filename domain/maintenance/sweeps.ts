@@ -1,0 +1,46 @@
+import { anchorLog, dropLog, sealLog } from './event-log.ts';
+import { expireInvites } from './expire-invites.ts';
+import { maintainPartitions } from './maintain-partitions.ts';
+import { purgeNotifications } from './purge-notifications.ts';
+import { purgeOrphans } from './purge-orphans.ts';
+import { purgeResponses } from './purge-responses.ts';
+import { purgeSignIns } from './purge-sign-ins.ts';
+import { purgeStaleRows } from './purge-stale-rows.ts';
+import { purgeThreads } from './purge-threads.ts';
+import { reconcileCalls } from './reconcile-calls.ts';
+import { reconcileDocuments } from './reconcile-documents.ts';
+import { reconcileFanOuts } from './reconcile-fan-outs.ts';
+import { reconcileResponses } from './reconcile-responses.ts';
+import type { Sweep } from './sweep.ts';
+
+/** How often a sweep is due, as settings of the worker name it. */
+export type Pace = 'sweep' | 'seal' | 'anchor' | 'hour' | 'day';
+
+export interface PlannedSweep {
+  sweep: Sweep;
+  pace: Pace;
+  /** After so many seconds a round lets others have its place, and the next goes on where it stopped. */
+  budgetSeconds: number;
+}
+
+/** All that runs by the clock. The name is that of its activity; its actor in Temporal is `upkeep/<name>`. */
+export const sweeps = {
+  reconcileResponses: { sweep: reconcileResponses, pace: 'sweep', budgetSeconds: 20 },
+  reconcileDocuments: { sweep: reconcileDocuments, pace: 'sweep', budgetSeconds: 20 },
+  reconcileFanOuts: { sweep: reconcileFanOuts, pace: 'sweep', budgetSeconds: 20 },
+  reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
+  expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },
+  purgeResponses: { sweep: purgeResponses, pace: 'sweep', budgetSeconds: 20 },
+  purgeOrphans: { sweep: purgeOrphans, pace: 'day', budgetSeconds: 20 },
+  purgeStaleRows: { sweep: purgeStaleRows, pace: 'sweep', budgetSeconds: 20 },
+  purgeSignIns: { sweep: purgeSignIns, pace: 'sweep', budgetSeconds: 20 },
+  purgeThreads: { sweep: purgeThreads, pace: 'sweep', budgetSeconds: 20 },
+  purgeNotifications: { sweep: purgeNotifications, pace: 'sweep', budgetSeconds: 20 },
+  maintainPartitions: { sweep: maintainPartitions, pace: 'hour', budgetSeconds: 60 },
+  dropOldEvents: { sweep: dropLog, pace: 'hour', budgetSeconds: 20 },
+  sealEvents: { sweep: sealLog, pace: 'seal', budgetSeconds: 20 },
+  anchorChains: { sweep: anchorLog, pace: 'anchor', budgetSeconds: 60 },
+} satisfies Record<string, PlannedSweep>;
+
+export type SweepName = keyof typeof sweeps;
+export const sweepNames = Object.keys(sweeps) as SweepName[];

@@ -1,0 +1,31 @@
+import type { Dispatch } from '#domain/kernel/dispatcher.ts';
+import type { WorkflowInspector, WorkflowState } from '#domain/kernel/workflow-inspector.ts';
+import type { Round, RoundResult } from '#domain/maintenance/round.ts';
+import type { Sweep, SweepDependencies } from '#domain/maintenance/sweep.ts';
+
+/** A round with time enough, unless `mayGoOn` says otherwise. */
+export function roundOf({ place = null, mayGoOn = () => true }: Partial<Round> = {}): Round & {
+  places: Round['place'][];
+} {
+  const places: Round['place'][] = [];
+  return { place, mayGoOn, reached: (at) => places.push(at), places };
+}
+
+/** An engine that says the same of every workflow. */
+export function inspectorSaying(state: WorkflowState): WorkflowInspector {
+  return {
+    stateOf: () => Promise.resolve(state),
+    openAmong: (ids) => Promise.resolve(new Set(state === 'open' ? ids : [])),
+  };
+}
+
+/** One whole round. `starts` are those that it sent to the engine. */
+export async function sweepOnce(
+  sweep: Sweep,
+  deps: Partial<SweepDependencies>,
+): Promise<RoundResult & { starts: Dispatch[] }> {
+  const starts: Dispatch[] = [];
+  const dispatcher = { dispatch: async (start: Dispatch) => void starts.push(start) };
+  const result = await sweep.run({ dispatcher, ...deps } as SweepDependencies, roundOf());
+  return { ...result, starts };
+}
