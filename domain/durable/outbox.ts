@@ -32,7 +32,8 @@ export interface OwedStart {
 }
 
 /**
- * Owes a cancel. A start that was not sent yet goes, and with it the cancel: nothing runs.
+ * Owes a cancel, which is sent behind the start. A start that nobody was ever given to send goes instead: nothing runs.
+ * One whose lease has run out may have been sent by a process that died before it could say so.
  * @returns null when nothing has to be sent.
  */
 export async function enqueueCancel(
@@ -40,7 +41,7 @@ export async function enqueueCancel(
   target: Omit<DurableStart, 'payload' | 'dueNow'>,
 ): Promise<Dispatch | null> {
   const unsent = await em.execute(
-    `delete from outbox where tenant_id = ? and workflow_id = ? and kind = 'start' and claimed_until < now() returning id`,
+    `delete from outbox where tenant_id = ? and workflow_id = ? and kind = 'start' and claimed_until <= created_at returning id`,
     [target.tenantId, target.workflowId],
   );
   return unsent.length > 0 ? null : insert(em, { ...target, payload: {}, id: newId(), kind: 'cancel' });

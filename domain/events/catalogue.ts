@@ -100,6 +100,7 @@ export const eventTypes = [
   'system.skill_version_deprecated',
   'system.skill_changed',
   'system.limit_reached',
+  'space.tool_outcome_learned',
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

@@ -1,15 +1,19 @@
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { changePartitions } from '#domain/maintenance/change-partitions.ts';
 import { RowFailures } from '#domain/maintenance/row-failures.ts';
 
 /**
  * Drops the months of the log whose retention is over: first, tenant by tenant, what was sealed and counted of
  * them, then the partitions. The chain goes on from a checkpoint: its kept heads stay as they were. Runs as the
  * purge role; may be interrupted and run again.
+ * @param mayGoOn asked after each tenant
+ * @returns `more`: it was stopped before the end
  */
 export async function dropOldEvents(
   purge: UnitOfWork,
   retentionDays: number,
-): Promise<{ dropped: number; failed: number }> {
+  mayGoOn: () => boolean = () => true,
+): Promise<{ dropped: number; failed: number; more: boolean }> {
   const failures = new RowFailures();
   const [due] = await purge.acrossTenants((em) =>
     em.execute<{ before: string }[]>(
@@ -23,14 +27,17 @@ export async function dropOldEvents(
   );
   for (const { tenant_id: tenantId } of tenants) {
     await failures.collect(() => dropOfTenant(purge, tenantId, before));
+    if (!mayGoOn()) {
+      return { dropped: 0, failed: failures.count, more: true };
+    }
   }
   if (failures.count > 0) {
-    return { dropped: 0, failed: failures.count };
+    return { dropped: 0, failed: failures.count, more: false };
   }
-  const [row] = await purge.acrossTenants((em) =>
+  const rows = await changePartitions(purge, (em) =>
     em.execute<{ dropped: number }[]>('select app.drop_event_months(?) as dropped', [before]),
   );
-  return { dropped: row?.dropped ?? 0, failed: 0 };
+  return { dropped: rows?.[0]?.dropped ?? 0, failed: rows === null ? 1 : 0, more: false };
 }
 
 async function dropOfTenant(purge: UnitOfWork, tenantId: string, before: string): Promise<void> {

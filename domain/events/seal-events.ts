@@ -15,6 +15,8 @@ export interface Sealed {
   sealed: number;
   /** Tenants whose turn failed; the next round comes back to them. */
   failed: number;
+  /** It was stopped before the end. */
+  more: boolean;
 }
 
 const batch = 5_000;
@@ -24,8 +26,12 @@ const batchesPerTurn = 10;
 /**
  * Seals what is committed of every tenant's log until less than a batch is left of each, and the names that are
  * not sealed yet. Safe to run anywhere and at once with itself: a tenant's chain is a row that one holds.
+ * @param mayGoOn asked after each tenant's turn
  */
-export async function sealEvents(deps: SealDependencies): Promise<Sealed> {
+export async function sealEvents(
+  deps: SealDependencies,
+  mayGoOn: () => boolean = () => true,
+): Promise<Sealed> {
   const failures = new RowFailures();
   let sealed = 0;
   for (let more = true; more;) {
@@ -37,12 +43,23 @@ export async function sealEvents(deps: SealDependencies): Promise<Sealed> {
         sealed += turn.sealed;
         more ||= turn.more;
       });
+      if (!mayGoOn()) {
+        return { sealed, failed: failures.count, more: true };
+      }
     }
     if (failures.count > 0) {
       break;
     }
   }
-  return { sealed, failed: failures.count };
+  return { sealed, failed: failures.count, more: false };
+}
+
+/** Whether any log has something that is not sealed. */
+export async function hasUnsealed(purge: UnitOfWork): Promise<boolean> {
+  const rows = await purge.acrossTenants((em) =>
+    em.execute<object[]>('select from app.list_unsealed() limit 1'),
+  );
+  return rows.length > 0;
 }
 
 async function tenantsWithWork(purge: UnitOfWork): Promise<string[]> {
@@ -77,7 +94,7 @@ async function sealBatch(em: EntityManager, tenantId: string): Promise<number> {
   await em.execute('insert into event_chains (tenant_id) values (?) on conflict do nothing', [tenantId]);
   const [chain] = await em.execute<{ seq: string; head: string; xid: string; id: string; ahead: boolean }[]>(
     `select seq, encode(head, 'hex') as head, last_transaction_id::text as xid, last_event_id as id,
-       last_transaction_id >= pg_snapshot_xmax(pg_current_snapshot()) as ahead
+       last_transaction_id >= app.log_position(pg_snapshot_xmax(pg_current_snapshot())) as ahead
      from event_chains where tenant_id = ? for update skip locked`,
     [tenantId],
   );
@@ -86,9 +103,7 @@ async function sealBatch(em: EntityManager, tenantId: string): Promise<number> {
   }
   if (chain.ahead) {
     // Nothing that is written now would ever come behind what is sealed: see "back up and restore" in operating.md.
-    throw new Error(
-      'The transaction ids of this server are behind the sealed log: it was restored from a dump.',
-    );
+    throw new Error('The log was restored from a dump, and this server has not been migrated since.');
   }
   const [done] = await em.execute<{ n: number }[]>(sealStatement, [
     tenantId,
@@ -111,7 +126,7 @@ due as materialized (
   -- with its limits as constants, so that the order of an index is all that is read
   from (select e.* from events e
     where e.tenant_id = ? and (e.transaction_id, e.id) > (?::xid8, ?::uuid)
-      and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+      and e.transaction_id < app.log_position(pg_snapshot_xmin(pg_current_snapshot()))
     order by e.transaction_id, e.id limit ${batch}) e),
 batch as materialized (
   -- of one month, so that a month can be dropped

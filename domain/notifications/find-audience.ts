@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { rolesGranting } from '#domain/access/roles-granting.ts';
 import { foldedInSql } from '#domain/invites/invited-address.ts';
 import { maxUuid } from '#domain/kernel/ids.ts';
+import { own } from '#domain/kernel/own.ts';
 import { spaceOfEvent, type Audience, type NotificationRule, type NotifiedEvent } from './rules.ts';
 
 /** A piece of SQL with its values. */
@@ -41,7 +42,7 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
   const spaceId = spaceOfEvent(event);
   switch (audience.kind) {
     case 'principal': {
-      const named = event.metadata[audience.member];
+      const named = own(event.metadata, audience.member);
       const id = isUuid(named) ? named : event.resource.type === 'principal' ? event.resource.id : null;
       return { sql: 'select ?::uuid as user_id', values: [id] };
     }

@@ -1,5 +1,6 @@
 import type { Permission } from '#domain/access/permissions.ts';
 import type { EventType } from '#domain/events/catalogue.ts';
+import { own } from '#domain/kernel/own.ts';
 
 /** What a rule may ask of an event. */
 export interface NotifiedEvent {
@@ -57,7 +58,7 @@ const tenantAdmins: Audience = { kind: 'tenant_admins' };
 const longResponseMs = 60_000;
 
 const text = ({ metadata }: NotifiedEvent, member: string): string => {
-  const value = metadata[member];
+  const value = own(metadata, member);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 };
 

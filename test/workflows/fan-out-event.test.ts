@@ -1,23 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { buildBundle } from '#temporal/build-bundle.ts';
 import type { PageInput, PageResult } from '#workflows/fan-out-event/messages.ts';
 import { fanOutEvent } from '#workflows/index.ts';
 import { silenceRuntime } from '../replay/quiet.ts';
 
 describe('fanOutEvent', () => {
   let environment: TestWorkflowEnvironment;
-  let workflowBundle: WorkflowBundleWithSourceMap;
 
   beforeAll(async () => {
     silenceRuntime();
     const { address, namespace } = inject('temporal');
-    [environment, workflowBundle] = await Promise.all([
-      TestWorkflowEnvironment.createFromExistingServer({ address, namespace }),
-      buildBundle(),
-    ]);
+    environment = await TestWorkflowEnvironment.createFromExistingServer({ address, namespace });
   });
   afterAll(async () => {
     await environment?.teardown();
@@ -30,7 +25,7 @@ describe('fanOutEvent', () => {
       connection: environment.nativeConnection,
       namespace: inject('temporal').namespace,
       taskQueue,
-      workflowBundle,
+      workflowBundle: { codePath: inject('workflowBundle') },
       activities: { deliverNotifications },
     });
     return worker.runUntil(async () => {
@@ -57,7 +52,7 @@ describe('fanOutEvent', () => {
     });
     expect(asked.map(({ after }) => after)).toEqual([null, 'b', 'd']);
     expect([result, details, isContinued]).toEqual([
-      { delivered: 6 },
+      { status: 'completed', reason: null, delivered: 6 },
       'space.deleted: everybody told',
       false,
     ]);
@@ -72,7 +67,7 @@ describe('fanOutEvent', () => {
       return { next: at === pages ? null : String(at), delivered: 1 };
     });
     expect(asked).toEqual([null, ...Array.from({ length: pages - 1 }, (_, i) => String(i + 1))]);
-    expect([result, isContinued]).toEqual([{ delivered: pages }, true]);
+    expect([result, isContinued]).toEqual([{ status: 'completed', reason: null, delivered: pages }, true]);
     expect(historyLength).toBeLessThan(420);
   });
 });

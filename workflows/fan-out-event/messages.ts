@@ -9,6 +9,8 @@ export interface FanOutEventInput {
 }
 
 export interface FanOutEventResult {
+  status: 'completed';
+  reason: null;
   delivered: number;
 }
 

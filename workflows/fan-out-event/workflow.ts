@@ -18,7 +18,7 @@ export async function fanOutEvent(input: FanOutEventInput): Promise<FanOutEventR
     delivered += result.delivered;
     if (result.next === null) {
       setCurrentDetails(`${eventType}: everybody told`);
-      return { delivered };
+      return { status: 'completed', reason: null, delivered };
     }
     after = result.next;
     if (workflowInfo().continueAsNewSuggested) {

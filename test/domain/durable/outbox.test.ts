@@ -88,11 +88,24 @@ describe('the outbox', () => {
   });
 
   it('drops a start that was not sent yet when it is cancelled, and owes nothing', async () => {
-    await enqueue('a');
-    await leaseOut();
-    expect(await cancel('a')).toBeNull();
+    await engine.act(async (ctx) => {
+      await enqueueStart(ctx.em, { ...start('a'), dueNow: true });
+      await leaveToRelays(ctx.em, [await enqueueStart(ctx.em, start('b'))]);
+    });
+    expect([await cancel('a'), await cancel('b')]).toEqual([null, null]);
     expect((await engine.admin.query('select from outbox')).rowCount).toBe(0);
   });
+
+  it.each(['the process that wrote it', 'a relay'])(
+    'owes the cancel of a start that %s may have sent before it died',
+    async (sender) => {
+      await engine.act((ctx) => enqueueStart(ctx.em, { ...start('a'), dueNow: sender === 'a relay' }));
+      expect(await claim()).toEqual(sender === 'a relay' ? ['start a'] : []);
+      await engine.admin.query('update outbox set claimed_until = now()');
+      expect(await cancel('a')).toMatchObject({ kind: 'cancel', workflowId: 'a' });
+      expect(await claim()).toEqual(['start a']);
+    },
+  );
 
   it('owes the cancel of a start that may be on its way', async () => {
     await enqueue('a');

@@ -5,6 +5,7 @@ import { maintainPartitions } from '#domain/maintenance/maintain-partitions.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
 import { idAt, sealAll } from '../../support/event-log.ts';
 import { Purge } from '../../support/purge.ts';
+import { sweepOnce } from '../../support/sweeps.ts';
 import { secrets } from '../../support/world.ts';
 
 let engine: Engine;
@@ -21,7 +22,7 @@ afterAll(async () => {
 
 const query = async <T extends object>(sql: string, values: unknown[] = []) =>
   (await engine.admin.query<T>(sql, values)).rows;
-const maintain = () => maintainPartitions(purge);
+const maintain = () => sweepOnce(maintainPartitions, { purge });
 /** `events_202611` for 0, and other months from this one. */
 const month = async (from: number) =>
   (

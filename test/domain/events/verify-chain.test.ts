@@ -17,7 +17,7 @@ import { createWorld, secrets } from '../../support/world.ts';
 import { tamperingOf } from './tampering.ts';
 
 const days = 70;
-const tamperings = Number(process.env['TAMPERINGS'] ?? 1_000);
+const tamperings = Number(process.env['TAMPERINGS'] ?? 300);
 let engine: Engine;
 let purge: Purge;
 const anchored: Anchor[] = [];
@@ -223,7 +223,7 @@ describe('retention', () => {
       }
       await sealAll(own.admin, deps);
       await fillLog(own.admin, { tenantId: late.tenantId, count: 100, days });
-      expect(await dropOldEvents(deps.purge, 20)).toEqual({ dropped: 0, failed: 1 });
+      expect(await dropOldEvents(deps.purge, 20)).toEqual({ dropped: 0, failed: 1, more: false });
       const askOwn: Ask = async <Row extends object>(text: string, values: unknown[]) =>
         (await own.admin.query<Row>(text, values)).rows;
       const look = () => verifyChain(askOwn, tenantId, { anchors: [], retentionDays: 20 });
