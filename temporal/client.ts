@@ -1,12 +1,12 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
+import { RenewedConnection, type RenewedOptions } from './renewed-connection.ts';
 
-export interface TemporalOptions {
+export interface TemporalOptions extends RenewedOptions {
   address: string;
   namespace: string;
 }
 
 /** A client that connects when it is first used, so that a process starts while Temporal is away. */
-export function connectLazily(options: TemporalOptions): Client {
-  const connection = Connection.lazy({ address: options.address, connectTimeout: '5s' });
-  return new Client({ connection, namespace: options.namespace });
+export function connectLazily({ address, namespace, ...options }: TemporalOptions): Client {
+  return new Client({ connection: new RenewedConnection(address, options), namespace });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError, type Client, type WorkflowStartOptions } from '@temporalio/client';
 import { TypedSearchAttributes, WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
 import type { Logger } from 'pino';
@@ -116,10 +117,14 @@ async function cancel(client: Client, workflowId: string): Promise<void> {
 /** Rows of one round of the relay. */
 const batch = 50;
 
-/** Sends what nobody has sent, once a second, and without a pause for as long as there is a whole batch of it. Runs in gateway and worker alike. */
+/** How often a relay looks, in milliseconds. What is owed wants a worker anyway, so a gateway's relay may take longer. */
+export const relayPauseMs = { worker: 1_000, gateway: 5_000 };
+
+/** Sends what nobody has sent, and without a pause for as long as there is a whole batch of it. Runs in gateway and worker alike. */
 export function startRelay(
   deps: DispatcherDependencies,
   dispatcher: Dispatcher,
+  pauseMs: number,
 ): { stop: () => Promise<void> } {
   const stopped = new AbortController();
   const run = async () => {
@@ -133,13 +138,7 @@ export function startRelay(
       } catch (error) {
         deps.logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'outbox not readable');
       }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 1_000);
-        stopped.signal.addEventListener('abort', () => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
+      await sleep(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
   };
   const running = run();

@@ -5,14 +5,26 @@ export function createInspector(client: Client): WorkflowInspector {
   return {
     async stateOf(workflowId) {
       try {
-        const { status } = await client.workflow.getHandle(workflowId).describe();
-        return status.name === 'RUNNING' ? 'running' : 'closed';
+        // Not by its status: there are more than one of those that go on, and a later server may know others.
+        const { closeTime } = await client.workflow.getHandle(workflowId).describe();
+        return closeTime === undefined ? 'open' : 'closed';
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) {
           return 'unknown_id';
         }
         throw error;
       }
+    },
+    async openAmong(workflowIds) {
+      const open = new Set<string>();
+      if (workflowIds.length > 0) {
+        const ids = workflowIds.map((id) => `'${id.replaceAll("'", "''")}'`).join(', ');
+        const query = `CloseTime is null and WorkflowId in (${ids})`;
+        for await (const { workflowId } of client.workflow.list({ query, pageSize: workflowIds.length })) {
+          open.add(workflowId);
+        }
+      }
+      return open;
     },
   };
 }

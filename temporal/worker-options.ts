@@ -12,11 +12,19 @@ export const recoveryOptions = {
 
 /** A fixed number of slots where people wait. */
 export const interactiveOptions = {
-  maxConcurrentActivityTaskExecutions: 200,
+  maxConcurrentActivityTaskExecutions: 400,
   maxConcurrentWorkflowTaskExecutions: 40,
 } satisfies Partial<WorkerOptions>;
 
 export const batchOptions = {
   maxConcurrentActivityTaskExecutions: 10,
   maxConcurrentWorkflowTaskExecutions: 10,
+} satisfies Partial<WorkerOptions>;
+
+/** A place for each sweep, so that none waits for another; they share few connections of their own. */
+export const upkeepOptions = {
+  maxConcurrentActivityTaskExecutions: 20,
+  maxConcurrentWorkflowTaskExecutions: 4,
+  maxConcurrentActivityTaskPolls: 1,
+  maxConcurrentWorkflowTaskPolls: 2,
 } satisfies Partial<WorkerOptions>;

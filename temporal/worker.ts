@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import closeWithGrace from 'close-with-grace';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { Runtime } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
+import { createMaintenanceActivities } from '#activities/maintenance/create-maintenance-activities.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
 import { fileAnchors } from '#adapters/anchors/file-anchors.ts';
 import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
@@ -10,6 +11,8 @@ import { builtinModel } from '#adapters/models/builtin.ts';
 import { createCredentials } from '#adapters/models/credentials.ts';
 import { google } from '#adapters/models/google.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
+import { createRedactionThreads, workerRedaction } from '#adapters/governance/redaction-threads.ts';
+import { AnswerShares } from '#adapters/egress/answer-shares.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createTraceExporter } from '#adapters/observability/otlp-exporter.ts';
 import { modelRouter } from '#adapters/models/model-router.ts';
@@ -20,20 +23,26 @@ import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/kernel/config.ts';
+import type { SweepDependencies } from '#domain/maintenance/sweep.ts';
+import { readUpkeepState } from '#domain/maintenance/upkeep-state.ts';
 import { armFailpointFrom } from '#domain/kernel/failpoint.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
 import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
+import { ConnectionWatch } from '#domain/persistence/connection-watch.ts';
+import { DatabasePulse } from '#domain/persistence/database-pulse.ts';
 import { Database } from '#domain/persistence/database.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
+import { standBehindTheWall } from '#domain/persistence/stand-behind-wall.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { taskQueues } from '#workflows/shared/task-queues.ts';
 import { buildBundle } from './build-bundle.ts';
 import { connectLazily } from './client.ts';
-import { createDispatcher, startRelay } from './dispatcher.ts';
+import { createDispatcher, relayPauseMs, startRelay } from './dispatcher.ts';
 import { createInspector } from './inspector.ts';
 import { opaqueFailures } from './interceptors/opaque-failures.ts';
-import { keepSchedules } from './schedules.ts';
-import { batchOptions, interactiveOptions, recoveryOptions } from './worker-options.ts';
+import { Polling } from './polling.ts';
+import { startUpkeep } from './upkeep.ts';
+import { batchOptions, interactiveOptions, upkeepOptions } from './worker-options.ts';
 
 const config = parseWorkerConfig(process.env);
 const logger = createLogger('worker', config.LOG_LEVEL);
@@ -53,43 +62,53 @@ Runtime.install({
   shutdownSignals: [],
 });
 
-const workerTimeouts = { statementTimeoutMs: 30_000 };
-const database = new Database({ url: config.DATABASE_URL, ...workerTimeouts, poolSize: 12 });
-await database.assertBehindTheWall();
-const orm = createOrm({ url: config.DATABASE_URL, ...workerTimeouts, poolSize: 12 });
-const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...workerTimeouts, poolSize: 2 });
+const metrics = createTelemetry();
+const watch = new ConnectionWatch(() => metrics.hungCall({ target: 'postgresql' }));
+metrics.observeConnections(() => watch.connections);
+/** Of what people wait for: a call that hangs holds them up for no longer than this and a little. */
+const promptly = { statementTimeoutMs: 5_000, watch };
+/** Of sweeps, over everything that there is. */
+const patiently = { statementTimeoutMs: 30_000, watch };
+const database = new Database({ url: config.DATABASE_URL, ...promptly, poolSize: 12 });
+// Before anything works with it.
+await standBehindTheWall(database);
+const orm = createOrm({ url: config.DATABASE_URL, ...promptly, poolSize: 12 });
+// Upkeep's own, so that it never waits for answers to people, nor they for it.
+const upkeepOrm = createOrm({ url: config.DATABASE_URL, ...patiently, poolSize: 3 });
+const upkeepDatabase = new Database({ url: config.DATABASE_URL, ...patiently, poolSize: 2 });
+const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...patiently, poolSize: 4 });
 const unitOfWork = new UnitOfWork(orm);
 const secrets = new Secrets(config.MASTER_KEY);
-const metrics = createTelemetry();
 metrics.observeQueueAge(() => outboxAgeSeconds(database));
+metrics.observeUpkeep(() => readUpkeepState(upkeepDatabase));
 
-const client = connectLazily({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
+const onTemporalHung = () => metrics.hungCall({ target: 'temporal' });
+const client = connectLazily({
+  address: config.TEMPORAL_ADDRESS,
+  namespace: config.TEMPORAL_NAMESPACE,
+  onHung: onTemporalHung,
+});
 const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
-const guardedFetch = createGuardedFetch(config.EGRESS_ALLOW);
-const vendor = {
-  fetch: guardedFetch,
-  credential: createCredentials(config.MODEL_CREDENTIALS, process.env),
-};
+const shares = new AnswerShares();
+const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onCutOff: metrics.answerCutOff };
+const vendor = { ...egress, shares, credential: createCredentials(config.MODEL_CREDENTIALS, process.env) };
 const activities = createActivities({
   database,
   unitOfWork,
-  purge: new UnitOfWork(purgeOrm),
   secrets,
   metrics,
-  dispatcher,
-  names: createPresidio({ fetch: guardedFetch }),
-  anchors: fileAnchors(config.ANCHOR_FILE),
-  eventRetentionDays: config.EVENT_RETENTION_DAYS,
-  inspector: createInspector(client),
+  names: createPresidio(egress),
+  longTexts: createRedactionThreads(secrets, workerRedaction),
   writer: new StreamWriter(database),
   extractor: createTextExtractor(),
   toolServers: createToolServers({
-    fetch: guardedFetch,
+    ...egress,
+    shares,
     credentials: config.TOOL_CREDENTIALS,
     env: process.env,
   }),
-  traces: createTraceExporter({ fetch: guardedFetch, defaultBaseUrl: config.TRACING_BASE_URL }),
+  traces: createTraceExporter({ ...egress, defaultBaseUrl: config.TRACING_BASE_URL }),
   models: modelRouter({
     openai: openAi(vendor),
     anthropic: anthropic(vendor),
@@ -99,42 +118,69 @@ const activities = createActivities({
   }),
 });
 
-const [connection, workflowBundle] = await Promise.all([
-  NativeConnection.connect({ address: config.TEMPORAL_ADDRESS }),
-  config.WORKFLOW_BUNDLE === undefined ? buildBundle() : { codePath: config.WORKFLOW_BUNDLE },
-]);
-const shared = {
-  connection,
-  namespace: config.TEMPORAL_NAMESPACE,
-  workflowBundle,
-  activities,
-  interceptors: { activity: [() => ({ inbound: opaqueFailures(logger) })] },
-  ...recoveryOptions,
+const upkeepDependencies: SweepDependencies = {
+  database: upkeepDatabase,
+  unitOfWork: new UnitOfWork(upkeepOrm),
+  purge: new UnitOfWork(purgeOrm),
+  inspector: createInspector(client),
+  dispatcher,
+  secrets,
+  anchors: fileAnchors(config.ANCHOR_FILE),
+  eventRetentionDays: config.EVENT_RETENTION_DAYS,
 };
-const workers = await Promise.all([
-  Worker.create({ ...shared, ...interactiveOptions, taskQueue: taskQueues.interactive }),
-  Worker.create({ ...shared, ...batchOptions, taskQueue: taskQueues.batch }),
-]);
-const relay = startRelay(relayDependencies, dispatcher);
-const schedules = keepSchedules(client, {
-  maintenanceSeconds: config.SWEEP_INTERVAL_SECONDS,
-  sealSeconds: config.SEAL_INTERVAL_SECONDS,
-  anchorSeconds: config.ANCHOR_INTERVAL_SECONDS,
+
+const workflowBundle =
+  config.WORKFLOW_BUNDLE === undefined ? await buildBundle() : { codePath: config.WORKFLOW_BUNDLE };
+const pulse = new DatabasePulse(database);
+pulse.start();
+const polling = new Polling({
+  group: {
+    address: config.TEMPORAL_ADDRESS,
+    namespace: config.TEMPORAL_NAMESPACE,
+    workflowBundle,
+    interceptors: { activity: [() => ({ inbound: opaqueFailures(logger) })] },
+    queues: [
+      { ...interactiveOptions, activities, taskQueue: taskQueues.interactive },
+      { ...batchOptions, activities, taskQueue: taskQueues.batch },
+      {
+        ...upkeepOptions,
+        activities: createMaintenanceActivities(upkeepDependencies),
+        taskQueue: taskQueues.upkeep,
+      },
+    ],
+  },
+  pulse,
+  logger,
+  onHung: onTemporalHung,
+});
+const relay = startRelay(relayDependencies, dispatcher, relayPauseMs.worker);
+const upkeep = startUpkeep({
+  client,
+  deps: upkeepDependencies,
+  paces: {
+    sweep: config.SWEEP_INTERVAL_SECONDS,
+    seal: config.SEAL_INTERVAL_SECONDS,
+    anchor: config.ANCHOR_INTERVAL_SECONDS,
+    hour: 3_600,
+    day: 86_400,
+  },
   logger,
 });
-const running = Promise.all(workers.map((worker) => worker.run()));
 
 const server = createServer((request, response) => {
   void answer(request.url ?? '/').then(({ status, text }) => response.writeHead(status).end(text));
 });
 server.listen(config.WORKER_PORT, config.HOST);
 
-/** `/healthz` and `/readyz` say that this process polls, `/metrics` is for Prometheus. */
+/** `/readyz` says whether work is taken, and what is missing where not; `/metrics` is for Prometheus. */
 async function answer(path: string): Promise<{ status: number; text: string }> {
   switch (path) {
     case '/healthz':
-    case '/readyz':
       return { status: 200, text: 'ok\n' };
+    case '/readyz':
+      return polling.missing.length === 0
+        ? { status: 200, text: 'ok\n' }
+        : { status: 503, text: `${polling.missing.join(' ')}\n` };
     case '/metrics':
       return { status: 200, text: await metrics.scrape() };
     default:
@@ -148,11 +194,16 @@ closeWithGrace({ delay: 25_000, logger: false }, async ({ err, signal }) => {
   } else {
     logger.fatal(describeFault(err), 'stopping after a fault');
   }
-  schedules.stop();
-  workers.forEach((worker) => worker.shutdown());
-  await Promise.allSettled([running, relay.stop()]);
+  await Promise.allSettled([polling.stop(), relay.stop(), upkeep.stop(), pulse.stop()]);
   server.close();
-  await Promise.allSettled([orm.close(true), purgeOrm.close(true), database.close(), connection.close()]);
+  await Promise.allSettled([
+    orm.close(true),
+    upkeepOrm.close(true),
+    purgeOrm.close(true),
+    database.close(),
+    upkeepDatabase.close(),
+    client.connection.close(),
+  ]);
 });
-logger.info({ queues: Object.values(taskQueues) }, 'worker ready');
-await running;
+
+polling.start();

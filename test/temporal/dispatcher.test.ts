@@ -123,12 +123,41 @@ describe('the relay', () => {
     const left = await owe();
     const held = await owe();
     await engine.admin.query('update outbox set claimed_until = now() where id = $1', [left.id]);
-    const relay = startRelay(deps, dispatcher);
+    const relay = startRelay(deps, dispatcher, 20);
     while ((await owed())! > 1) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     await relay.stop();
     expect((await describeRun(left)).status.name).toBe('RUNNING');
     await expect(describeRun(held)).rejects.toThrow(/not found/);
+  });
+
+  it('leaves nothing behind of its pauses', async () => {
+    const added: string[] = [];
+    // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
+    const add = AbortSignal.prototype.addEventListener;
+    // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
+    const remove = AbortSignal.prototype.removeEventListener;
+    AbortSignal.prototype.addEventListener = function (this: AbortSignal, ...args: Parameters<typeof add>) {
+      added.push(args[0]);
+      return add.apply(this, args);
+    };
+    AbortSignal.prototype.removeEventListener = function (
+      this: AbortSignal,
+      ...args: Parameters<typeof add>
+    ) {
+      added.splice(0, 1);
+      return remove.apply(this, args);
+    };
+    try {
+      let looks = 0;
+      const database = { call: async () => ((looks += 1), []) } as unknown as typeof deps.database;
+      const relay = startRelay({ ...deps, database }, dispatcher, 1);
+      await expect.poll(() => looks).toBeGreaterThan(50);
+      expect(added.length).toBeLessThan(5);
+      await relay.stop();
+    } finally {
+      Object.assign(AbortSignal.prototype, { addEventListener: add, removeEventListener: remove });
+    }
   });
 });

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { enqueueStart } from '#domain/durable/outbox.ts';
 import { newId } from '#domain/kernel/ids.ts';
-import { buildBundle } from '#temporal/build-bundle.ts';
 import { createDispatcher } from '#temporal/dispatcher.ts';
 import type { IngestDocumentInput } from '#workflows/ingest-document/messages.ts';
 import { taskQueues } from '#workflows/shared/task-queues.ts';
@@ -57,7 +56,7 @@ it('a tenant’s backlog does not make another one wait for its end', async () =
     connection,
     namespace: stack.namespace,
     taskQueue: taskQueues.batch,
-    workflowBundle: await buildBundle(),
+    workflowBundle: { codePath: inject('workflowBundle') },
     maxConcurrentActivityTaskExecutions: 1,
     maxConcurrentWorkflowTaskExecutions: 2,
     maxCachedWorkflows: 2,
