@@ -1,9 +1,5 @@
 import { createDocumentActivities } from './documents/create-document-activities.ts';
 import type { DocumentDependencies } from './documents/ingest-document.ts';
-import {
-  createMaintenanceActivities,
-  type MaintenanceDependencies,
-} from './maintenance/create-maintenance-activities.ts';
 import { keepAlive } from './keep-alive.ts';
 import { exportTrace, type TraceDependencies } from './observability/export-trace.ts';
 import {
@@ -21,17 +17,15 @@ import type { TraceResponseInput } from '#workflows/trace-response/messages.ts';
 export type ActivityDependencies = TurnDependencies &
   CallDependencies &
   DocumentDependencies &
-  MaintenanceDependencies &
   DiscoveryDependencies &
   TraceDependencies &
   NotificationDependencies;
 
-/** Every activity of the platform; workflows know them by `Activities` alone. */
+/** Every activity of the platform but those of upkeep; workflows know them by `Activities` alone. */
 export function createActivities(deps: ActivityDependencies) {
   return {
     ...createResponseActivities(deps),
     ...createDocumentActivities(deps),
-    ...createMaintenanceActivities(deps),
     discoverTools: (input: DiscoverToolsInput) => keepAlive(() => discoverTools(deps, input)),
     exportTrace: (input: TraceResponseInput) => keepAlive(() => exportTrace(deps, input)),
     deliverNotifications: (input: PageInput) => deliverNotifications(deps, input),

@@ -1,9 +1,7 @@
 /** The list that the bundler sees: every workflow type of the platform. */
 export { generateResponse } from './generate-response/workflow.ts';
 export { ingestDocument } from './ingest-document/workflow.ts';
-export { runMaintenance } from './run-maintenance/workflow.ts';
-export { sealEvents } from './seal-events/workflow.ts';
-export { anchorChains } from './anchor-chains/workflow.ts';
+export { runSweep } from './run-sweep/workflow.ts';
 export { discoverTools } from './discover-tools/workflow.ts';
 export { traceResponse } from './trace-response/workflow.ts';
 export { fanOutEvent } from './fan-out-event/workflow.ts';

@@ -40,7 +40,7 @@ export async function exportTrace(
     return { outcome: 'exported' };
   }
   if (!failure.passes) {
-    return { outcome: 'given_up' };
+    return { outcome: 'given_up', error: `trace_${failure.code}` };
   }
   throw retryLater(`trace_${failure.code}`, failure.code === 'busy' ? busyDelayMs : undefined);
 }

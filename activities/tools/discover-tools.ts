@@ -25,7 +25,8 @@ export async function discoverTools(
     const after = discovery === null ? null : await applyDiscovery(em, serverId, discovery);
     await em.flush();
     const tools = await em.count(McpTool, { serverId, state: { $ne: 'removed' } });
-    return { status: (after ?? server)?.status ?? 'gone', tools };
+    const failure = discovery !== null && 'error' in discovery ? { error: discovery.error } : {};
+    return { status: (after ?? server)?.status ?? 'gone', tools, ...failure };
   });
 }
 

@@ -17,7 +17,7 @@ import { startTraceReceiver, type TraceReceiver } from '../support/trace-receive
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 import { canaries, foundCanaries } from './canaries.ts';
 import { toRecorded } from './history-json.ts';
-import { activitiesOf, shownTexts, type RecordedHistory } from './history-reader.ts';
+import { activitiesOf, eventTypes, shownTexts, type RecordedHistory } from './history-reader.ts';
 
 // No sentence comes twice: after a kill it would be taken for the model's repeat of it.
 const answer = Array.from(
@@ -35,6 +35,7 @@ const scripts = [
     text: answer,
     fail: [{ onAttempt: 1, status: 429, retryAfterSeconds: 1, message: canaries.vendor }],
   },
+  { name: 'refused', text: answer, fail: [{ onAttempt: 1, status: 400, message: canaries.vendor }] },
   {
     name: 'tools',
     text: answer,
@@ -147,8 +148,17 @@ describe('histories of real runs', () => {
 
   /** Waits for the run's end and looks through all that is kept of it. */
   async function keep(name: string, workflowId: string): Promise<RecordedHistory> {
+    // One that was cancelled, or failed, says so.
+    await stack.temporal.workflow
+      .getHandle(workflowId)
+      .result()
+      .catch(() => undefined);
+    return look(name, workflowId);
+  }
+
+  /** The same for one that has not ended. */
+  async function look(name: string, workflowId: string): Promise<RecordedHistory> {
     const handle = stack.temporal.workflow.getHandle(workflowId);
-    await handle.result();
     const history = toRecorded(await handle.fetchHistory());
     const described = await handle.describe();
     const details = await handle.query('__temporal_workflow_metadata');
@@ -204,11 +214,17 @@ describe('histories of real runs', () => {
   it('of a tool server that is read, and of a call to it', async () => {
     const made = { slug: 'box', display_name: canaries.filename, url: box.url };
     const { mcp_server_config_id: id } = await call<{ mcp_server_config_id: string }>('/mcp-servers', made);
-    while ((await call<{ status: string }>(`/mcp-servers/${id}`)).status === 'pending') {
+    interface Read {
+      status: string;
+      discovered_tools: { name: string; schema_hash: string }[];
+    }
+    let read: Read;
+    while ((read = await call<Read>(`/mcp-servers/${id}`)).status === 'pending') {
       await sleep(50);
     }
     await keep('discovery', `mcp-server/${world.tenantId}/${id}/1`);
-    await call(`/mcp-servers/${id}`, { enabled_tools: ['lookup'] }, 'PATCH');
+    const { name, schema_hash: hash } = read.discovered_tools.find((each) => each.name === 'lookup')!;
+    await call(`/mcp-servers/${id}`, { enabled_tools: [{ name, schema_hash: hash }] }, 'PATCH');
     const record = await ask('server');
     expect(record.output[0]).toMatchObject({ output: `${canaries.argument} is in the box` });
     const history = await keep('server-tool', response(record));
@@ -273,6 +289,20 @@ describe('histories of real runs', () => {
     expect(activitiesOf(history)[0]?.attempt).toBe(2);
   });
 
+  it('of a vendor that refuses for good, whose response and run fail with one code', async () => {
+    const record = await ask('refused');
+    expect(record).toMatchObject({
+      status: 'failed',
+      platform: { failure_reason: { code: 'model_error' } },
+    });
+    await keep('failure', response(record));
+    const failed = stack.temporal.workflow.getHandle(response(record));
+    await expect(failed.result()).rejects.toMatchObject({
+      cause: { type: 'model_error', message: 'model_error', nonRetryable: true },
+    });
+    expect((await failed.describe()).status.name).toBe('FAILED');
+  });
+
   it('of a cancel by API, whose current details tell the turn while it runs', async () => {
     const running: Promise<string>[] = [];
     const record = await ask('cancelled', (count, id) => {
@@ -284,7 +314,8 @@ describe('histories of real runs', () => {
     });
     expect(record.status).toBe('cancelled');
     expect(await Promise.all(running)).toEqual(['model turn 1 · cancelled']);
-    await keep('cancel', response(record));
+    const history = await keep('cancel', response(record));
+    expect(eventTypes(history).at(-1)).toBe('WORKFLOW_EXECUTION_CANCELED');
   });
 
   it('of a deadline', async () => {
@@ -315,19 +346,14 @@ describe('histories of real runs', () => {
   }
 
   it.each([
-    { of: 'maintenance', type: 'runMaintenance', details: /^restarted \d+, purged \d+, failed rows 0$/ },
-    { of: 'sealing', type: 'sealEvents', details: /^sealed \d+ events, failed tenants 0$/ },
-    { of: 'anchoring', type: 'anchorChains', details: /^anchored \d+ chains$/ },
-  ])('of a round of $of', async ({ of, type, details }) => {
-    for (;;) {
-      const query = `WorkflowType = "${type}" and ExecutionStatus = "Completed"`;
-      for await (const { workflowId } of stack.temporal.workflow.list({ query })) {
-        await keep(of, workflowId);
-        expect(await detailsOf(workflowId)).toMatch(details);
-        return;
-      }
-      await sleep(200);
-    }
+    { of: 'sweep', name: 'anchorChains' },
+    { of: 'sealing', name: 'sealEvents' },
+  ])('of rounds of $name', async ({ of, name }) => {
+    const workflowId = `upkeep/${name}`;
+    const details = () => detailsOf(workflowId).catch(() => '');
+    await expect.poll(details, { timeout: 20_000 }).toMatch(/^last round: \d+ done, failed rows 0$/);
+    const activities = activitiesOf(await look(of, workflowId));
+    expect(new Set(activities.map((activity) => activity.name))).toEqual(new Set([name]));
   });
 
   it('hold none of the canaries, though each of them went through', async () => {

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { buildBundle } from '#temporal/build-bundle.ts';
+import { Worker, type WorkflowBundleOption } from '@temporalio/worker';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { bundleAltered, type Alteration } from './altered-bundle.ts';
 import { canaries, foundCanaries } from './canaries.ts';
 import { fromRecorded } from './history-json.ts';
@@ -33,7 +32,7 @@ function history(name: string): RecordedHistory {
 
 /** The names of the histories that cannot be replayed. */
 async function failingReplays(
-  workflowBundle: WorkflowBundleWithSourceMap,
+  workflowBundle: WorkflowBundleOption,
   names = [...histories.keys()],
 ): Promise<string[]> {
   const recorded = names.map((name) => ({ workflowId: name, history: fromRecorded(history(name)) }));
@@ -53,16 +52,18 @@ beforeAll(() => {
 describe('recorded histories', () => {
   it('cover each workflow, and of responses a kill, a vendor retry, a cancel, a deadline and tool rounds', () => {
     expect([...histories.keys()].toSorted()).toEqual([
-      'anchoring',
       'cancel',
       'deadline',
       'discovery',
       'document',
+      'earlier-cancel',
+      'earlier-deadline',
+      'failure',
       'fan-out',
-      'maintenance',
       'no-tools',
       'sealing',
       'server-tool',
+      'sweep',
       'tool-rounds',
       'trace',
       'vendor-retry',
@@ -79,16 +80,18 @@ describe('recorded histories', () => {
     });
     expect(eventTypes(history('cancel'))).toContain('WORKFLOW_EXECUTION_CANCEL_REQUESTED');
     expect(eventTypes(history('deadline'))).toContain('TIMER_FIRED');
+    expect(eventTypes(history('cancel')).at(-1)).toBe('WORKFLOW_EXECUTION_CANCELED');
+    // Of the version whose runs completed, however their response ended.
+    expect(eventTypes(history('earlier-cancel')).at(-1)).toBe('WORKFLOW_EXECUTION_COMPLETED');
     expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
-    expect(startOf(history('maintenance')).type).toBe('runMaintenance');
-    expect(startOf(history('sealing')).type).toBe('sealEvents');
-    expect(startOf(history('anchoring')).type).toBe('anchorChains');
+    expect(startOf(history('sweep')).type).toBe('runSweep');
+    expect(startOf(history('sealing')).type).toBe('runSweep');
     expect(startOf(history('discovery')).type).toBe('discoverTools');
     expect(startOf(history('trace')).type).toBe('traceResponse');
   });
 
   it('replay on the workflows of today', async () => {
-    expect(await failingReplays(await buildBundle())).toEqual([]);
+    expect(await failingReplays({ codePath: inject('workflowBundle') })).toEqual([]);
   });
 
   it('would show content that a payload holds', () => {
@@ -158,8 +161,8 @@ describe('recorded histories', () => {
 });
 
 describe('the workflow bundle', () => {
-  it('is small and holds no entity, no ORM and no database client', async () => {
-    const { code } = await buildBundle();
+  it('is small and holds no entity, no ORM and no database client', () => {
+    const code = readFileSync(inject('workflowBundle'), 'utf8');
     expect(Buffer.byteLength(code)).toBeLessThan(2_500_000);
     expect(code).toContain('generateResponse');
     for (const word of [
@@ -177,15 +180,30 @@ describe('the workflow bundle', () => {
 
 describe('a changed workflow', () => {
   const workflow = 'workflows/generate-response/workflow.ts';
+  const responses = [
+    'cancel',
+    'deadline',
+    'earlier-cancel',
+    'earlier-deadline',
+    'failure',
+    'no-tools',
+    'server-tool',
+    'tool-rounds',
+    'vendor-retry',
+    'worker-kill',
+  ];
   const changes: (Alteration & { title: string; breaks: string[] })[] = [
     {
       title: 'with the turn and the closing swapped',
       file: workflow,
       replace: [
         ['const { runTurn } = proxy', 'const { closeResponse: runTurn } = proxy'],
-        ['const { closeResponse } = proxy', 'const { runTurn: closeResponse } = proxy'],
+        [
+          'const { closeResponse, endResponse } = proxy',
+          'const { runTurn: closeResponse, endResponse } = proxy',
+        ],
       ],
-      breaks: ['cancel', 'deadline', 'no-tools', 'server-tool', 'tool-rounds', 'vendor-retry', 'worker-kill'],
+      breaks: responses,
     },
     {
       title: 'with the turn and the call swapped',
@@ -194,7 +212,7 @@ describe('a changed workflow', () => {
         ['const { runTurn } = proxy', 'const { runCall: runTurn } = proxy'],
         ['const { runCall } = proxy', 'const { runTurn: runCall } = proxy'],
       ],
-      breaks: ['cancel', 'deadline', 'no-tools', 'server-tool', 'tool-rounds', 'vendor-retry', 'worker-kill'],
+      breaks: responses,
     },
     {
       title: 'with one more activity in front',
@@ -205,18 +223,13 @@ describe('a changed workflow', () => {
           `  await runCall({ tenantId, responseId, iteration: 0, callIndex: 0 });\n  const deadline = hold`,
         ],
       ],
-      breaks: ['cancel', 'deadline', 'no-tools', 'server-tool', 'tool-rounds', 'vendor-retry', 'worker-kill'],
+      breaks: responses,
     },
     {
-      title: 'of maintenance in another order',
-      file: 'workflows/run-maintenance/workflow.ts',
-      replace: [
-        [
-          '  const purged = await settled(purgeExpired());\n  const partitions = await settled(maintainPartitions());',
-          '  const partitions = await settled(maintainPartitions());\n  const purged = await settled(purgeExpired());',
-        ],
-      ],
-      breaks: ['maintenance'],
+      title: 'of a sweep that waits before its round',
+      file: 'workflows/run-sweep/workflow.ts',
+      replace: [['    due = null;\n', '    due = null;\n    await condition(() => false, 1_000);\n']],
+      breaks: ['sealing', 'sweep'],
     },
   ];
 

@@ -2,18 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Activities } from '#activities/index.ts';
+import type { ResponseEnd } from '#domain/responses/response-end.ts';
 import type { TurnResult } from '#domain/responses/turn-result.ts';
-import { buildBundle } from '#temporal/build-bundle.ts';
 import type { GenerateResponseInput } from '#workflows/generate-response/messages.ts';
 import { generateResponse } from '#workflows/index.ts';
 import { silenceRuntime } from '../replay/quiet.ts';
 
-type ResponseActivities = Pick<Activities, 'runTurn' | 'runCall' | 'closeResponse'>;
+type ResponseActivities = Pick<Activities, 'runTurn' | 'runCall' | 'closeResponse' | 'endResponse'>;
 
-const done: TurnResult = { next: 'done', calls: [] };
+const completed = { status: 'completed', reason: null } as const;
+const done: TurnResult = { next: 'done', calls: [], end: completed };
 
 function calls(...indexes: number[]): TurnResult {
   return {
@@ -31,17 +33,28 @@ async function runUntilCancelled(): Promise<never> {
   }
 }
 
+function endFor(reason: { kind: string; code?: string }): ResponseEnd {
+  return reason.kind === 'cancelled'
+    ? { status: 'cancelled', reason: null }
+    : { status: 'failed', reason: reason.code ?? null };
+}
+
+/** What Temporal shows of a run that has ended: its status, and its result or its failure's type. */
+async function shownEnd(handle: WorkflowHandle): Promise<[string, unknown]> {
+  const shown: unknown = await handle.result().catch((error: unknown) => {
+    const cause = error instanceof WorkflowFailedError ? error.cause : null;
+    return cause instanceof ApplicationFailure ? cause.type : null;
+  });
+  return [(await handle.describe()).status.name, shown];
+}
+
 describe('generateResponse', () => {
   let environment: TestWorkflowEnvironment;
-  let workflowBundle: WorkflowBundleWithSourceMap;
 
   beforeAll(async () => {
     silenceRuntime();
     const { address, namespace } = inject('temporal');
-    [environment, workflowBundle] = await Promise.all([
-      TestWorkflowEnvironment.createFromExistingServer({ address, namespace }),
-      buildBundle(),
-    ]);
+    environment = await TestWorkflowEnvironment.createFromExistingServer({ address, namespace });
   });
 
   afterAll(async () => {
@@ -55,7 +68,7 @@ describe('generateResponse', () => {
       timeoutSeconds?: number;
       meanwhile?: (handle: Awaited<ReturnType<typeof start>>) => Promise<unknown>;
     } = {},
-  ): Promise<{ log: string[]; details: string }> {
+  ): Promise<{ log: string[]; details: string; shown: unknown }> {
     const log: string[] = [];
     const activities: ResponseActivities = {
       runTurn: (key) => {
@@ -71,25 +84,29 @@ describe('generateResponse', () => {
         log.push(`close ${reason.kind}${reason.kind === 'failed' ? ` ${reason.code}` : ''}`);
         return (fakes.closeResponse ?? (async () => null))(input);
       },
+      endResponse: (input) => {
+        const { reason } = input;
+        log.push(`end ${reason.kind}${reason.kind === 'failed' ? ` ${reason.code}` : ''}`);
+        return (fakes.endResponse ?? (async () => endFor(reason)))(input);
+      },
     };
     const taskQueue = `test-${randomUUID()}`;
     const worker = await Worker.create({
       connection: environment.nativeConnection,
       namespace: inject('temporal').namespace,
       taskQueue,
-      workflowBundle,
+      workflowBundle: { codePath: inject('workflowBundle') },
       activities,
       maxHeartbeatThrottleInterval: 50,
       defaultHeartbeatThrottleInterval: 50,
     });
-    const details = await worker.runUntil(async () => {
+    return worker.runUntil(async () => {
       const handle = await start(taskQueue, options.timeoutSeconds ?? 60);
       await options.meanwhile?.(handle);
-      await handle.result();
+      const shown = await shownEnd(handle);
       const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-      return metadata.currentDetails ?? '';
+      return { log, details: metadata.currentDetails ?? '', shown };
     });
-    return { log, details };
   }
 
   function start(taskQueue: string, timeoutSeconds: number) {
@@ -108,7 +125,11 @@ describe('generateResponse', () => {
   }
 
   it('ends after one turn that says done, without another activity', async () => {
-    expect(await run({})).toEqual({ log: ['turn 0'], details: 'done' });
+    expect(await run({})).toEqual({
+      log: ['turn 0'],
+      details: 'done',
+      shown: ['COMPLETED', { status: 'completed', reason: null }],
+    });
   });
 
   it('runs the calls of a turn, then the next turn, until one says done', async () => {
@@ -156,9 +177,13 @@ describe('generateResponse', () => {
   });
 
   it('closes the response when its deadline has come, and stops the turn', async () => {
-    const { log, details } = await run({ runTurn: runUntilCancelled }, { timeoutSeconds: 0.3 });
+    const end = { status: 'incomplete', reason: 'deadline_exceeded' } as const;
+    const { log, details, shown } = await run(
+      { runTurn: runUntilCancelled, endResponse: async () => end },
+      { timeoutSeconds: 0.3 },
+    );
     expect(log.slice(0, 2)).toEqual(['turn 0', 'close deadline']);
-    expect(details).toBe('closed');
+    expect([details, shown]).toEqual(['closed', ['COMPLETED', end]]);
   });
 
   it('waits again when the closing says how much time is left', async () => {
@@ -170,6 +195,7 @@ describe('generateResponse', () => {
           closedAt.push(performance.now());
           return reason.kind === 'deadline' && closedAt.length < 3 ? 200 : null;
         },
+        endResponse: async () => ({ status: 'incomplete', reason: 'deadline_exceeded' }),
       },
       { timeoutSeconds: 0.1 },
     );
@@ -188,16 +214,16 @@ describe('generateResponse', () => {
   it('closes the response when it is cancelled, though the workflow itself is being cancelled', async () => {
     const begun = Promise.withResolvers<void>();
     const closed: string[] = [];
-    const { log, details } = await run(
+    const { log, details, shown } = await run(
       {
         runTurn: () => {
           begun.resolve();
           return runUntilCancelled();
         },
-        closeResponse: async ({ reason }) => {
+        endResponse: async ({ reason }) => {
           await sleep(100);
           closed.push(reason.kind);
-          return null;
+          return { status: 'cancelled', reason: null };
         },
       },
       {
@@ -207,19 +233,19 @@ describe('generateResponse', () => {
         },
       },
     );
-    expect(log.at(-1)).toBe('close cancelled');
+    expect(log.at(-1)).toBe('end cancelled');
     expect(closed).toEqual(['cancelled']);
-    expect(details).toBe('closed');
+    expect([details, shown]).toEqual(['closed', ['CANCELLED', null]]);
   });
 
   it('closes the response as failed when a turn fails for good', async () => {
-    const { log, details } = await run({
+    const { log, details, shown } = await run({
       runTurn: async () => {
         throw ApplicationFailure.nonRetryable('broken');
       },
     });
-    expect(log).toEqual(['turn 0', 'close failed internal_error']);
-    expect(details).toBe('closed');
+    expect(log).toEqual(['turn 0', 'end failed internal_error']);
+    expect([details, shown]).toEqual(['closed', ['FAILED', 'internal_error']]);
   });
 
   it('closes the response as failed when a call fails for good', async () => {
@@ -229,6 +255,37 @@ describe('generateResponse', () => {
         throw ApplicationFailure.nonRetryable('broken');
       },
     });
-    expect(log).toEqual(['turn 0', 'call 0.0', 'close failed internal_error']);
+    expect(log).toEqual(['turn 0', 'call 0.0', 'end failed internal_error']);
+  });
+
+  it('fails as its response did, with the code of the reason and nothing else', async () => {
+    const end = { status: 'failed', reason: 'rate_limited' } as const;
+    const { log, shown } = await run({ runTurn: async () => ({ ...done, end }) });
+    expect([log, shown]).toEqual([['turn 0'], ['FAILED', 'rate_limited']]);
+  });
+
+  it('is cancelled as its response was, also when it hears of that before the cancel comes', async () => {
+    const told = Promise.withResolvers<void>();
+    const { log, shown } = await run(
+      {
+        runTurn: async () => {
+          told.resolve();
+          return { ...done, end: { status: 'cancelled', reason: null } };
+        },
+      },
+      {
+        meanwhile: async (handle) => {
+          await told.promise;
+          await sleep(300);
+          await handle.cancel();
+        },
+      },
+    );
+    expect([log, shown]).toEqual([['turn 0'], ['CANCELLED', null]]);
+  });
+
+  it('takes the result of a turn of an earlier version, which tells no end', async () => {
+    const { shown } = await run({ runTurn: async () => ({ next: 'done', calls: [] }) });
+    expect(shown).toEqual(['COMPLETED', undefined]);
   });
 });

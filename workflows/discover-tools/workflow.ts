@@ -1,14 +1,16 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { toolServer } from '../shared/activity-options.ts';
-import type { DiscoverToolsInput, DiscoverToolsResult } from './messages.ts';
+import { conclude } from '../shared/conclude.ts';
+import type { DiscoverToolsEnd, DiscoverToolsInput } from './messages.ts';
 
 const activities = proxyActivities<Activities>(toolServer);
 
 /** Reads what tools a connected server has, and withholds those that changed since they were approved. */
-export async function discoverTools(input: DiscoverToolsInput): Promise<DiscoverToolsResult> {
+export async function discoverTools(input: DiscoverToolsInput): Promise<DiscoverToolsEnd> {
   setCurrentDetails('Reading the tools of the server.');
   const result = await activities.discoverTools.executeWithOptions({ summary: 'list tools' }, [input]);
   setCurrentDetails(`The server is ${result.status} with ${result.tools} tools.`);
-  return result;
+  const { status, tools, error = null } = result;
+  return conclude({ status: error === null ? status : 'failed', reason: error, tools });
 }

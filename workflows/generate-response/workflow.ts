@@ -3,17 +3,21 @@ import {
   condition,
   isCancellation,
   log,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import type { CloseReason } from '#domain/responses/close-response.ts';
+import type { ResponseEnd } from '#domain/responses/response-end.ts';
 import { closing, modelTurn, toolCall } from '../shared/activity-options.ts';
+import { conclude } from '../shared/conclude.ts';
 import { progressQuery, type GenerateResponseInput, type ResponseProgress } from './messages.ts';
 
 const { runTurn } = proxyActivities<Activities>(modelTurn);
 const { runCall } = proxyActivities<Activities>(toolCall);
-const { closeResponse } = proxyActivities<Activities>(closing);
+const { closeResponse, endResponse } = proxyActivities<Activities>(closing);
 
 const parallelCalls = 8;
 
@@ -22,7 +26,7 @@ const parallelCalls = 8;
  * worker any number of times; a response that ends by itself needs no other. The deadline and every other end
  * go through the closing activity.
  */
-export async function generateResponse(input: GenerateResponseInput): Promise<void> {
+export async function generateResponse(input: GenerateResponseInput): Promise<ResponseEnd | undefined> {
   const { tenantId, responseId } = input;
   const progress: ResponseProgress = { iteration: 0, step: 'turn' };
   setHandler(progressQuery, () => progress);
@@ -34,7 +38,7 @@ export async function generateResponse(input: GenerateResponseInput): Promise<vo
   };
 
   const loop = new CancellationScope();
-  const generate = async () => {
+  const generate = async (): Promise<ResponseEnd | undefined> => {
     for (let iteration = 0; ; iteration += 1) {
       progress.iteration = iteration;
       show('turn', `model turn ${iteration + 1} · ${input.model}`);
@@ -43,7 +47,7 @@ export async function generateResponse(input: GenerateResponseInput): Promise<vo
         [{ tenantId, responseId, iteration }],
       );
       if (turn.next === 'done') {
-        return;
+        return turn.end;
       }
       show('calls', `tools of turn ${iteration + 1}: ${turn.calls.map((call) => call.summary).join(', ')}`);
       for (let first = 0; first < turn.calls.length; first += parallelCalls) {
@@ -72,8 +76,9 @@ export async function generateResponse(input: GenerateResponseInput): Promise<vo
   };
 
   const deadline = holdDeadline().catch(() => undefined);
+  let end: ResponseEnd | undefined;
   try {
-    await loop.run(generate);
+    end = await loop.run(generate);
     show('done', 'done');
   } catch (error) {
     const cancelled = isCancellation(error);
@@ -81,15 +86,24 @@ export async function generateResponse(input: GenerateResponseInput): Promise<vo
     if (!cancelled) {
       log.error('generation failed', { responseId });
     }
-    await CancellationScope.nonCancellable(() =>
-      closeResponse({
-        tenantId,
-        responseId,
-        reason: cancelled ? { kind: 'cancelled' } : { kind: 'failed', code: 'internal_error' },
-      }),
-    );
+    const reason: CloseReason = cancelled
+      ? { kind: 'cancelled' }
+      : { kind: 'failed', code: 'internal_error' };
+    end = await CancellationScope.nonCancellable(() => close({ tenantId, responseId, reason }));
     show('done', 'closed');
   }
   ended = true;
   await deadline;
+  // Turns of earlier versions did not tell how the response ended.
+  return end === undefined ? end : await conclude(end);
+}
+
+type Closing = Parameters<Activities['endResponse']>[0];
+
+async function close(closing: Closing): Promise<ResponseEnd | undefined> {
+  if (patched('closing-tells-the-end')) {
+    return endResponse(closing);
+  }
+  await closeResponse(closing);
+  return undefined;
 }

@@ -26,14 +26,18 @@ export const closing = {
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s' },
 } satisfies ActivityOptions;
 
-/** Upkeep: the next round repeats what this one could not do. */
-export const sweep = {
-  startToCloseTimeout: '2m',
-  retry: { maximumAttempts: 2 },
-} satisfies ActivityOptions;
-
-/** The same for sealing, whose next round must not wait for a worker that is gone: the log grows meanwhile. */
-export const sealing = { ...sweep, heartbeatTimeout: '5s' } satisfies ActivityOptions;
+/**
+ * A round of upkeep. It ends itself within its budget and a batch; one that does not shows that it lives, until it has
+ * stopped. What two attempts could not do is repeated by a later round.
+ */
+export function sweepRound(budgetSeconds: number) {
+  return {
+    heartbeatTimeout: '10s',
+    startToCloseTimeout: `${budgetSeconds + 660}s`,
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    retry: { maximumAttempts: 2 },
+  } satisfies ActivityOptions;
+}
 
 /**
  * Reading a document. A document's own fault ends in its row, so what fails here is the machinery: it is

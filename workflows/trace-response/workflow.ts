@@ -1,26 +1,41 @@
-import { ActivityFailure, isCancellation, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+} from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { traceExport } from '../shared/activity-options.ts';
-import type { TraceResponseInput, TraceResponseResult } from './messages.ts';
+import { conclude } from '../shared/conclude.ts';
+import type { TraceResponseEnd, TraceResponseInput } from './messages.ts';
 
 const activities = proxyActivities<Activities>(traceExport);
 
 /** Sends the trace of a response that has ended to where its space wants it. Nothing waits for it. */
-export async function traceResponse(input: TraceResponseInput): Promise<TraceResponseResult> {
+export async function traceResponse(input: TraceResponseInput): Promise<TraceResponseEnd> {
   setCurrentDetails('Sending the trace.');
-  const result = await send(input);
-  setCurrentDetails(`The trace was ${result.outcome}.`);
-  return result;
+  const end = await send(input);
+  setCurrentDetails(`The trace was ${end.status === 'failed' ? 'given_up' : end.status}.`);
+  return conclude(end);
 }
 
-/** An endpoint that stays away is the space's affair, not a failure of ours. */
-async function send(input: TraceResponseInput): Promise<TraceResponseResult> {
+async function send(input: TraceResponseInput): Promise<TraceResponseEnd> {
   try {
-    return await activities.exportTrace.executeWithOptions({ summary: 'export trace' }, [input]);
+    const { outcome, error = 'refused' } = await activities.exportTrace.executeWithOptions(
+      { summary: 'export trace' },
+      [input],
+    );
+    return outcome === 'given_up' ? { status: 'failed', reason: error } : { status: outcome, reason: null };
   } catch (error) {
     if (error instanceof ActivityFailure && !isCancellation(error)) {
-      return { outcome: 'given_up' };
+      return { status: 'failed', reason: lastErrorOf(error) };
     }
     throw error;
   }
+}
+
+/** Why its last attempt did not arrive. */
+function lastErrorOf({ cause }: ActivityFailure): string {
+  return (cause instanceof ApplicationFailure && cause.type) || 'never_reached';
 }
