@@ -1,12 +1,22 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { log } from '@temporalio/activity';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reach } from '#domain/kernel/failpoint.ts';
+import type { Metrics } from '#domain/kernel/metrics.ts';
+import { keepCallSession, readCallSession } from '#domain/responses/call-sessions.ts';
 import { executionError } from '#domain/responses/call-items.ts';
 import type { CallTarget, ClaimedCall } from '#domain/responses/claim-call.ts';
 import type { CallOutcome } from '#domain/responses/commit-call.ts';
 import { cutResult } from '#domain/responses/cut-result.ts';
 import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
-import { ToolServerFailure, type ToolReply, type ToolServerGateway } from '#domain/tools/tool-server.ts';
+import {
+  ToolServerFailure,
+  type SharedSession,
+  type ToolReply,
+  type ToolServerGateway,
+} from '#domain/tools/tool-server.ts';
 import { retryLater } from '../failures.ts';
+import { commitSurely } from './commit-surely.ts';
 import { screenResult } from './screen-call.ts';
 import type { ScreeningDependencies } from './screening.ts';
 
@@ -21,7 +31,7 @@ const knocks = [250, 1_000];
 
 /** One call at a tool server. @throws an ApplicationFailure when another attempt may settle it */
 export async function callServer(
-  deps: ServerCallDependencies,
+  deps: ServerCallDependencies & { metrics: Pick<Metrics, 'toolMisfit'> },
   call: ClaimedCall,
   target: ServerTarget,
 ): Promise<CallOutcome> {
@@ -31,15 +41,19 @@ export async function callServer(
     return failed(text, { type: 'mcp_protocol_error', code: -32_602, message: text });
   }
   reach('call.before_effect');
-  const reply = await reachServer(deps.toolServers, call, { target, arguments: parsed });
+  const reply = await reachServer(deps, call, { target, arguments: parsed });
   reach('call.after_effect');
   if (reply instanceof ToolServerFailure) {
     return settleFailure(reply, target);
   }
   switch (reply.kind) {
     case 'succeeded': {
+      noteMisfit(deps, call, reply);
       const result = cutResult(await screenResult(deps, call, reply.text));
-      return { outcome: 'succeeded', result, end: { status: 'completed', output: result, results: null } };
+      const end = { status: 'completed' as const, output: result, results: null };
+      // What cannot be read cannot be screened.
+      const media = call.redaction === undefined ? reply.media : undefined;
+      return { outcome: 'succeeded', result, end, ...(media === undefined ? {} : { media }) };
     }
     case 'failed': {
       const text = cutResult(await screenResult(deps, call, reply.text));
@@ -52,15 +66,30 @@ export async function callServer(
     }
     case 'changed': {
       const { tools } = reply;
-      await deps.unitOfWork.inTenant(call.tenantId, (em) => applyDiscovery(em, target.serverId, { tools }));
+      await commitSurely(() =>
+        deps.unitOfWork.inTenant(call.tenantId, (em) => applyDiscovery(em, target.serverId, { tools })),
+      );
       return target.again ? unknownOutcome() : withheld();
     }
   }
 }
 
+/** The result counts all the same; whoever runs the server should know. */
+function noteMisfit(
+  { metrics }: { metrics: Pick<Metrics, 'toolMisfit'> },
+  call: ClaimedCall,
+  { misfit }: Extract<ToolReply, { kind: 'succeeded' }>,
+): void {
+  if (misfit !== undefined && call.target.kind === 'mcp') {
+    metrics.toolMisfit({ problem: misfit });
+    const named = { server: call.serverLabel, tool: call.target.tool.slice(0, 128), problem: misfit };
+    log.warn('a result is not what the outputSchema of its tool says', named);
+  }
+}
+
 /** Knocks again only while nothing of the call has left. */
 async function reachServer(
-  servers: ToolServerGateway,
+  deps: ServerCallDependencies,
   call: ClaimedCall,
   { target, arguments: args }: { target: ServerTarget; arguments: Record<string, unknown> },
 ): Promise<ToolReply | ToolServerFailure> {
@@ -73,7 +102,9 @@ async function reachServer(
         schemaHash: target.schemaHash,
       };
       // A cancelled response lets a call that has begun come to its end, so that the ledger knows it.
-      return await servers.call(target.server, outgoing, new AbortController().signal);
+      const { signal } = new AbortController();
+      const session = sessionOf(deps, call, target);
+      return await deps.toolServers.call(target.server, outgoing, { signal, session });
     } catch (error) {
       if (!(error instanceof ToolServerFailure)) {
         throw error;
@@ -85,6 +116,18 @@ async function reachServer(
       await sleep(pause);
     }
   }
+}
+
+function sessionOf(deps: ServerCallDependencies, call: ClaimedCall, target: ServerTarget): SharedSession {
+  const { secrets } = deps;
+  const { tenantId, responseId, serverLabel } = call;
+  const within = <T>(work: (em: EntityManager) => Promise<T>) =>
+    commitSurely(() => deps.unitOfWork.inTenant(tenantId, work));
+  return {
+    name: [tenantId, responseId, target.serverId].join('/'),
+    read: () => within((em) => readCallSession({ em, secrets }, call, serverLabel ?? '')),
+    keep: (session) => within((em) => keepCallSession({ em, secrets }, call, session)),
+  };
 }
 
 /** A call that may have reached the tool is never a plain failure: it is made again by right, or unknown. */

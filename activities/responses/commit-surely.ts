@@ -1,19 +1,24 @@
 import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
 
-const patienceMs = 30_000;
+/** Longer than a failover, or the restart of a machine, takes. */
+const patienceMs = 5 * 60_000;
 
 /**
  * What was generated or done is not thrown away because the database was away at its commit: the commit is repeated
  * for a while.
  * @param commit learns whether an earlier try of it may be in
+ * @param givenUp for what another worker can do again
  */
-export async function commitSurely<T>(commit: (doubtful: boolean) => Promise<T>): Promise<T> {
+export async function commitSurely<T>(
+  commit: (doubtful: boolean) => Promise<T>,
+  givenUp?: AbortSignal,
+): Promise<T> {
   const giveUpAt = performance.now() + patienceMs;
   for (let doubtful = false; ; doubtful = true) {
     try {
       return await commit(doubtful);
     } catch (error) {
-      if (!isDatabaseUnavailable(error) || performance.now() > giveUpAt) {
+      if (!isDatabaseUnavailable(error) || performance.now() > giveUpAt || givenUp?.aborted === true) {
         throw error;
       }
       await new Promise((resolve) => setTimeout(resolve, 250));

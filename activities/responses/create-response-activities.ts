@@ -1,15 +1,23 @@
 import type { CloseReason } from '#domain/responses/close-response.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
-import type { CallKey } from '#domain/responses/claim-call.ts';
+import type { CallKey, TurnKey } from '#domain/responses/turn-key.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
-import type { TurnKey } from '#domain/responses/turn-claim.ts';
+import { lockHead } from '#domain/responses/head.ts';
+import { endOfEnded } from '#domain/responses/response-end.ts';
 import { keepAlive } from '../keep-alive.ts';
+import { endSessions } from './end-sessions.ts';
 import { runCall, type CallDependencies } from './run-call.ts';
 import { runTurn, type TurnDependencies } from './run-turn.ts';
 
 export function createResponseActivities(deps: TurnDependencies & CallDependencies) {
   return {
-    runTurn: (key: TurnKey) => runTurn(deps, key),
+    runTurn: async (key: TurnKey) => {
+      const result = await runTurn(deps, key);
+      if (key.iteration > 0 && result.next === 'done') {
+        await keepAlive(() => endSessions(deps, key));
+      }
+      return result;
+    },
     runCall: (key: CallKey) => runCall(deps, key),
     closeResponse: (input: { tenantId: string; responseId: string; reason: CloseReason }) =>
       keepAlive(async () => {
@@ -17,7 +25,20 @@ export function createResponseActivities(deps: TurnDependencies & CallDependenci
           closeResponse(em, input.responseId, input.reason),
         );
         reach('finish.after_commit');
+        if (leftMs === null) {
+          await endSessions(deps, input);
+        }
         return leftMs;
+      }),
+    endResponse: (input: { tenantId: string; responseId: string; reason: CloseReason }) =>
+      keepAlive(async () => {
+        const end = await deps.unitOfWork.inTenant(input.tenantId, async (em) => {
+          await closeResponse(em, input.responseId, input.reason);
+          return endOfEnded((await lockHead(em, input.responseId))?.response ?? null);
+        });
+        reach('finish.after_commit');
+        await endSessions(deps, input);
+        return end;
       }),
   };
 }

@@ -1,13 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
 import { runKnowledgeTool } from '#domain/knowledge/knowledge-tool.ts';
 import { executionError } from '#domain/responses/call-items.ts';
-import { claimCall, type CallClaim, type CallKey, type ClaimedCall } from '#domain/responses/claim-call.ts';
+import { callLease, newClaimant, type Claimant } from '#domain/responses/call-lease.ts';
+import { claimCall, type CallClaim, type ClaimedCall } from '#domain/responses/claim-call.ts';
+import type { CallKey } from '#domain/responses/turn-key.ts';
 import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
 import type { OfferedSearch } from '#domain/responses/response-request.ts';
 import type { ResponseStore } from '#domain/responses/response-change.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { commitSurely } from './commit-surely.ts';
+import { endSessions } from './end-sessions.ts';
+import { holdingCall } from './hold-call.ts';
 import { restoreArguments, screenKnowledge } from './screen-call.ts';
 import { callServer, unknownOutcome, withheld, type ServerCallDependencies } from './call-server.ts';
 
@@ -18,45 +23,80 @@ export interface CallDependencies extends ServerCallDependencies, ResponseStore 
 /** One tool call through the ledger: started is committed before the tool is touched, the outcome once. */
 export function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome: string }> {
   return keepAlive(async () => {
-    const claim = await claimCall(deps, key);
-    reach('call.after_start');
-    if (claim.kind === 'settled') {
-      return { outcome: 'settled' };
+    const claimant = newClaimant();
+    for (;;) {
+      const since = performance.now();
+      const claim = await claimSurely(deps, key, claimant);
+      reach('call.after_start');
+      if (claim.kind === 'settled') {
+        return { outcome: 'settled' };
+      }
+      const outcome = claim.kind === 'held' ? null : await settle(deps, claim, { key, claimant, since });
+      if (outcome !== null) {
+        const isServers = claim.kind === 'claimed' && claim.call.target.kind === 'mcp';
+        deps.metrics.toolCall({ tool: isServers ? 'mcp' : 'knowledge_search', outcome: outcome.outcome });
+        return { outcome: outcome.outcome };
+      }
+      // Another attempt has it; what that one learns is read from the ledger.
+      await sleep(callLease.lookEveryMs);
     }
-    const outcome = await settle(deps, claim);
-    await commitSurely(() => commitCall(deps, key, outcome));
-    reach('call.after_commit');
-    const isServers = claim.kind === 'claimed' && claim.call.target.kind === 'mcp';
-    deps.metrics.toolCall({ tool: isServers ? 'mcp' : 'knowledge_search', outcome: outcome.outcome });
-    return { outcome: outcome.outcome };
   });
 }
 
-function settle(
-  deps: CallDependencies,
-  claim: Exclude<CallClaim, { kind: 'settled' }>,
-): Promise<CallOutcome> {
-  switch (claim.kind) {
-    case 'denied':
-      return Promise.resolve({
-        outcome: 'denied',
-        result: claim.message,
-        end: { status: 'failed', error: executionError('missing_permission', claim.message) },
-      });
-    case 'withheld':
-      return Promise.resolve(withheld());
-    case 'unknown':
-      return Promise.resolve(unknownOutcome());
-    case 'claimed': {
-      return runClaimed(deps, claim.call);
+/** A claim that may have been written is followed up: giving it up would leave a call that was never sent as unknown. */
+async function claimSurely(deps: ResponseStore, key: CallKey, claimant: Claimant): Promise<CallClaim> {
+  try {
+    return await claimCall(deps, key, claimant);
+  } catch (error) {
+    if (!claimant.wrote) {
+      throw error;
     }
+    return commitSurely(() => claimCall(deps, key, claimant));
   }
 }
 
-async function runClaimed(deps: CallDependencies, claimed: ClaimedCall): Promise<CallOutcome> {
-  const call = await restoreArguments(deps, claimed);
-  const { target } = call;
-  return target.kind === 'search' ? search(deps, call, target.tool) : callServer(deps, call, target);
+interface Attempt {
+  key: CallKey;
+  claimant: Claimant;
+  /** When the claim was asked for. */
+  since: number;
+}
+
+/** @returns null when another attempt has the call */
+async function settle(
+  deps: CallDependencies,
+  claim: Exclude<CallClaim, { kind: 'settled' | 'held' }>,
+  { key, claimant, since }: Attempt,
+): Promise<CallOutcome | null> {
+  const commit = async (outcome: CallOutcome) => {
+    const written = await commitSurely(() => commitCall(deps, key, outcome, claimant));
+    reach('call.after_commit');
+    if (written === 'late') {
+      // The end of the response left them to its last call.
+      await endSessions(deps, key);
+    }
+    return written === 'held' ? null : outcome;
+  };
+  switch (claim.kind) {
+    case 'denied': {
+      const error = executionError('missing_permission', claim.message);
+      return commit({ outcome: 'denied', result: claim.message, end: { status: 'failed', error } });
+    }
+    case 'withheld':
+      return commit(withheld());
+    case 'unknown':
+      return commit(unknownOutcome());
+    case 'claimed': {
+      const { target } = claim.call;
+      if (target.kind === 'search') {
+        return commit(await search(deps, await restoreArguments(deps, claim.call), target.tool));
+      }
+      return holdingCall(deps.database, { key, nonce: claimant.nonce, since }, async (hold) => {
+        const call = await commitSurely(() => restoreArguments(deps, claim.call));
+        return (await hold.confirm()) ? commit(await callServer(deps, call, target)) : null;
+      });
+    }
+  }
 }
 
 /** A search reads only, so it may run any number of times. */

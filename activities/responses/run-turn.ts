@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Context as ActivityContext } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { reach } from '#domain/kernel/failpoint.ts';
@@ -8,7 +9,8 @@ import { commitTurn, committedResult, Fenced, type TurnOutcome } from '#domain/r
 import type { ResponseStore } from '#domain/responses/response-change.ts';
 import { keepRun } from '#domain/responses/keep-run.ts';
 import { failTurn, yieldTurn } from '#domain/responses/fail-turn.ts';
-import type { ClaimedTurn, TurnKey } from '#domain/responses/turn-claim.ts';
+import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import type { TurnKey } from '#domain/responses/turn-key.ts';
 import type { TurnResult } from '#domain/responses/turn-result.ts';
 import { retryLater } from '../failures.ts';
 import { keepAlive } from '../keep-alive.ts';
@@ -17,6 +19,7 @@ import { commitSurely } from './commit-surely.ts';
 import { screenCalls } from './screen-call.ts';
 import { screenPrompt } from './screen-prompt.ts';
 import type { ScreeningDependencies } from './screening.ts';
+import { searchTools } from './search-tools.ts';
 import { streamTurn } from './stream-turn.ts';
 import type { StreamWriter } from './stream-writer.ts';
 
@@ -25,6 +28,8 @@ export interface TurnDependencies extends ScreeningDependencies, ResponseStore {
   writer: StreamWriter;
   metrics: Metrics;
 }
+
+const yieldPatienceMs = 1_000;
 
 /**
  * One model turn: claim, stream, commit. May run any number of times: a committed turn answers its result,
@@ -47,8 +52,12 @@ async function attempt(
 ): Promise<TurnResult> {
   const startedAt = performance.now();
   try {
-    const outcome = await screenCalls(deps, turn, await stream(deps, turn, stop));
-    const result = await commit(deps, turn, outcome);
+    const outcome = await searchTools(
+      deps,
+      turn,
+      await screenCalls(deps, turn, await stream(deps, turn, stop)),
+    );
+    const result = await commit(deps, turn, { outcome, givenUp: stop.signal });
     reach('turn.after_commit');
     deps.metrics.modelTurn({ outcome: 'committed', seconds: (performance.now() - startedAt) / 1_000 });
     reach('activity.before_completion');
@@ -59,7 +68,11 @@ async function attempt(
 }
 
 /** While this attempt holds the lane. A commit whose answer was lost is found by its result. */
-function commit(deps: TurnDependencies, turn: ClaimedTurn, outcome: TurnOutcome): Promise<TurnResult> {
+function commit(
+  deps: TurnDependencies,
+  turn: ClaimedTurn,
+  { outcome, givenUp }: { outcome: TurnOutcome; givenUp: AbortSignal },
+): Promise<TurnResult> {
   const { unitOfWork, secrets } = deps;
   return commitSurely(async (doubtful) => {
     try {
@@ -74,7 +87,7 @@ function commit(deps: TurnDependencies, turn: ClaimedTurn, outcome: TurnOutcome)
       }
       return stored;
     }
-  });
+  }, givenUp);
 }
 
 async function stream(
@@ -83,6 +96,8 @@ async function stream(
   stop: AbortController,
 ): Promise<TurnOutcome> {
   const lane = deps.writer.open(turn, turn.nextN, (reason) => stop.abort(reason));
+  // An attempt that waits for the database can still give its turn back.
+  stop.signal.addEventListener('abort', () => lane.fail(stop.signal.reason as Error), { once: true });
   let runId = turn.resume;
   try {
     return await streamTurn(deps.models, turn, {
@@ -110,7 +125,9 @@ async function stream(
 async function settleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: unknown): Promise<TurnResult> {
   const { cancellationSignal } = ActivityContext.current();
   if (cancellationSignal.aborted) {
-    await deps.unitOfWork.inTenant(turn.tenantId, (em) => yieldTurn(em, turn));
+    const yielded = deps.unitOfWork.inTenant(turn.tenantId, (em) => yieldTurn(em, turn));
+    // Where it cannot be written down, the next claim does it.
+    await Promise.race([yielded.catch(() => undefined), sleep(yieldPatienceMs)]);
     throw isCancelled() ? cancellationSignal.reason : retryLater('worker_shutdown');
   }
   if (error instanceof ModelFailure) {
@@ -118,7 +135,7 @@ async function settleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: u
     try {
       const verdict = await deps.unitOfWork.inTenant(turn.tenantId, (em) => failTurn(em, turn, error));
       if (verdict.kind === 'failed') {
-        return { next: 'done', calls: [] };
+        return { next: 'done', calls: [], end: { status: 'failed', reason: verdict.code } };
       }
       throw retryLater(error.code, verdict.delayMs);
     } catch (fault) {

@@ -2,6 +2,7 @@ import { readMapping } from '#domain/governance/pii-mapping.ts';
 import { restoreJsonText } from '#domain/governance/restore.ts';
 import { mayHoldTokens } from '#domain/governance/pii-tokens.ts';
 import type { PiiEntry, Redactor } from '#domain/governance/redact.ts';
+import { withoutHidden } from '#domain/kernel/hidden-text.ts';
 import type { KnowledgeReply } from '#domain/knowledge/knowledge-tool.ts';
 import type { ClaimedCall } from '#domain/responses/claim-call.ts';
 import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
@@ -49,12 +50,14 @@ function asStrings(mapping: ReadonlyMap<string, PiiEntry>): ReadonlyMap<string, 
   return new Map([...mapping].map(([token, { bare: _number, ...entry }]) => [token, entry]));
 }
 
-/** What a tool answered, as it may be kept and told. */
+/** What a tool of a server answered, as it may be kept and told. */
 export async function screenResult(
   deps: ScreeningDependencies,
   call: ClaimedCall,
-  text: string,
+  answered: string,
 ): Promise<string> {
+  // Hidden characters go first: they would also hide personal data from the recognisers.
+  const { text } = withoutHidden(answered);
   const { redaction } = call;
   return redaction === undefined
     ? text

@@ -82,7 +82,9 @@ function screenMessage(message: PromptMessage, redactor: Redactor): PromptMessag
         text: redactor.text(message.text),
         calls: message.calls.map((call) => ({ ...call, arguments: redactor.maybeJson(call.arguments) })),
       };
-    case 'tool':
-      return { ...message, result: redactor.maybeJson(message.result) };
+    case 'tool': {
+      const { files: _files, ...told } = message;
+      return { ...told, result: redactor.maybeJson(message.result) };
+    }
   }
 }

@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   findNames,
   NamesNeeded,
+  redactBeforehand,
+  RedactionNeeded,
   withNames,
   type FoundNames,
   type NameRecogniser,
 } from '#domain/governance/found-names.ts';
 import { keepFound } from '#domain/governance/keep-found.ts';
 import type { Redaction } from '#domain/governance/pii-settings.ts';
+import type { LongTextRedactor } from '#domain/governance/redact-texts.ts';
 import type { Redactor } from '#domain/governance/redact.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
@@ -17,6 +20,7 @@ export interface ScreeningDependencies {
   unitOfWork: UnitOfWork;
   secrets: Secrets;
   names: NameRecogniser;
+  longTexts: LongTextRedactor;
 }
 
 export interface Screened {
@@ -25,7 +29,7 @@ export interface Screened {
   redaction: Redaction;
 }
 
-/** Pauses before the recogniser of names is asked again. */
+/** Pauses before the recogniser of names, or a thread for long texts, is asked again. */
 const pausesMs = [250, 1_000, 4_000];
 
 /**
@@ -38,16 +42,9 @@ export async function screen<T>(
   work: (redactor: Redactor) => T,
 ): Promise<T> {
   const options = { ...of.redaction, secrets: deps.secrets, tokens: 'mine' as const };
-  let names: FoundNames | null = null;
-  try {
-    withNames(options, null, work);
-  } catch (error) {
-    if (!(error instanceof NamesNeeded)) {
-      throw error;
-    }
-    names = await ask(deps.names, error);
-  }
-  const { redactor, result } = withNames(options, names, work);
+  const { redactor, result } = await withAllFound(deps, of.tenantId, (names) =>
+    withNames(options, names, work),
+  );
   const found = redactor.entries;
   if (found.length > 0) {
     await commitSurely(() =>
@@ -57,13 +54,32 @@ export async function screen<T>(
   return result;
 }
 
-async function ask(recogniser: NameRecogniser, needed: NamesNeeded): Promise<FoundNames> {
+/** Does a piece of work, and once more with what it lacked. */
+async function withAllFound<T>(
+  deps: ScreeningDependencies,
+  tenantId: string,
+  work: (names: FoundNames | null) => T,
+): Promise<T> {
+  try {
+    return work(null);
+  } catch (error) {
+    if (error instanceof NamesNeeded) {
+      return work(await insistently(() => findNames(deps.names, error)));
+    }
+    if (error instanceof RedactionNeeded) {
+      return work(await insistently(() => redactBeforehand(deps, tenantId, { needed: error, known: null })));
+    }
+    throw error;
+  }
+}
+
+async function insistently<T>(work: () => Promise<T>): Promise<T> {
   for (const pause of pausesMs) {
     try {
-      return await findNames(recogniser, needed);
+      return await work();
     } catch {
       await sleep(pause);
     }
   }
-  return findNames(recogniser, needed);
+  return work();
 }

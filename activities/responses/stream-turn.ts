@@ -1,10 +1,11 @@
 import { TokenGuard } from '#domain/governance/token-guard.ts';
 import { knowledgeTool } from '#domain/knowledge/knowledge-definition.ts';
-import type { ModelGateway, ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
+import type { ModelGateway, ModelPart, ModelRequest, ToolDefinition } from '#domain/models/model-gateway.ts';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
 import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
 import { MessageComposer } from '#domain/responses/message-composer.ts';
-import { firstModelTurn } from '#domain/responses/response-request.ts';
+import { firstModelTurn, type OfferedTool } from '#domain/responses/response-request.ts';
+import { toolSearchTool } from '#domain/responses/tool-search.ts';
 import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
 import { TurnRecorder } from '#domain/responses/turn-recorder.ts';
 import type { Lane } from './stream-writer.ts';
@@ -26,8 +27,8 @@ export interface TurnHooks {
 }
 
 /**
- * Calls the model and publishes its text as it comes. Tool calls and reasoning wait for the commit, so none is
- * half-published.
+ * Calls the model and publishes its text as it comes, behind the reasoning that led to it. Tool calls wait for the
+ * commit, so none is half-published.
  */
 export async function streamTurn(
   models: ModelGateway,
@@ -50,6 +51,7 @@ export async function streamTurn(
         await keepRun(part.id);
         break;
       case 'text':
+        composer.reasoning(recorder.takeReasoned());
         text += guard === null ? part.text : guard.push(part.text);
         if (lane.length < coarseFromN || text.length >= coarsePieceLength) {
           lane.push(composer.text(text));
@@ -69,12 +71,12 @@ export async function streamTurn(
   }
   lane.push(composer.text(text + (guard?.end() ?? '')));
   lane.push(composer.endOfText());
+  composer.reasoning(recorder.takeReasoned());
   const rest = await lane.rest();
-  const { calls, reasoned, textState } = recorder;
+  const { calls, textState } = recorder;
   return {
     composer,
     calls,
-    reasoned,
     textState,
     reason: finish.reason,
     usage: finish.usage,
@@ -92,9 +94,10 @@ function toRequest(turn: ClaimedTurn): ModelRequest {
     ({ name }) => !first || settings.forced_tools === null || settings.forced_tools.includes(name),
   );
   return {
+    tenantId: turn.tenantId,
     model: turn.model,
     messages: turn.messages,
-    tools: tools.map((tool) => (tool.type === 'knowledge_search' ? knowledgeTool : tool)),
+    tools: tools.map(toDefinition),
     toolChoice: forced && !first ? 'auto' : settings.tool_choice,
     parallelToolCalls: settings.parallel_tool_calls,
     maxOutputTokens: turn.maxOutputTokens,
@@ -105,4 +108,15 @@ function toRequest(turn: ClaimedTurn): ModelRequest {
     resume: turn.resume,
     format: settings.format,
   };
+}
+
+function toDefinition(tool: OfferedTool): ToolDefinition {
+  switch (tool.type) {
+    case 'knowledge_search':
+      return knowledgeTool;
+    case 'tool_search':
+      return toolSearchTool(tool);
+    default:
+      return tool;
+  }
 }

@@ -1,30 +1,35 @@
-import {
-  Client,
-  ProtocolError,
-  StreamableHTTPClientTransport,
-  type Tool,
-} from '@modelcontextprotocol/client';
+import { Client, type Tool } from '@modelcontextprotocol/client';
 import type { JsonSchemaValidator, jsonSchemaValidator, PriorDiscovery } from '@modelcontextprotocol/client';
 import { LRUCache } from 'lru-cache';
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import {
   schemaHash,
+  ToolServerFailure,
   type DiscoveredTool,
   type OutgoingCall,
   type ToolReply,
   type ToolServerGateway,
   type ToolServerSpec,
 } from '#domain/tools/tool-server.ts';
+import type { AnswerShares } from '../egress/answer-shares.ts';
+import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
+import { SecretRemover } from '../egress/secret-remover.ts';
 import { serverCredential } from './server-credential.ts';
-import { resultText } from './tool-result.ts';
+import { replyIn } from './call-reply.ts';
+import { EndingTransport } from './ending-transport.ts';
+import { bindingOf, parse, SharedSessions, type ServerSession } from './shared-sessions.ts';
+import { misfitOf } from './structure-check.ts';
 import { toServerFailure } from './tool-failures.ts';
+import { toRecord } from './tool-result.ts';
 import { watchedFetch, type Wire } from './watched-fetch.ts';
 
-export interface ToolClientOptions {
-  fetch: typeof globalThis.fetch;
+export interface ToolClientOptions extends BoundedFetchOptions {
   /** `NAME@origin` and `NAME@origin#space_id` entries; see `serverCredential`. */
   credentials: readonly string[];
   env: Record<string, string | undefined>;
+  /** Instead of half a minute for the whole answer to whatever is asked beside a call. */
+  briefMs?: number;
+  shares?: AnswerShares;
 }
 
 const discoveryMs = 30_000;
@@ -33,9 +38,11 @@ const idleMs = 60_000;
 const longestCallMs = 9 * 60_000;
 /** How long a server's list is taken as its present one, so that a round of calls reads it once. */
 const listFreshMs = 5_000;
-const mostBytes = 4 * 1_048_576;
-const mostTools = 512;
 const longestText = 16_384;
+const mostPages = 100;
+/** Characters of JSON that are kept of what all servers say of themselves. */
+const mostKept = 32_000_000;
+const sizeOf = (value: unknown): number => JSON.stringify(value).length;
 
 /** Definitions come from outside: no schema of theirs is ever compiled here. */
 const noValidation: jsonSchemaValidator = {
@@ -44,30 +51,71 @@ const noValidation: jsonSchemaValidator = {
     (input) => ({ valid: true, data: input as T, errorMessage: undefined }),
 };
 
+interface SessionOptions {
+  signal: AbortSignal;
+  key: string | null;
+  resumed: ServerSession | null;
+  /** What is opened stays open for others. */
+  keeps?: boolean;
+}
+
 interface Session {
   client: Client;
-  wire: Wire;
+  transport: EndingTransport;
+  call: Wire;
+  /** Of the credential that the session sends. */
+  remover: SecretRemover;
 }
 
 /** Tool servers over Streamable HTTP, in both revisions of the protocol. Nothing is retried here. */
 export function createToolServers(options: ToolClientOptions): ToolServerGateway {
-  const eras = new LRUCache<string, PriorDiscovery>({ max: 500, ttl: 300_000 });
-  const lists = new LRUCache<string, Tool[]>({ max: 500, ttl: listFreshMs });
+  const eras = new LRUCache<string, PriorDiscovery>({
+    max: 500,
+    maxSize: mostKept,
+    sizeCalculation: sizeOf,
+    ttl: 300_000,
+  });
+  const lists = new LRUCache<string, Tool[]>({
+    max: 500,
+    maxSize: mostKept,
+    sizeCalculation: sizeOf,
+    ttl: listFreshMs,
+  });
+  const removers = new LRUCache<string, SecretRemover>({ max: 50 });
+  const sessions = new SharedSessions();
+
+  const boundedFor = ({ tenantId }: ToolServerSpec) => {
+    const shared = { ...options, share: options.shares?.of(tenantId) };
+    return {
+      fetch: boundedFetch('tool_server', shared),
+      briefFetch: boundedFetch('tool_server', {
+        ...shared,
+        limits: { totalMs: options.briefMs ?? discoveryMs, ...options.limits },
+      }),
+    };
+  };
+
+  const removerOf = (headers: Record<string, string>): SecretRemover => {
+    const place = JSON.stringify(headers);
+    const remover = removers.get(place) ?? new SecretRemover(Object.values(headers));
+    removers.set(place, remover);
+    return remover;
+  };
 
   const inSession = async <T>(
     server: ToolServerSpec,
-    { signal, key }: { signal: AbortSignal; key: string | null },
+    { signal, key, resumed, keeps = false }: SessionOptions,
     work: (session: Session) => Promise<T>,
   ): Promise<T> => {
     const headers = serverCredential(server, options);
+    const remover = removerOf(headers);
     const place = JSON.stringify(server);
-    const { fetch, wire } = watchedFetch({
-      fetch: options.fetch,
-      headers,
-      idempotencyKey: key,
-      bytes: mostBytes,
+    const { fetch, call, rest } = watchedFetch({ ...boundedFor(server), headers, idempotencyKey: key });
+    const transport = new EndingTransport(new URL(server.url), {
+      fetch,
+      ...(resumed === null ? {} : { sessionId: resumed.id }),
+      ...(resumed?.protocolVersion == null ? {} : { protocolVersion: resumed.protocolVersion }),
     });
-    const transport = new StreamableHTTPClientTransport(new URL(server.url), { fetch });
     const client = new Client(
       { name: 'platform', version: '1' },
       {
@@ -78,7 +126,7 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       },
     );
     try {
-      const prior = eras.get(place);
+      const prior = resumed === null ? eras.get(place) : { kind: 'legacy' as const };
       await client.connect(transport, {
         signal,
         timeout: discoveryMs,
@@ -86,63 +134,141 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       });
       const discover = client.getDiscoverResult();
       eras.set(place, discover === undefined ? { kind: 'legacy' } : { kind: 'modern', discover });
-      return await work({ client, wire });
+      return await work({ client, transport, call, remover });
     } catch (error) {
       eras.delete(place);
       lists.delete(place);
-      throw toServerFailure(error, wire);
+      // What fails of ours behind a call that has left does not make the call undone.
+      throw toServerFailure(error, call.sent ? call : rest);
     } finally {
       // A session that cannot be ended ends by itself; nobody waits for it.
-      void transport
-        .terminateSession()
+      void (keeps || resumed !== null ? Promise.resolve() : transport.terminateSession())
         .catch(() => undefined)
         .then(() => client.close())
         .catch(() => undefined);
     }
   };
 
-  const list = async (server: ToolServerSpec, { client }: Session, signal: AbortSignal): Promise<Tool[]> => {
+  const list = async (server: ToolServerSpec, session: Session, signal: AbortSignal): Promise<Tool[]> => {
     const place = JSON.stringify(server);
     const known = lists.get(place);
     if (known !== undefined) {
       return known;
     }
-    const { tools } = await client.listTools(undefined, {
-      signal,
+    const late = AbortSignal.timeout(discoveryMs);
+    const tools = await listTools(session.client, {
+      signal: AbortSignal.any([signal, late]),
       timeout: discoveryMs,
-      cacheMode: 'bypass',
+    }).catch((error: unknown) => {
+      throw late.aborted ? new ToolServerFailure('timeout', { sent: false }) : error;
     });
     lists.set(place, tools);
     return tools;
   };
 
+  const openSession = (server: ToolServerSpec, bound: string, signal: AbortSignal) =>
+    inSession(
+      server,
+      { signal, key: null, resumed: null, keeps: true },
+      ({ transport, remover }): Promise<ServerSession | null> => {
+        const { sessionId: id, protocolVersion = null } = transport;
+        // One that holds what we sent is not kept anywhere.
+        return Promise.resolve(
+          id === undefined || remover.text(id) !== id ? null : { id, protocolVersion, bound },
+        );
+      },
+    );
+
+  const callIn = async (
+    server: ToolServerSpec,
+    call: OutgoingCall,
+    { signal, resumed }: { signal: AbortSignal; resumed: ServerSession | null },
+  ): Promise<ToolReply> =>
+    inSession(server, { signal, key: call.idempotencyKey, resumed }, async (session) => {
+      const tools = await list(server, session, signal);
+      const tool = tools.find(({ name }) => name === call.tool);
+      const [found] = tool === undefined ? [] : toDiscovered([tool], session.remover);
+      const isOther = found === undefined || schemaHash(found) !== call.schemaHash;
+      if (tool === undefined || isOther || found.requiresTask === true) {
+        lists.delete(JSON.stringify(server));
+        return { kind: 'changed', tools: toDiscovered(tools, session.remover) };
+      }
+      const reply = await callTool(session, { call, tool, signal });
+      return 'text' in reply ? { ...reply, text: session.remover.text(reply.text) } : reply;
+    });
+
   return {
     discover: (server, signal) => {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(discoveryMs)]);
-      return inSession(server, { signal: bounded, key: null }, async (session) => {
+      return inSession(server, { signal: bounded, key: null, resumed: null }, async (session) => {
         lists.delete(JSON.stringify(server));
-        return (await list(server, session, bounded)).slice(0, mostTools).map(toDiscovered);
+        return toDiscovered(await list(server, session, bounded), session.remover);
       });
     },
-    call: (server, call, signal) =>
-      inSession(server, { signal, key: call.idempotencyKey }, async (session): Promise<ToolReply> => {
-        const tools = await list(server, session, signal);
-        const tool = tools.find(({ name }) => name === call.tool);
-        if (tool === undefined || schemaHash(toDiscovered(tool)) !== call.schemaHash) {
-          lists.delete(JSON.stringify(server));
-          return { kind: 'changed', tools: tools.slice(0, mostTools).map(toDiscovered) };
+    call: async (server, call, { signal, session }) => {
+      const bound = bindingOf(server, serverCredential(server, options));
+      const acquire = (lost: string | null) =>
+        sessions.acquire(session, { bound, lost, open: () => openSession(server, bound, signal) });
+      const resumed = await acquire(null);
+      try {
+        return await callIn(server, call, { signal, resumed });
+      } catch (error) {
+        if (resumed === null || !isForgotten(error)) {
+          throw error;
         }
-        return callTool(session, { call, tool, signal });
-      }),
+        return callIn(server, call, { signal, resumed: await acquire(resumed.id) });
+      }
+    },
+    endSession: async (server, stored) => {
+      const headers = serverCredential(server, options);
+      const resumed = parse(stored);
+      if (resumed?.bound !== bindingOf(server, headers)) {
+        return;
+      }
+      const { fetch } = watchedFetch({ ...boundedFor(server), headers, idempotencyKey: null });
+      const transport = new EndingTransport(new URL(server.url), { fetch, sessionId: resumed.id });
+      await transport.start();
+      try {
+        await transport.terminateSession();
+      } finally {
+        await transport.close();
+      }
+    },
   };
 }
 
+/** What a server answers that does not know the session: it refused the request before it did anything. */
+function isForgotten(error: unknown): boolean {
+  return error instanceof ToolServerFailure && !error.sent && error.status === 404;
+}
+
+/** All pages: a session that is resumed does not know what its server said of itself at the beginning. */
+async function listTools(client: Client, options: { signal: AbortSignal; timeout: number }): Promise<Tool[]> {
+  if (client.getServerCapabilities() !== undefined) {
+    return (await client.listTools(undefined, { ...options, cacheMode: 'bypass' })).tools;
+  }
+  const tools: Tool[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const found = await client.request({ method: 'tools/list', params }, options);
+    tools.push(...found.tools);
+    cursor = found.nextCursor;
+    if (cursor === undefined) {
+      break;
+    }
+  }
+  return tools;
+}
+
 async function callTool(
-  { client }: Session,
+  { client, transport, call: wire }: Session,
   { call, tool, signal }: { call: OutgoingCall; tool: Tool; signal: AbortSignal },
 ): Promise<ToolReply> {
-  try {
-    const result = await client.callTool(
+  // The client would take a result that does not fit this for a refusal, although the tool has done its work.
+  const { outputSchema: _outputSchema, ...toolDefinition } = tool;
+  const failure: unknown = await client
+    .callTool(
       {
         name: call.tool,
         arguments: call.arguments,
@@ -154,28 +280,36 @@ async function callTool(
         resetTimeoutOnProgress: true,
         maxTotalTimeout: longestCallMs,
         onprogress: () => undefined,
-        toolDefinition: tool,
+        toolDefinition,
       },
+    )
+    .then(
+      () => null,
+      (error: unknown) => error,
     );
-    const text = resultText(result);
-    return result.isError === true
-      ? { kind: 'failed', error: 'mcp_tool_execution_error', code: 0, text }
-      : { kind: 'succeeded', text };
-  } catch (error) {
-    if (error instanceof ProtocolError) {
-      const text = cleanText(error.message).slice(0, longestText);
-      return { kind: 'failed', error: 'mcp_protocol_error', code: error.code, text };
-    }
-    throw error;
+  const { lastResult, endedSilently } = transport;
+  const reply = replyIn({ failure, wire, lastResult, endedSilently });
+  if (reply === null) {
+    throw toServerFailure(failure, wire);
   }
+  if (reply.kind !== 'succeeded' || lastResult === undefined) {
+    return reply;
+  }
+  const misfit = misfitOf(tool.outputSchema, toRecord(lastResult));
+  return misfit === null ? reply : { ...reply, misfit };
 }
 
-function toDiscovered(tool: Tool): DiscoveredTool {
-  return {
-    name: cleanText(tool.name),
-    title: tool.title === undefined ? null : cleanText(tool.title).slice(0, 200),
-    description: cleanText(tool.description ?? '').slice(0, longestText),
-    inputSchema: tool.inputSchema,
-    annotations: tool.annotations === undefined ? null : { ...tool.annotations },
-  };
+/** What a server may have heard from us is not told to anybody else. */
+function toDiscovered(tools: readonly Tool[], remover: SecretRemover): DiscoveredTool[] {
+  return tools.map((tool) =>
+    remover.value({
+      name: cleanText(tool.name),
+      title: tool.title === undefined ? null : cleanText(tool.title).slice(0, 200),
+      description: cleanText(tool.description ?? '').slice(0, longestText),
+      inputSchema: tool.inputSchema,
+      outputSchema: tool.outputSchema ?? null,
+      annotations: tool.annotations === undefined ? null : { ...tool.annotations },
+      requiresTask: tool.execution?.taskSupport === 'required',
+    }),
+  );
 }

@@ -1,4 +1,5 @@
 import { ToolServerFailure, type ToolServerSpec } from '#domain/tools/tool-server.ts';
+import { own } from '#domain/kernel/own.ts';
 
 /**
  * The header that carries a server's credential. The value is a variable of the environment that the operator
@@ -23,7 +24,7 @@ export function serverCredential(
       (bound.hash === '' || bound.hash === `#${server.spaceId}`)
     );
   });
-  const value = usable ? options.env[ref] : undefined;
+  const value = usable ? own(options.env, ref) : undefined;
   if (value === undefined || value === '') {
     throw new ToolServerFailure('credential_missing', { sent: false });
   }

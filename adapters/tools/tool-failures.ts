@@ -1,5 +1,6 @@
 import { SdkError, SdkErrorCode, UnauthorizedError } from '@modelcontextprotocol/client';
 import { ToolServerFailure } from '#domain/tools/tool-server.ts';
+import { AnswerCutOff } from '../egress/answer-cut-off.ts';
 import type { Wire } from './watched-fetch.ts';
 
 /** Strips a failure to a code: the original may quote arguments, results or a credential. */
@@ -11,10 +12,15 @@ export function toServerFailure(error: unknown, wire: Wire): ToolServerFailure {
   if (wire.refusedByGuard) {
     return new ToolServerFailure('url_not_allowed', { sent });
   }
-  if (wire.tooLarge) {
+  const cutOff = wire.cutOff ?? AnswerCutOff.in(error);
+  if (cutOff?.isLate === false) {
     return new ToolServerFailure('too_large', { sent, status });
   }
-  if (error instanceof UnauthorizedError || status === 401 || status === 403) {
+  if (cutOff !== null) {
+    return new ToolServerFailure('timeout', { sent, status });
+  }
+  // A 403 without a challenge is no question of who asks: no other credential would help.
+  if (error instanceof UnauthorizedError || status === 401 || (status === 403 && wire.challenged)) {
     return new ToolServerFailure('unauthorized', { sent, status });
   }
   if (status !== null && status >= 300) {

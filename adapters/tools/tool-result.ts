@@ -1,24 +1,64 @@
-import type { CallToolResult } from '@modelcontextprotocol/client';
 import { cleanText } from '#domain/kernel/clean-text.ts';
+import type { ToolMedia } from '#domain/tools/tool-server.ts';
+import { ResultMedia } from './result-media.ts';
 
-/** What a model is told of a result: its texts; structured content where there is no text; other parts by kind. */
-export function resultText(result: CallToolResult): string {
-  const parts = result.content.map((part) => {
-    switch (part.type) {
-      case 'text':
-        return part.text;
-      case 'image':
-      case 'audio':
-        return `[${part.type} ${part.mimeType}, ${part.data.length} characters of base64, not shown]`;
-      case 'resource_link':
-        return `[resource ${part.uri}]`;
-      case 'resource':
-        return 'text' in part.resource ? part.resource.text : `[resource ${part.resource.uri}]`;
-    }
-  });
-  const structured = result.structuredContent;
-  const hasText = result.content.some((part) => part.type === 'text' && part.text !== '');
-  return cleanText(
-    (hasText || structured === undefined ? parts : [...parts, JSON.stringify(structured)]).join('\n'),
+/**
+ * What a model is told of a result: its texts; structured content where there is no text; other parts by kind, and
+ * beside that images and sounds, for models that take them. The
+ * tool has done its work by then, so nothing that a server gets wrong here makes a result of no account.
+ */
+export function readResult(result: Record<string, unknown>): { text: string; media: ToolMedia[] } {
+  const content = Array.isArray(result['content']) ? result['content'].map(toRecord) : [];
+  const media = new ResultMedia();
+  const parts = content.map((part) => partText(part, media));
+  const structured = result['structuredContent'];
+  const hasText = content.some((part) => part['type'] === 'text' && part['text'] !== '');
+  const text = cleanText(
+    (hasText || structured === undefined ? parts : [...parts, structuredText(structured)]).join('\n'),
   );
+  return { text, media: media.taken };
+}
+
+/** A server may nest values more deeply than recursion can follow. */
+function structuredText(structured: unknown): string {
+  try {
+    return JSON.stringify(structured);
+  } catch {
+    return '[structured content, nested too deeply to be shown]';
+  }
+}
+
+function partText(part: Record<string, unknown>, media: ResultMedia): string {
+  switch (part['type']) {
+    case 'text':
+      return toText(part['text']);
+    case 'image':
+    case 'audio':
+      return mediaText(part['type'], part, media);
+    case 'resource_link':
+      return `[resource ${toText(part['uri'])}]`;
+    case 'resource': {
+      const resource = toRecord(part['resource']);
+      return typeof resource['text'] === 'string'
+        ? resource['text']
+        : `[resource ${toText(resource['uri'])}]`;
+    }
+    default:
+      return `[${toText(part['type']) || 'part'}, not shown]`;
+  }
+}
+
+/** Models that take no such parts are told of it by this alone. */
+function mediaText(kind: string, part: Record<string, unknown>, media: ResultMedia): string {
+  const data = toText(part['data']);
+  const shown = media.take(data) ? '' : ', not shown';
+  return `[${kind} ${toText(part['mimeType'])}, ${data.length} characters of base64${shown}]`;
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function toRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,81 +1,109 @@
-import type { FetchLike } from '@modelcontextprotocol/client';
+import { isJSONRPCRequest, type FetchLike } from '@modelcontextprotocol/client';
+import { AnswerCutOff } from '../egress/answer-cut-off.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
+import { AnswerHead } from './answer-head.ts';
 
-/** What happened on the wire during one operation, since the client's own errors do not tell. */
+/** What happened on the wire with the call, or with all else that was asked: the client's own errors do not tell. */
 export interface Wire {
-  /** The tool call's request may have left: a failure behind it leaves the outcome unknown. */
+  /** The request may have left, and may have been acted upon: a failure behind it leaves the outcome unknown. */
   sent: boolean;
   refusedByGuard: boolean;
-  tooLarge: boolean;
-  /** Of the call's own answer, or of the last one before the call. */
+  /** Of the last answer. */
   status: number | null;
-  called: boolean;
-  bytesLeft: number;
+  /** A refusal named how to ask for access. */
+  challenged: boolean;
+  /** An answer was cut off by us. */
+  cutOff: AnswerCutOff | null;
+  /** What was being read then. */
+  answering: 'result' | 'error' | null;
 }
 
-export interface WatchOptions {
-  fetch: typeof globalThis.fetch;
-  headers: Record<string, string>;
-  idempotencyKey: string | null;
-  bytes: number;
+export interface WatchedFetch {
+  fetch: FetchLike;
+  call: Wire;
+  /** Of everything else, such as streams that a session opens beside the call. */
+  rest: Wire;
 }
 
 /**
  * What failed before a connection stood: not a byte of the request has left. Codes do not tell, since a connection
  * in use may also end with ETIMEDOUT or EHOSTUNREACH.
  */
-const beforeConnection = new Set(['connect', 'getaddrinfo']);
+const beforeConnection = new Set(['connect', 'getaddrinfo', 'queryA', 'queryAaaa']);
 
-/** A fetch that adds our headers, counts what comes back after inflating, and knows whether the call has left. */
-export function watchedFetch(options: WatchOptions): { fetch: FetchLike; wire: Wire } {
-  const wire: Wire = {
-    sent: false,
-    refusedByGuard: false,
-    tooLarge: false,
-    status: null,
-    called: false,
-    bytesLeft: options.bytes,
-  };
+/**
+ * Answers of a server that refused the request before it acted on it. Not among them: 408 and 499, which a proxy
+ * says of a server that is still at work, and 409, which one says of a call that it has already.
+ */
+const refusals = new Set([
+  400, 401, 402, 403, 404, 405, 406, 410, 411, 412, 413, 414, 415, 417, 421, 422, 425, 426, 428, 429, 431,
+  451,
+]);
+
+/** A fetch that adds our headers, and knows whether the call has left and what became of it. */
+export function watchedFetch(options: {
+  /** For the call, and for the streams that are open beside it. */
+  fetch: typeof globalThis.fetch;
+  /** For everything else, whose answers are short. */
+  briefFetch: typeof globalThis.fetch;
+  headers: Record<string, string>;
+  idempotencyKey: string | null;
+}): WatchedFetch {
+  const rest = newWire();
+  const call = newWire();
+  const listed: Share = { bytes: 0, most: mostListed };
   const watched: FetchLike = async (url, init) => {
     const headers = new Headers(init?.headers);
     for (const [name, value] of Object.entries(options.headers)) {
       headers.set(name, value);
     }
-    const isCall = options.idempotencyKey !== null && callsTool(init?.body);
-    if (isCall) {
+    const request = requestIn(init?.body);
+    const wire = request?.method === 'tools/call' ? call : rest;
+    if (wire === call) {
       headers.set('Idempotency-Key', options.idempotencyKey ?? '');
+      call.sent = true;
     }
-    // Streams that a session opens beside the call say nothing about it.
-    const counts = isCall || !wire.called;
-    wire.called ||= isCall;
-    wire.sent ||= isCall;
-    if (counts) {
-      wire.status = null;
-    }
+    wire.status = null;
+    const mayLast = wire === call || init?.method === 'GET';
     let answer: Response;
     try {
-      answer = await options.fetch(url, { ...init, headers: [...headers] });
+      answer = await (mayLast ? options.fetch : options.briefFetch)(url, { ...init, headers: [...headers] });
     } catch (error) {
       wire.refusedByGuard ||= hasCause(error, (cause) => cause instanceof EgressRefused);
-      if (isCall && hasCause(error, isNeverSent)) {
-        wire.sent = false;
-      }
+      wire.cutOff ??= AnswerCutOff.in(error);
+      wire.sent &&= !hasCause(error, isNeverSent);
       throw error;
     }
-    if (counts) {
-      wire.status = answer.status;
-    }
-    // A server that refuses a request has not acted on it; one that breaks in the middle may have.
-    if (isCall && answer.status >= 400 && answer.status < 500) {
-      wire.sent = false;
-    }
-    return limited(answer, wire);
+    wire.status = answer.status;
+    wire.challenged = answer.headers.has('www-authenticate');
+    wire.sent &&= !refusals.has(answer.status);
+    return answer.status === 202 && request !== null
+      ? withoutAnswer()
+      : noting(answer, wire, request?.method === 'tools/list' ? listed : null);
   };
-  return { fetch: watched, wire };
+  return { fetch: watched, rest, call };
 }
 
-function callsTool(body: unknown): boolean {
-  return typeof body === 'string' && (JSON.parse(body) as { method?: unknown }).method === 'tools/call';
+function newWire(): Wire {
+  return {
+    sent: false,
+    refusedByGuard: false,
+    status: null,
+    challenged: false,
+    cutOff: null,
+    answering: null,
+  };
+}
+
+/** The request that a body holds; null for a notification and for what is no message. */
+function requestIn(body: unknown): { method: string } | null {
+  const message: unknown = typeof body === 'string' ? JSON.parse(body) : null;
+  return isJSONRPCRequest(message) ? message : null;
+}
+
+/** A request that was merely accepted has no answer to wait for: as a stream of events that ends at once. */
+function withoutAnswer(): Response {
+  return new Response('', { headers: { 'content-type': 'text/event-stream' } });
 }
 
 function isNeverSent(error: Error): boolean {
@@ -94,24 +122,49 @@ function hasCause(error: unknown, holds: (error: Error) => boolean): boolean {
   return holds(error) || hasCause(error.cause, holds) || inner.some((each) => hasCause(each, holds));
 }
 
-function limited(answer: Response, wire: Wire): Response {
+/** Of all pages of a list of tools together; see `answerLimits` for what one answer may hold. */
+const mostListed = 4 * 1_048_576;
+
+/** What several answers have together. */
+interface Share {
+  bytes: number;
+  most: number;
+}
+
+/** The client hands on no cause of what breaks its stream: it is noted here. */
+function noting(answer: Response, wire: Wire, share: Share | null): Response {
   if (answer.body === null) {
     return answer;
   }
-  const counted = answer.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform: (chunk, controller) => {
-        wire.bytesLeft -= chunk.byteLength;
-        if (wire.bytesLeft < 0) {
-          wire.tooLarge = true;
-          controller.error(new Error('too large'));
-          return;
+  const reader = answer.body.getReader();
+  const head = new AnswerHead();
+  const noted = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        try {
+          const { value } = await reader.read();
+          if (value === undefined) {
+            controller.close();
+            return;
+          }
+          if (share !== null && (share.bytes += value.byteLength) > share.most) {
+            const cutOff = new AnswerCutOff('bytes');
+            await reader.cancel(cutOff);
+            throw cutOff;
+          }
+          head.read(value);
+          controller.enqueue(value);
+        } catch (error) {
+          wire.cutOff ??= AnswerCutOff.in(error);
+          wire.answering = head.kind;
+          throw error;
         }
-        controller.enqueue(chunk);
       },
-    }),
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
   );
-  return new Response(counted, {
+  return new Response(noted, {
     status: answer.status,
     statusText: answer.statusText,
     headers: [...answer.headers],

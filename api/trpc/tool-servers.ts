@@ -1,7 +1,7 @@
 import { deleted } from '#api/contract/common.ts';
 import { serverEnvelope, serverPage } from '#api/contract/mcp-servers.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { presentServer } from '#api/present/mcp-servers.ts';
+import { presentServer, toToolSettings } from '#api/present/mcp-servers.ts';
 import { toPage } from '#api/present/page.ts';
 import { listServers, readServer } from '#domain/tools/read-servers.ts';
 import { refreshServer } from '#domain/tools/refresh-server.ts';
@@ -58,15 +58,10 @@ export const toolServers = router({
     .input(inputs.updateServerInput)
     .output(serverEnvelope)
     .mutation(async ({ ctx: { request }, input }) => {
-      const tools = input.tools?.map(({ require_approval: requireApproval, ...rest }) => ({
-        ...rest,
-        requireApproval,
-      }));
       const updated = await request.inContext(input.space_id, (ctx) =>
         updateServer(ctx, {
           serverId: input.server_id,
-          enabledTools: input.enabled_tools,
-          tools,
+          ...toToolSettings(input),
           displayName: input.display_name,
           iconUrl: input.icon_url,
           enabled: input.enabled,

@@ -6,13 +6,14 @@ import { McpServer } from './mcp-server.entity.ts';
 import { McpTool } from './mcp-tool.entity.ts';
 import type { ServerError } from './server-status.ts';
 import { exposedName } from './tool-names.ts';
+import { cleanDefinition, isUsable } from './tool-definition.ts';
 import { schemaHash, type DiscoveredTool } from './tool-server.ts';
 
 export type Discovery = { tools: DiscoveredTool[] } | { error: ServerError };
 
 /**
  * Takes in what a server says of itself now. An enabled tool whose definition is not the approved one is
- * withheld from here on, until somebody saves the enabled tools again. Safe to repeat.
+ * withheld from here on, until somebody approves the new one. Safe to repeat.
  */
 export async function applyDiscovery(
   em: EntityManager,
@@ -50,6 +51,9 @@ export async function applyDiscovery(
   return server;
 }
 
+/** How many tools of one server are kept. */
+const mostTools = 512;
+
 /** @returns the enabled tools that are withheld from now on */
 async function mergeTools(
   em: EntityManager,
@@ -57,28 +61,58 @@ async function mergeTools(
   discovered: readonly DiscoveredTool[],
 ): Promise<string[]> {
   const known = new Map((await em.find(McpTool, { serverId: server.id })).map((tool) => [tool.name, tool]));
+  const kept = keepable(server, discovered, known);
+  server.toolsLeftOut = discovered.length - kept.length;
   const changed: string[] = [];
   const now = new Date();
-  for (const seen of discovered) {
+  for (const seen of kept) {
     const tool = known.get(seen.name) ?? create(em, server, seen);
     known.delete(seen.name);
-    Object.assign(tool, { ...seen, schemaHash: schemaHash(seen), lastSeenAt: now });
+    tool.redefine(cleanDefinition(seen), schemaHash(seen));
+    tool.requiresTask = seen.requiresTask === true;
+    tool.lastSeenAt = now;
     if (!server.enables(tool.name)) {
       tool.state = 'new';
     } else if (tool.approvedHash == null) {
       // Only a new tool under "*" gets here: the wildcard was the approval.
       tool.approve();
-    } else if (tool.approvedHash === tool.schemaHash) {
+    } else if (tool.isAsApproved()) {
       tool.state = 'approved';
     } else if (tool.state !== 'changed') {
       tool.state = 'changed';
       changed.push(tool.name);
     }
   }
-  for (const gone of known.values()) {
-    gone.state = 'removed';
+  const gone = [...known.values()].sort((a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime());
+  for (const [index, tool] of gone.entries()) {
+    // What nobody ever approved is no loss, and a server may list new names for ever.
+    if (tool.approvedHash == null || index >= mostTools) {
+      em.remove(tool);
+    } else {
+      tool.state = 'removed';
+    }
   }
   return changed;
+}
+
+/** One tool for each name, as many as are kept: those that somebody enabled before the others, else in their order. */
+function keepable(
+  server: McpServer,
+  discovered: readonly DiscoveredTool[],
+  known: ReadonlyMap<string, McpTool>,
+): DiscoveredTool[] {
+  const byName = new Map<string, DiscoveredTool>();
+  for (const seen of discovered) {
+    if (isUsable(seen) && !byName.has(seen.name)) {
+      byName.set(seen.name, seen);
+    }
+  }
+  const isInUse = ({ name }: DiscoveredTool) => server.enables(name) && known.get(name)?.approvedHash != null;
+  const [inUse, others] = [
+    [...byName.values()].filter(isInUse),
+    [...byName.values()].filter((t) => !isInUse(t)),
+  ];
+  return [...inUse, ...others].slice(0, mostTools);
 }
 
 function create(em: EntityManager, server: McpServer, seen: DiscoveredTool): McpTool {
@@ -86,7 +120,8 @@ function create(em: EntityManager, server: McpServer, seen: DiscoveredTool): Mcp
     tenantId: server.tenantId,
     serverId: server.id,
     exposedName: exposedName(server.slug, seen.name),
-    ...seen,
+    name: seen.name,
+    ...cleanDefinition(seen),
     schemaHash: schemaHash(seen),
   });
 }

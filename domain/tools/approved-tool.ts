@@ -23,10 +23,10 @@ export async function approvedTool(
     return null;
   }
   const tool = await em.findOne(McpTool, { serverId: server.id, name });
-  return tool?.isApproved() === true && server.enables(name)
+  return tool?.isCallable() === true && server.enables(name)
     ? {
         repeatable: tool.repeatable,
-        requireApproval: tool.requireApproval,
+        requireApproval: tool.asksApproval(),
         target: { serverId: server.id, server: toSpec(server), tool: name, schemaHash: tool.schemaHash },
       }
     : null;

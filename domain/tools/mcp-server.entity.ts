@@ -18,6 +18,7 @@ const schema = defineEntity({
     status: p.text().$type<ServerStatus>().default('pending'),
     lastError: p.text().$type<ServerError>().nullable(),
     enabledTools: p.json<string[]>().defaultRaw(`'[]'`),
+    toolsLeftOut: p.integer().default(0),
     discoveryCount: p.integer().default(0),
     lastCheckedAt: p.datetime().nullable(),
     createdBy: p.uuid(),

@@ -1,5 +1,7 @@
 import { defineEntity } from '@mikro-orm/core';
+import { definitionSize } from './definition-size.ts';
 import type { ToolState } from './server-status.ts';
+import { definitionOf, type HiddenPlace, type ToolDefinition } from './tool-definition.ts';
 
 const schema = defineEntity({
   name: 'McpTool',
@@ -12,12 +14,18 @@ const schema = defineEntity({
     title: p.text().nullable(),
     description: p.text(),
     inputSchema: p.json<Record<string, unknown>>(),
+    outputSchema: p.json<Record<string, unknown>>().nullable(),
     annotations: p.json<Record<string, unknown>>().nullable(),
+    hiddenCharacters: p.json<HiddenPlace[]>().defaultRaw(`'[]'`),
     schemaHash: p.text(),
+    requiresTask: p.boolean().default(false),
+    definitionBytes: p.integer().default(0),
+    definitionTokens: p.integer().default(0),
     approvedHash: p.text().nullable(),
+    approvedDefinition: p.json<ToolDefinition>().nullable(),
     state: p.text().$type<ToolState>().default('new'),
     repeatable: p.boolean().default(false),
-    requireApproval: p.boolean().default(false),
+    requireApproval: p.boolean().nullable(),
     firstSeenAt: p.datetime().defaultRaw('now()'),
     lastSeenAt: p.datetime().defaultRaw('now()'),
   }),
@@ -25,15 +33,48 @@ const schema = defineEntity({
 
 /** A tool as its server lists it, and what we decided about it. */
 export class McpTool extends schema.class {
+  /** Takes what the server lists now. What was decided in its favour was decided about what it was before. */
+  redefine(definition: ToolDefinition, schemaHash: string): void {
+    if (this.schemaHash !== schemaHash) {
+      this.repeatable = false;
+      this.requireApproval = this.requireApproval === true ? true : null;
+    }
+    const { description, inputSchema: parameters } = definition;
+    const { bytes, tokens } = definitionSize({ name: this.exposedName, description, parameters });
+    Object.assign(this, definition, { schemaHash, definitionBytes: bytes, definitionTokens: tokens });
+  }
+
   /** Takes today's definition as the approved one. */
   approve(): void {
     this.state = 'approved';
     this.approvedHash = this.schemaHash;
+    this.approvedDefinition = definitionOf(this);
   }
 
-  /** Offered and run only as long as it is what was approved. */
-  isApproved(): boolean {
-    return this.state === 'approved' && this.approvedHash === this.schemaHash;
+  /** Whether today's definition is the one that was approved last. */
+  isAsApproved(): boolean {
+    return this.approvedHash === this.schemaHash;
+  }
+
+  /** Offered and run only as long as it is what was approved, and can be called without a task. */
+  isCallable(): boolean {
+    return isApproved(this) && !this.requiresTask;
+  }
+
+  /** Whether each call waits for consent: as the space says, else when the tool announces that it destroys. */
+  asksApproval(): boolean {
+    return asksApproval(this);
   }
 }
 schema.setClass(McpTool);
+
+type Standing = Pick<McpTool, 'state' | 'schemaHash' | 'approvedHash'>;
+
+export function isApproved({ state, schemaHash, approvedHash }: Standing): boolean {
+  return state === 'approved' && approvedHash === schemaHash;
+}
+
+export function asksApproval(tool: Pick<McpTool, 'annotations' | 'requireApproval'>): boolean {
+  const { destructiveHint, readOnlyHint } = tool.annotations ?? {};
+  return tool.requireApproval ?? (destructiveHint === true && readOnlyHint !== true);
+}

@@ -3,6 +3,7 @@ import type { ToolServerSpec } from './tool-server.ts';
 
 export function toSpec(server: McpServer): ToolServerSpec {
   return {
+    tenantId: server.tenantId,
     spaceId: server.spaceId,
     url: server.url,
     credentialRef: server.credentialRef ?? null,

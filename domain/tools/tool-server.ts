@@ -9,10 +9,17 @@ export interface ToolServerGateway {
    * One tool call. What the server answers is a reply, be it an error of the tool or a changed definition.
    * @throws ToolServerFailure; its `sent` tells whether the call may have reached the tool.
    */
-  call(server: ToolServerSpec, call: OutgoingCall, signal: AbortSignal): Promise<ToolReply>;
+  call(
+    server: ToolServerSpec,
+    call: OutgoingCall,
+    options: { signal: AbortSignal; session: SharedSession },
+  ): Promise<ToolReply>;
+  /** Ends a session that calls have shared, if the server still has it and is what it was. */
+  endSession(server: ToolServerSpec, session: string): Promise<void>;
 }
 
 export interface ToolServerSpec {
+  tenantId: string;
   /** Whose server it is: a credential may be bound to one space. */
   spaceId: string;
   url: string;
@@ -31,16 +38,38 @@ export interface OutgoingCall {
   schemaHash: string;
 }
 
+/** Where the calls of one response at one server keep the session that they share. */
+export interface SharedSession {
+  /** The same for all of these calls. */
+  name: string;
+  read(): Promise<string | null>;
+  keep(session: string): Promise<void>;
+}
+
 export interface DiscoveredTool {
   name: string;
   title: string | null;
   description: string;
   inputSchema: Record<string, unknown>;
+  outputSchema: Record<string, unknown> | null;
   annotations: Record<string, unknown> | null;
+  /** It can be called as a task only, which this platform does not do. */
+  requiresTask?: boolean;
+}
+
+/** What is wrong with a result's structured content, of which the tool's `outputSchema` says otherwise. */
+export type Misfit = 'missing' | 'different';
+
+/** An image or a sound. */
+export interface ToolMedia {
+  mediaType: string;
+  /** Base64. */
+  data: string;
 }
 
 export type ToolReply =
-  | { kind: 'succeeded'; text: string }
+  /** `media` beside the text, which names each. */
+  | { kind: 'succeeded'; text: string; media?: ToolMedia[]; misfit?: Misfit }
   /** The tool ran and says that it failed, or the server refused the call. `text` is for the model alone. */
   | { kind: 'failed'; error: 'mcp_tool_execution_error' | 'mcp_protocol_error'; code: number; text: string }
   /** Nothing was called: the tool is not what was approved. */
@@ -62,9 +91,8 @@ export class ToolServerFailure extends Error {
   }
 }
 
-/** What a person approves: SHA-256 over all of a definition that reaches a model or steers a client. */
-export function schemaHash(
-  tool: Pick<DiscoveredTool, 'name' | 'description' | 'inputSchema' | 'annotations'>,
-): string {
-  return sha256(canonicalJson([tool.name, tool.description, tool.inputSchema, tool.annotations]));
+/** What a person approves: SHA-256 over all of a definition that reaches a model, a person or a client. */
+export function schemaHash(tool: DiscoveredTool): string {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+  return sha256(canonicalJson([name, title, description, inputSchema, outputSchema, annotations]));
 }

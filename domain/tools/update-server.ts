@@ -3,6 +3,7 @@ import { authorize } from '#domain/access/policy.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { changedFields } from '#domain/kernel/changed-fields.ts';
 import { invalid } from '#domain/kernel/errors.ts';
+import { enableTools, type EnabledTool } from './enable-tools.ts';
 import { lockServer, type ServerWithTools } from './find-server.ts';
 import type { McpServer } from './mcp-server.entity.ts';
 import type { McpTool } from './mcp-tool.entity.ts';
@@ -13,14 +14,15 @@ export interface ToolSetting {
   name: string;
   /** A call that was started and whose outcome was lost may be made again, with the same key. */
   repeatable?: boolean | undefined;
-  requireApproval?: boolean | undefined;
+  /** null: as its annotations say. */
+  requireApproval?: boolean | null | undefined;
 }
 
 /** What is left out stays as it is. */
 export interface UpdateServer {
   serverId: string;
-  /** Names, `['*']` for all with future ones, `[]` for none. Saving approves today's definitions. */
-  enabledTools?: string[] | undefined;
+  /** `*` stands for all with future ones, none for none. */
+  enabledTools?: EnabledTool[] | undefined;
   tools?: ToolSetting[] | undefined;
   displayName?: string | undefined;
   iconUrl?: string | null | undefined;
@@ -30,7 +32,8 @@ export interface UpdateServer {
 
 /**
  * What changes nothing is told to nobody.
- * @throws `missing_permission`, `mcp_server_not_found`, `invalid_request` naming unknown tools
+ * @throws `missing_permission`, `mcp_server_not_found`, `invalid_request` naming unknown tools,
+ *   `tool_definition_conflict` where an approval is of another definition than today's
  */
 export async function updateServer(ctx: Context, input: UpdateServer): Promise<ServerWithTools> {
   authorize(ctx.caller, 'mcp_servers.update');
@@ -53,7 +56,7 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
   }
   const decided = decisions(found);
   if (input.enabledTools !== undefined) {
-    enable(found, input.enabledTools);
+    enableTools(found, input.enabledTools);
   }
   for (const setting of input.tools ?? []) {
     apply(tools, setting);
@@ -98,32 +101,12 @@ function decisions({ server, tools }: ServerWithTools): string {
   return JSON.stringify([server.enabledTools.toSorted(), each]);
 }
 
-function enable({ server, tools }: ServerWithTools, names: string[]): void {
-  const all = names.includes('*');
-  if (all && names.length > 1) {
-    throw invalid('enabled_tools', 'enabled_tools is a list of names, or "*" alone.');
-  }
-  const known = new Set(tools.filter((tool) => tool.state !== 'removed').map((tool) => tool.name));
-  const unknown = all ? [] : names.filter((name) => !known.has(name));
-  if (unknown.length > 0) {
-    throw invalid('enabled_tools', `Unknown tools: ${unknown.slice(0, 20).join(', ')}.`);
-  }
-  server.enabledTools = [...new Set(names)];
-  for (const tool of tools.filter(({ state }) => state !== 'removed')) {
-    if (server.enables(tool.name)) {
-      tool.approve();
-    } else {
-      tool.state = 'new';
-      tool.approvedHash = null;
-    }
-  }
-}
-
 function apply(tools: readonly McpTool[], setting: ToolSetting): void {
   const tool = tools.find(({ name }) => name === setting.name);
   if (tool === undefined) {
     throw invalid('tools', 'tools names an unknown tool.');
   }
   tool.repeatable = setting.repeatable ?? tool.repeatable;
-  tool.requireApproval = setting.requireApproval ?? tool.requireApproval;
+  tool.requireApproval =
+    setting.requireApproval === undefined ? (tool.requireApproval ?? null) : setting.requireApproval;
 }

@@ -4,6 +4,7 @@ import { runCall } from '#activities/responses/run-call.ts';
 import type { ToolServerGateway } from '#domain/tools/tool-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
+import { longTexts } from '../support/long-texts.ts';
 import { secrets } from '../support/world.ts';
 
 let engine: Engine;
@@ -14,7 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
-const metrics = { modelTurn: () => undefined, toolCall: () => undefined, workflowStart: () => undefined };
+const metrics = {
+  modelTurn: () => undefined,
+  toolCall: () => undefined,
+  toolMisfit: () => undefined,
+  workflowStart: () => undefined,
+};
 
 /** Ends the runtime role's connections and refuses new ones for a while. */
 async function away(forMs: number): Promise<void> {
@@ -34,6 +40,7 @@ it('an effect is not called unknown because the database was away when its outco
   ).commit({ calls: [{ name: 'mcp__crm__pay', arguments: '{}' }], reason: 'tool_calls' });
   let effects = 0;
   const toolServers: ToolServerGateway = {
+    endSession: () => Promise.resolve(),
     discover: () => Promise.resolve([]),
     call: async () => {
       effects += 1;
@@ -44,10 +51,29 @@ it('an effect is not called unknown because the database was away when its outco
   const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
   const { database, unitOfWork } = engine.database;
   const names = { find: () => Promise.resolve([]) };
-  const deps = { database, unitOfWork, secrets, toolServers, metrics, names };
+  const deps = { database, unitOfWork, secrets, toolServers, metrics, names, longTexts };
   const outcome = await new MockActivityEnvironment().run(() => runCall(deps, key));
   expect({ outcome, effects }).toEqual({ outcome: { outcome: 'succeeded' }, effects: 1 });
   expect((await engine.record(id)).output).toMatchObject([
     { type: 'mcp_call', status: 'completed', output: 'Paid.' },
   ]);
+});
+
+it('a result is kept and told without the characters that only a model would see', async () => {
+  const id = await engine.create();
+  await (
+    await engine.attempt(id)
+  ).commit({ calls: [{ name: 'mcp__crm__pay', arguments: '{}' }], reason: 'tool_calls' });
+  const said = 'Pa\u200bid\u{E0073}\u{E0065}\u{E006E}\u{E0064} \u202Etxt\u202C \u{1F468}\u200D\u{1F469}';
+  const toolServers = {
+    call: () => Promise.resolve({ kind: 'succeeded', text: said }),
+  } as unknown as ToolServerGateway;
+  const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
+  const { database, unitOfWork } = engine.database;
+  const names = { find: () => Promise.resolve([]) };
+  const deps = { database, unitOfWork, secrets, toolServers, metrics, names, longTexts };
+  await new MockActivityEnvironment().run(() => runCall(deps, key));
+  const kept = 'Paid txt \u{1F468}\u200D\u{1F469}';
+  expect((await engine.record(id)).output).toMatchObject([{ type: 'mcp_call', output: kept }]);
+  expect((await engine.attempt(id, 1)).turn.messages.at(-1)).toMatchObject({ role: 'tool', result: kept });
 });

@@ -13,6 +13,7 @@ import { Response } from '#domain/responses/response.entity.ts';
 import { ToolServerFailure, type OutgoingCall, type ToolServerGateway } from '#domain/tools/tool-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, requestOf, type Engine } from '../support/engine.ts';
+import { longTexts } from '../support/long-texts.ts';
 import { secrets } from '../support/world.ts';
 
 const said = '{"to": "Ada, ada\\u0040example.org", "card": 4111111111111111, "times": [2]}';
@@ -22,7 +23,12 @@ const pii = {
   restore_in_tool_arguments: ['open'],
   presidio_url: 'https://names.example.com',
 };
-const metrics = { modelTurn: () => undefined, toolCall: () => undefined, workflowStart: () => undefined };
+const metrics = {
+  modelTurn: () => undefined,
+  toolCall: () => undefined,
+  toolMisfit: () => undefined,
+  workflowStart: () => undefined,
+};
 const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
 
 let engine: Engine;
@@ -56,6 +62,7 @@ const models: ModelGateway = {
   },
 };
 const toolServers: ToolServerGateway = {
+  endSession: () => Promise.resolve(),
   discover: () => Promise.resolve([]),
   call: async (_server, call) => {
     sent.push({ call, known: [...(await mapping()).keys()] });
@@ -76,6 +83,7 @@ const deps = () => {
     database,
     unitOfWork,
     secrets,
+    longTexts,
     names,
     metrics,
     models,

@@ -13,6 +13,7 @@ import { createResponse } from '#domain/responses/create-response.ts';
 import type { TurnResult } from '#domain/responses/turn-result.ts';
 import { openEngine, requestOf, type Engine } from '../support/engine.ts';
 import { countStatements, type StatementCounter } from '../support/statement-counter.ts';
+import { longTexts } from '../support/long-texts.ts';
 import { secrets } from '../support/world.ts';
 
 let engine: Engine;
@@ -20,7 +21,12 @@ let counter: StatementCounter;
 let stop: () => Promise<unknown>;
 let deps: Parameters<typeof runTurn>[0] & Parameters<typeof runCall>[0];
 
-const metrics = { modelTurn: () => undefined, toolCall: () => undefined, workflowStart: () => undefined };
+const metrics = {
+  modelTurn: () => undefined,
+  toolCall: () => undefined,
+  toolMisfit: () => undefined,
+  workflowStart: () => undefined,
+};
 
 /** Asks for one search where it may, then answers in one piece. */
 const models: ModelGateway = {
@@ -40,11 +46,16 @@ beforeAll(async () => {
   const database = new Database(options);
   const orm = createOrm(options);
   stop = () => Promise.all([database.close(), orm.close(true)]);
-  const toolServers = { discover: () => Promise.resolve([]), call: () => Promise.reject(new Error('none')) };
+  const toolServers = {
+    endSession: () => Promise.resolve(),
+    discover: () => Promise.resolve([]),
+    call: () => Promise.reject(new Error('none')),
+  };
   deps = {
     database,
     unitOfWork: new UnitOfWork(orm),
     secrets,
+    longTexts,
     names: { find: () => Promise.resolve([]) },
     models,
     toolServers,

@@ -50,7 +50,7 @@ const turn = {
     nextOutputIndex: 0,
     buffered: false,
     citations: new Map(),
-    messageId: (i: number) => `msg_${i}`,
+    itemId: (prefix: string, i: number) => `${prefix}_${i}`,
   },
 } as unknown as ClaimedTurn;
 

@@ -6,11 +6,13 @@ import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
 import { schemaHash, type DiscoveredTool, type ToolServerGateway } from '#domain/tools/tool-server.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
+import { unsharedSession } from '../support/unshared-session.ts';
 
 const eras = ['modern', 'legacy'] as const;
 const forever = new AbortController().signal;
 const spaceId = '0199a000-0000-7000-8000-000000000001';
-const toSpec = (url: string) => ({ spaceId, url, credentialRef: null, credentialHeader: null });
+const tenantId = 'tenant';
+const toSpec = (url: string) => ({ tenantId, spaceId, url, credentialRef: null, credentialHeader: null });
 const gatewayTo = (...origins: string[]): ToolServerGateway =>
   createToolServers({ fetch: createGuardedFetch(origins), credentials: [], env: {} });
 
@@ -33,7 +35,7 @@ describe.each(eras)('a tool server of the %s revision', (era) => {
       idempotencyKey: key,
       schemaHash: schemaHash(tools.get(name)!),
     };
-    return gateway.call(toSpec(server.url), outgoing, forever);
+    return gateway.call(toSpec(server.url), outgoing, { signal: forever, session: unsharedSession() });
   };
 
   it('gets the key with a call as a header and in _meta', async () => {
@@ -65,7 +67,9 @@ describe.each(eras)('a tool server of the %s revision', (era) => {
       idempotencyKey: 'k',
       schemaHash: 'other',
     };
-    expect(await gateway.call(toSpec(server.url), outgoing, forever)).toMatchObject({ kind: 'changed' });
+    expect(
+      await gateway.call(toSpec(server.url), outgoing, { signal: forever, session: unsharedSession() }),
+    ).toMatchObject({ kind: 'changed' });
     expect(server.arrivals()).toHaveLength(before);
   });
 
@@ -98,7 +102,7 @@ describe('a server that misbehaves', () => {
 
   it.each([
     ['asks for a credential', 401, 'unauthorized'],
-    ['forbids', 403, 'unauthorized'],
+    ['forbids', 403, 'http_error'],
     ['breaks', 500, 'http_error'],
     ['sends us elsewhere', 302, 'http_error'],
   ])('and %s is described by a code alone', async (_what, status, code) => {
@@ -142,7 +146,7 @@ describe('a server that misbehaves', () => {
     });
     const ask = (credentialRef: string, credentialHeader: string | null = null) =>
       gateway
-        .discover({ spaceId, url, credentialRef, credentialHeader }, forever)
+        .discover({ tenantId, spaceId, url, credentialRef, credentialHeader }, forever)
         .catch((error: unknown) => error);
     for (const name of ['FOREIGN', 'OTHER', 'LOOSE']) {
       expect(await ask(name)).toMatchObject({ code: 'credential_missing' });

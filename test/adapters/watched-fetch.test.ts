@@ -6,15 +6,15 @@ const system = (syscall: string, code: string) => Object.assign(new Error(code),
 
 /** Whether a tool call whose request fails like this may have left. */
 async function sentAfter(cause: Error): Promise<boolean> {
-  const { fetch, wire } = watchedFetch({
+  const { fetch, call } = watchedFetch({
     fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
+    briefFetch: () => Promise.reject(new Error('This is no call.')),
     headers: {},
     idempotencyKey: 'key',
-    bytes: 1_000,
   });
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call' });
   await expect(fetch('https://tools.example.com', { method: 'POST', body })).rejects.toThrow('fetch failed');
-  return wire.sent;
+  return call.sent;
 }
 
 it.each([
@@ -23,6 +23,7 @@ it.each([
   ['timed out at every address', new AggregateError([system('connect', 'ETIMEDOUT')])],
   ['timed out', Object.assign(new Error('timeout'), { code: 'UND_ERR_CONNECT_TIMEOUT' })],
   ['found no name', system('getaddrinfo', 'ENOTFOUND')],
+  ['got no answer of a name server', system('queryA', 'ETIMEOUT')],
   ['was not allowed', new EgressRefused()],
 ])('a call whose connection %s has not left', async (_how, cause) => {
   expect(await sentAfter(cause)).toBe(false);

@@ -32,7 +32,7 @@ let tools: ToolWorld;
 
 beforeAll(async () => {
   ledger = await startToolServer();
-  tools = await openToolWorld({ scripts, origins: [ledger.origin], workers: 1 });
+  tools = await openToolWorld({ scripts, origins: [ledger.origin], armable: true });
   server = await tools.register('ledger', ledger.url);
   await tools.update(server, {
     enabled_tools: ['*'],
@@ -105,12 +105,11 @@ describe('the effects of tools', () => {
   });
 
   it.each(failpoints)('are as promised when a worker dies at %s', async (failpoint) => {
-    const [resting] = tools.stack.workers.splice(0);
-    const armed = await tools.stack.launch('worker', { PLATFORM_FAILPOINT: failpoint });
-    await Promise.all([armed.ready, resting!.stop()]);
+    const [armed] = tools.stack.workers.splice(0);
+    await armed!.ready;
+    await armed!.arm(failpoint);
     const id = await begin(failpoint);
-    expect(await armed.exited).toBe('SIGKILL');
-    tools.stack.workers.splice(0);
+    expect(await armed!.exited).toBe('SIGKILL');
     await tools.stack.launch('worker');
     await expectPromises(await tools.client.ended(id, 60_000), failpoint);
   });

@@ -93,8 +93,12 @@ describe('connected tool servers', () => {
     expect(before.platform.governance_applied.tools_offered).toEqual(['knowledge_search']);
     servers.modern = await tools.update(servers.modern, { enabled_tools: ['*'] });
     servers.legacy = await tools.update(servers.legacy, { enabled_tools: ['lookup'] });
-    servers.everything = await tools.update(servers.everything, { enabled_tools: ['echo'] });
-    const offered = (await tools.ask('plain')).platform.governance_applied.tools_offered;
+    const ofEverything = ['echo', 'simulate-research-query'];
+    servers.everything = await tools.update(servers.everything, { enabled_tools: ofEverything });
+    const { tools_offered: offered, tools_withheld: withheld } = (await tools.ask('plain')).platform
+      .governance_applied;
+    const research = 'mcp__everything__simulate-research-query';
+    expect(withheld).toContainEqual({ name: research, reason: 'task_required' });
     expect(offered).toEqual([
       'knowledge_search',
       'mcp__everything__echo',

@@ -1,4 +1,5 @@
 import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
+import { readServer } from '#domain/tools/read-servers.ts';
 import { registerServer } from '#domain/tools/register-server.ts';
 import type { DiscoveredTool } from '#domain/tools/tool-server.ts';
 import { updateServer, type ToolSetting } from '#domain/tools/update-server.ts';
@@ -10,6 +11,7 @@ export function tool(name: string, more: Partial<DiscoveredTool> = {}): Discover
     title: null,
     description: `Does ${name}.`,
     inputSchema: { type: 'object', properties: {} },
+    outputSchema: null,
     annotations: null,
     ...more,
   };
@@ -19,22 +21,30 @@ export interface Connected {
   serverId: string;
   /** What the server says of itself from now on. */
   discover(tools: DiscoveredTool[]): Promise<void>;
+  /** As somebody who has looked at what there is now. */
   enable(names: string[], settings?: ToolSetting[]): Promise<void>;
 }
 
 /** A server of the engine's space, read and with all its tools enabled unless told otherwise. */
 export async function connectServer(
   engine: Engine,
-  options: { slug: string; tools: DiscoveredTool[]; enabled?: string[]; settings?: ToolSetting[] },
+  options: {
+    slug: string;
+    url?: string;
+    credential?: { ref: string; header: string | null };
+    tools: DiscoveredTool[];
+    enabled?: string[];
+    settings?: ToolSetting[];
+  },
 ): Promise<Connected> {
   const { server } = await engine.act((ctx) =>
     registerServer(ctx, {
       slug: options.slug,
       displayName: options.slug,
       transportType: 'streamable_http',
-      url: 'https://tools.example.com/mcp',
+      url: options.url ?? 'https://tools.example.com/mcp',
       iconUrl: null,
-      credential: null,
+      credential: options.credential ?? null,
       idempotency: null,
     }),
   );
@@ -45,8 +55,15 @@ export async function connectServer(
         applyDiscovery(em, server.id, { tools }),
       );
     },
-    enable: async (enabledTools, tools) => {
-      await engine.act((ctx) => updateServer(ctx, { serverId: server.id, enabledTools, tools }));
+    enable: async (names, tools) => {
+      await engine.act(async (ctx) => {
+        const known = await readServer(ctx, { serverId: server.id });
+        const enabledTools = names.map((name) => ({
+          name,
+          schemaHash: known.tools.find((each) => each.name === name)?.schemaHash,
+        }));
+        return updateServer(ctx, { serverId: server.id, enabledTools, tools });
+      });
     },
   };
   await connected.discover(options.tools);

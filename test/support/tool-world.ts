@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from './database.ts';
 import { startModelServer, type ModelServer } from './model-server.ts';
 import type { Script } from './model-script.ts';
 import { ResponsesClient } from './responses-client.ts';
-import { startStack, type Stack } from './stack.ts';
+import { startStack, type Stack, type StackOptions } from './stack.ts';
 import { connect } from './tables.ts';
 import { createWorld, scriptedModel, type World } from './world.ts';
 
@@ -17,7 +17,8 @@ export interface SpaceServers {
   register(slug: string, url: string, more?: object): Promise<Server>;
   /** Has it read again and waits. */
   refresh(server: Server): Promise<Server>;
-  update(server: Server, body: object): Promise<Server>;
+  /** Names among `enabled_tools` approve the definitions that are there now. */
+  update(server: Server, body: { enabled_tools?: string[]; tools?: object[] }): Promise<Server>;
 }
 
 /** A deployment whose models call tools. */
@@ -41,7 +42,7 @@ export interface Server {
   last_error: string | null;
   last_checked_at: string | null;
   enabled_tools: string[];
-  discovered_tools: { name: string; state: string; annotations: object | null }[];
+  discovered_tools: { name: string; state: string; schema_hash: string; annotations: object | null }[];
   tool_count: number;
 }
 
@@ -50,6 +51,9 @@ export async function openToolWorld(options: {
   origins: string[];
   workers?: number;
   env?: Record<string, string>;
+  armable?: boolean;
+  /** Another Temporal server than the run's own. */
+  temporalAddress?: StackOptions['temporalAddress'];
 }): Promise<ToolWorld> {
   const models = await startModelServer(options.scripts);
   const database = await createTestDatabase();
@@ -62,6 +66,8 @@ export async function openToolWorld(options: {
   const stack = await startStack({
     database,
     workers: options.workers ?? 1,
+    armable: options.armable ?? false,
+    ...(options.temporalAddress === undefined ? {} : { temporalAddress: options.temporalAddress }),
     env: { EGRESS_ALLOW: allowed.join(','), ...options.env },
   });
   const client = new ResponsesClient(world, () => stack.gateways[0]!);
@@ -125,12 +131,28 @@ export function spaceServers(
     },
     update: async (server, body) => {
       const path = `mcp-servers/${server.mcp_server_config_id}`;
-      const answer = await servers.call('PATCH', path, body);
+      const answer = await servers.call('PATCH', path, await approving(servers, path, body));
       if (answer.status !== 200) throw new Error(JSON.stringify(answer));
       return answer.data;
     },
   };
   return servers;
+}
+
+async function approving(
+  servers: SpaceServers,
+  path: string,
+  { enabled_tools: names, ...body }: { enabled_tools?: string[]; tools?: object[] },
+): Promise<object> {
+  const { data } = await servers.call('GET', path);
+  const looked = data.discovered_tools.filter(
+    ({ name, state }) => names?.includes(name) || (names?.includes('*') && state === 'changed'),
+  );
+  const approved = looked.map(({ name, schema_hash: hash }) => ({ name, schema_hash: hash }));
+  return {
+    ...body,
+    ...(names && { enabled_tools: [...names.filter((name) => name === '*'), ...approved] }),
+  };
 }
 
 /** The server once it has been read later than `before` was. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Outputs } from '../connect.ts';
+import type { Inputs, Outputs } from '../connect.ts';
 import { inSpace, type InSpace } from '../in-space.ts';
-import { fields, table } from '../print.ts';
+import { fields, lines, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
 
 interface Registration extends InSpace {
@@ -80,13 +80,13 @@ export function addToolServers(program: Command): void {
   );
   remote(
     inSpace(group.command('update'))
-      .description('change what is given; saving the tools approves their definitions of today')
+      .description('change what is given; a tool is approved by the hash of its definition')
       .argument(id)
       .option('--name <name>', 'for people')
       .option('--enabled', 'its tools may be used')
       .option('--no-enabled', 'no tool of it is offered or called')
-      .option('--enable-tool <name...>', 'exactly these tools')
-      .option('--enable-all', 'all tools, with future ones')
+      .option('--enable-tool <name@hash...>', 'exactly these tools; the hash approves what a tool is now')
+      .option('--enable-all', 'all tools, with future ones; beside it only name@hash')
       .option('--enable-none', 'no tool'),
     {
       call: (client, options: Changes, server) =>
@@ -107,7 +107,7 @@ export function addToolServers(program: Command): void {
       .option('--repeatable', 'a call whose outcome was lost may be made again')
       .option('--no-repeatable', 'it may not')
       .option('--approval', 'somebody approves each call')
-      .option('--no-approval', 'nobody has to'),
+      .option('--no-approval', 'nobody has to, even if it announces destruction'),
     {
       call: (client, options: ToolChanges, server) =>
         client.toolServers.update.mutate({
@@ -123,6 +123,26 @@ export function addToolServers(program: Command): void {
       show,
     },
   );
+  remote(
+    inSpace(group.command('get-tool'))
+      .description('one tool as its server lists it now, and its difference from what was approved')
+      .argument(id)
+      .requiredOption('--tool <name>', 'the server’s own name of it'),
+    {
+      call: async (client, options: InSpace & { tool: string }, server) => {
+        const { data } = await client.toolServers.get.query(ref(options, server));
+        const tool = data.discovered_tools.find(({ name }) => name === options.tool);
+        if (tool === undefined) {
+          throw new Error('The server has no such tool.');
+        }
+        return { data: tool };
+      },
+      show: ({ data: { difference, ...tool } }) =>
+        lines(
+          `${tool.name}@${tool.schema_hash}\n${JSON.stringify(tool, null, 2)}${difference === null ? '' : `\n\n${difference}`}`,
+        ),
+    },
+  );
   remote(inSpace(group.command('discover').description('have its tools read again').argument(id)), {
     call: (client, options: InSpace, server) => client.toolServers.discover.mutate(ref(options, server)),
     show,
@@ -133,12 +153,20 @@ export function addToolServers(program: Command): void {
   });
 }
 
-function enabledTools({ enableTool, enableAll, enableNone }: Changes): { enabled_tools?: string[] } {
-  if (enableAll === true) {
-    return { enabled_tools: ['*'] };
+type Enabled = NonNullable<Inputs['toolServers']['update']['enabled_tools']>;
+
+function enabledTools({ enableTool = [], enableAll, enableNone }: Changes): { enabled_tools?: Enabled } {
+  if (enableNone === true) {
+    return { enabled_tools: [] };
   }
-  const tools = enableNone === true ? [] : enableTool;
-  return tools === undefined ? {} : { enabled_tools: tools };
+  const tools = [...(enableAll === true ? ['*'] : []), ...enableTool.map(enabledTool)];
+  return tools.length === 0 ? {} : { enabled_tools: tools };
+}
+
+/** Names may hold an `@`: what stands behind the last one is a hash only where it looks like one. */
+function enabledTool(text: string): Enabled[number] {
+  const [, name, hash] = /^(.+)@([0-9a-f]{64})$/.exec(text) ?? [];
+  return name === undefined || hash === undefined ? text : { name, schema_hash: hash };
 }
 
 function show({ data }: Outputs['toolServers']['get']): string {
@@ -147,8 +175,12 @@ function show({ data }: Outputs['toolServers']['get']): string {
     tool: (row) => row.name,
     offered: (row) => row.exposed_name,
     state: (row) => row.state,
+    hidden: (row) => row.hidden_characters.reduce((sum, { count }) => sum + count, 0),
     repeatable: (row) => row.repeatable,
     approval: (row) => row.require_approval,
   });
-  return `${fields({ ...server, enabled: enabled.join(', ') })}\n\ntools: ${tools.length === 0 ? 'none' : `\n${listed}`}`;
+  const changed = tools.flatMap(({ name, schema_hash: hash, difference }) =>
+    difference === null ? [] : [lines(`\n\n${name}@${hash}\n${difference}`)],
+  );
+  return `${fields({ ...server, enabled: enabled.join(', ') })}\n\ntools: ${tools.length === 0 ? 'none' : `\n${listed}`}${changed.join('')}`;
 }

@@ -121,6 +121,16 @@ describe('what a response is offered', () => {
       await expect(settled({ tools })).rejects.toMatchObject({ code: 'invalid_request' });
     }
   });
+
+  it('is no tool that can be called as a task only, and names it', async () => {
+    await connectServer(engine, {
+      slug: 'jobs',
+      tools: [tool('start', { requiresTask: true }), tool('state')],
+    });
+    const { governance } = await settled({ tools: [{ type: 'pattern', slug: 'jobs', tool: null }] });
+    expect(governance.tools_offered).toEqual(['mcp__jobs__state']);
+    expect(governance.tools_withheld).toEqual([{ name: 'mcp__jobs__start', reason: 'task_required' }]);
+  });
 });
 
 describe('a tool choice', () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restartResponse } from '#domain/responses/restart-response.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
+import { newClaimant } from '#domain/responses/call-lease.ts';
 import { claimCall, type CallClaim } from '#domain/responses/claim-call.ts';
 import { newResponseId } from '#domain/kernel/ids.ts';
 import { createResponse } from '#domain/responses/create-response.ts';
@@ -29,8 +30,16 @@ afterAll(() => engine.stop());
 
 const inTenant = <T>(work: Parameters<Engine['database']['unitOfWork']['inTenant']>[1]) =>
   engine.database.unitOfWork.inTenant(engine.world.tenantId, work) as Promise<T>;
-const claim = (responseId: string, callIndex = 0, iteration = 0) =>
-  claimCall(engine.database, { tenantId: engine.world.tenantId, responseId, iteration, callIndex });
+/** By an attempt that has seen to it that no other holds the call any more. */
+const claim = async (responseId: string, callIndex = 0, iteration = 0) => {
+  await engine.admin.query('update tool_calls set leased_until = now() where response_id = $1', [responseId]);
+  const claimant = { ...newClaimant(), looks: Number.POSITIVE_INFINITY };
+  return claimCall(
+    engine.database,
+    { tenantId: engine.world.tenantId, responseId, iteration, callIndex },
+    claimant,
+  );
+};
 const settle = (responseId: string, callIndex = 0, iteration = 0) =>
   commitCall(
     engine.database,
@@ -58,6 +67,12 @@ const client: CreateResponseInput['tools'] = [
   { type: 'knowledge_search', collectionIds: null, maxNumResults: null, alpha: null },
 ];
 const user = (text: string) => ({ type: 'message' as const, role: 'user' as const, text });
+
+/** The server describes a tool otherwise, and somebody approves that. */
+async function redefine(name: string, description: string, setting: object = {}) {
+  await crm.discover(listed.map((each) => (each.name === name ? { ...each, description } : each)));
+  await crm.enable(['once', 'again', 'ask'], [{ name, ...setting }]);
+}
 
 describe('a call at a tool server that was started and lost its worker', () => {
   it('is unknown, whatever the server claims about the tool', async () => {
@@ -91,6 +106,14 @@ describe('a call at a tool server that was started and lost its worker', () => {
   });
 });
 
+it('a repeatable call is not repeated with another definition than the one that it was made with', async () => {
+  const { id } = await withCalls([asked('mcp__crm__again')]);
+  expect((await claim(id)).kind).toBe('claimed');
+  await redefine('again', 'Else.', { repeatable: true });
+  expect(await claim(id)).toEqual({ kind: 'unknown' });
+  await redefine('again', 'Does again.', { repeatable: true });
+});
+
 describe('a call at a tool server that was only planned', () => {
   it('is withheld when its tool has changed or was switched off since it was offered', async () => {
     const changed = await withCalls([asked('mcp__crm__once')]);
@@ -102,6 +125,24 @@ describe('a call at a tool server that was only planned', () => {
     await crm.enable(['again', 'ask']);
     expect(await claim(off.id)).toEqual({ kind: 'withheld' });
     await crm.enable(['once', 'again', 'ask']);
+  });
+
+  it('is withheld when another definition than the one offered was approved since', async () => {
+    const { id } = await withCalls([asked('mcp__crm__once')]);
+    await redefine('once', 'Else.');
+    expect(await claim(id)).toEqual({ kind: 'withheld' });
+    const now = await withCalls([asked('mcp__crm__once')]);
+    expect((await claim(now.id)).kind).toBe('claimed');
+    await redefine('once', 'Does once.');
+    expect((await claim(id)).kind).toBe('claimed');
+  });
+
+  it('is withheld when its tool came to be callable as a task only', async () => {
+    const { id } = await withCalls([asked('mcp__crm__once')]);
+    await crm.discover(listed.map((each) => (each.name === 'once' ? { ...each, requiresTask: true } : each)));
+    expect(await claim(id)).toEqual({ kind: 'withheld' });
+    await crm.discover(listed);
+    expect((await claim(id)).kind).toBe('claimed');
   });
 
   it('is withheld when its tool came to need consent since it was offered', async () => {
@@ -204,7 +245,7 @@ describe('a call of the caller’s own function', () => {
 describe('a call that needs consent', () => {
   const waiting = async () => {
     const { id, result } = await withCalls([asked('mcp__crm__ask', { who: 'Ann' })]);
-    expect(result).toEqual({ next: 'done', calls: [] });
+    expect(result).toMatchObject({ next: 'done', calls: [], end: expect.anything() });
     const record = await engine.record(id);
     expect(record).toMatchObject({
       status: 'completed',
@@ -240,6 +281,15 @@ describe('a call that needs consent', () => {
     expect((await engine.record(next)).output).toMatchObject([
       { type: 'mcp_call', name: 'ask', approval_request_id: requestId, status: 'completed' },
     ]);
+  });
+
+  it('is not made when another definition than the one that the consent is about was approved since', async () => {
+    const { id, requestId } = await waiting();
+    await redefine('ask', 'Else.', { requireApproval: true });
+    const next = await follow({ previousResponseId: id, input: [answer(requestId, true)], tools: [] });
+    await engine.claim(next);
+    expect(await claim(next)).toEqual({ kind: 'withheld' });
+    await redefine('ask', 'Does ask.', { requireApproval: true });
   });
 
   it('is made by no second approval, in whichever response that comes', async () => {

@@ -41,8 +41,10 @@ describe('the name of a tool', () => {
 describe('the digest of a definition', () => {
   const tool = {
     name: 'find',
+    title: 'Find',
     description: 'Finds.',
     inputSchema: { type: 'object', properties: { q: { type: 'string', description: 'What.' } } },
+    outputSchema: null,
     annotations: { readOnlyHint: true },
   };
 
@@ -55,6 +57,9 @@ describe('the digest of a definition', () => {
     { ...tool, name: 'find2' },
     { ...tool, description: 'Finds. ' },
     { ...tool, description: 'Finds.\u200b' },
+    { ...tool, title: 'Find all' },
+    { ...tool, title: null },
+    { ...tool, outputSchema: { type: 'object' } },
     { ...tool, annotations: { readOnlyHint: false } },
     { ...tool, annotations: null },
     { ...tool, inputSchema: { ...tool.inputSchema, required: ['q'] } },

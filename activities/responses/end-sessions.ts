@@ -1,0 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { takeCallSessions } from '#domain/responses/call-sessions.ts';
+import type { ServerCallDependencies } from './call-server.ts';
+
+/** Of the end of a response, which nobody waits for any more. */
+const patienceMs = 2_000;
+
+/** Ends the sessions at tool servers that the calls of a response shared. One that cannot be ended ends by itself. */
+export async function endSessions(
+  { unitOfWork, secrets, toolServers }: ServerCallDependencies,
+  key: { tenantId: string; responseId: string },
+): Promise<void> {
+  const end = async () => {
+    const ending = await unitOfWork.inTenant(key.tenantId, (em) => takeCallSessions({ em, secrets }, key));
+    await Promise.all(ending.map(({ server, session }) => toolServers.endSession(server, session)));
+  };
+  await Promise.race([end().catch(() => undefined), sleep(patienceMs, undefined, { ref: false })]);
+}

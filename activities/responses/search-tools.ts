@@ -1,0 +1,37 @@
+import { screenOffer } from '#domain/governance/screen-settled.ts';
+import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
+import { answerToolSearches, toolSearchName } from '#domain/responses/tool-search.ts';
+import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import { screen, type ScreeningDependencies } from './screening.ts';
+
+/** A search for tools reads only: it belongs to the turn that asks for it, and is committed with what it found. */
+export async function searchTools(
+  deps: ScreeningDependencies,
+  turn: ClaimedTurn,
+  outcome: TurnOutcome,
+): Promise<TurnOutcome> {
+  if (!outcome.calls.some(({ name }) => name === toolSearchName)) {
+    return outcome;
+  }
+  const answered = await deps.unitOfWork.inTenant(turn.tenantId, (em) =>
+    answerToolSearches(em, turn, outcome.calls),
+  );
+  const { redaction } = turn.settings;
+  if (redaction === undefined) {
+    return { ...outcome, calls: answered };
+  }
+  const calls = await screen(deps, { ...turn, redaction }, (redactor) =>
+    answered.map(({ found, ...call }) =>
+      found === undefined
+        ? call
+        : {
+            ...call,
+            found: {
+              result: redactor.maybeJson(found.result),
+              offers: found.offers.map((offer) => screenOffer(offer, redactor)),
+            },
+          },
+    ),
+  );
+  return { ...outcome, calls };
+}

@@ -1,0 +1,53 @@
+import { ProtocolError } from '@modelcontextprotocol/client';
+import { cleanText } from '#domain/kernel/clean-text.ts';
+import type { ToolReply } from '#domain/tools/tool-server.ts';
+import { readResult, toRecord } from './tool-result.ts';
+import type { Wire } from './watched-fetch.ts';
+
+const longestText = 16_384;
+const leftOut = '[The tool has answered; its answer was too large and was left out.]';
+const asksForInput =
+  'The tool asks for more input, which nobody can give it here; it has not come to its end.';
+
+/** A result as the server wrote it. Null: it says that the tool is still at work, or what nobody knows. */
+function replyOf(written: unknown): ToolReply | null {
+  const result = toRecord(written);
+  const { resultType = 'complete' } = result;
+  if (resultType === 'input_required') {
+    return { kind: 'failed', error: 'mcp_tool_execution_error', code: 0, text: asksForInput };
+  }
+  if (resultType !== 'complete') {
+    return null;
+  }
+  const { text, media } = readResult(result);
+  return result['isError'] === true
+    ? { kind: 'failed', error: 'mcp_tool_execution_error', code: 0, text }
+    : { kind: 'succeeded', text, ...(media.length === 0 ? {} : { media }) };
+}
+
+/** What is known of a call, whatever the client makes of its answer; null: nothing. */
+export function replyIn({
+  failure,
+  wire,
+  lastResult,
+  endedSilently,
+}: {
+  failure: unknown;
+  wire: Wire;
+  lastResult: unknown;
+  endedSilently: boolean;
+}): ToolReply | null {
+  if (lastResult !== undefined) {
+    return replyOf(lastResult);
+  }
+  if (wire.cutOff?.isLate === false && wire.answering !== null) {
+    return wire.answering === 'result'
+      ? { kind: 'succeeded', text: leftOut }
+      : { kind: 'failed', error: 'mcp_protocol_error', code: 0, text: leftOut };
+  }
+  if (failure instanceof ProtocolError && !endedSilently) {
+    const text = cleanText(failure.message).slice(0, longestText);
+    return { kind: 'failed', error: 'mcp_protocol_error', code: failure.code, text };
+  }
+  return null;
+}

@@ -1,0 +1,112 @@
+import {
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  StreamableHTTPClientTransport,
+  type FetchLike,
+  type JSONRPCMessage,
+  type StreamableHTTPClientTransportOptions,
+} from '@modelcontextprotocol/client';
+import { isTooDeep } from '#domain/tools/tool-definition.ts';
+
+type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
+type TransportOptions = StreamableHTTPClientTransportOptions & { fetch: FetchLike };
+
+/** No server's: it is never sent. */
+const noAnswerCode = -32_099;
+
+/**
+ * How many of a server's own requests are answered on one connection: it may ask whether the client is there, and has
+ * no need of anything else. Each answer is a request of its own, which the server may leave unanswered.
+ */
+const mostAnswers = { atOnce: 4, inAll: 600 };
+
+/** Between a stream that has ended and its continuation, whatever the server asks for. */
+const reconnection = { shortestMs: 1_000, longestMs: 60_000 };
+
+/**
+ * Streamable HTTP in which a request fails as soon as its answer cannot come any more, and a server gets no more
+ * requests than it has use for.
+ */
+export class EndingTransport extends StreamableHTTPClientTransport {
+  readonly #waiting = new Set<string>();
+  readonly #answers = { atOnce: 0, inAll: 0 };
+  /** Some request ended without an answer. */
+  endedSilently = false;
+  /** The result of the last request, as the server wrote it. */
+  lastResult: unknown = undefined;
+
+  #isStream = false;
+  /** The client hands every message on to itself behind this. */
+  override onmessage = (message: JSONRPCMessage): void => this.#note(message);
+
+  constructor(url: URL, options: TransportOptions) {
+    super(url, {
+      ...options,
+      reconnectionScheduler: (reconnect, delayMs) => {
+        const { shortestMs, longestMs } = reconnection;
+        const timer = setTimeout(reconnect, Math.min(Math.max(delayMs, shortestMs), longestMs));
+        return () => clearTimeout(timer);
+      },
+      fetch: async (to, init) => {
+        const answer = await options.fetch(to, init);
+        if (init?.method === 'POST') {
+          this.#isStream = answer.headers.get('content-type')?.startsWith('text/event-stream') === true;
+        }
+        return answer;
+      },
+    });
+  }
+
+  override async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    if (!isJSONRPCRequest(message)) {
+      await ('method' in message ? super.send(message, options) : this.#answer(message, options));
+      return;
+    }
+    const { id } = message;
+    this.#waiting.add(String(id));
+    this.lastResult = undefined;
+    const onRequestStreamEnd = () => {
+      options?.onRequestStreamEnd?.();
+      if (this.#waiting.has(String(id))) {
+        this.endedSilently = true;
+        this.onmessage?.({ jsonrpc: '2.0', id, error: { code: noAnswerCode, message: '' } });
+      }
+    };
+    await super.send(message, { ...options, onRequestStreamEnd });
+    if (!this.#isStream) {
+      onRequestStreamEnd();
+    }
+  }
+
+  async #answer(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    const { atOnce, inAll } = this.#answers;
+    if (atOnce >= mostAnswers.atOnce || inAll >= mostAnswers.inAll) {
+      return;
+    }
+    this.#answers.atOnce += 1;
+    this.#answers.inAll += 1;
+    try {
+      await super.send(message, options);
+    } finally {
+      this.#answers.atOnce -= 1;
+    }
+  }
+
+  #note(message: JSONRPCMessage): void {
+    const isAnswer = 'id' in message && message.id !== undefined && !('method' in message);
+    if (isAnswer && this.#waiting.delete(String(message.id)) && isJSONRPCResultResponse(message)) {
+      this.lastResult = message.result;
+      leaveOutDeepTools(message.result);
+    }
+  }
+}
+
+/** A tool that the client could not look through would hide all others. Without a name it is counted, and not kept. */
+function leaveOutDeepTools(result: Record<string, unknown>): void {
+  if (Array.isArray(result['tools'])) {
+    const nameless = { name: '', inputSchema: { type: 'object' } };
+    result['tools'] = result['tools'].map((tool: unknown) =>
+      Object.values(Object(tool)).some(isTooDeep) ? nameless : tool,
+    );
+  }
+}

@@ -1,0 +1,175 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runCall } from '#activities/responses/run-call.ts';
+import { Database } from '#domain/persistence/database.ts';
+import { newClaimant } from '#domain/responses/call-lease.ts';
+import { claimCall } from '#domain/responses/claim-call.ts';
+import type { CallKey } from '#domain/responses/turn-key.ts';
+import { commitCall } from '#domain/responses/commit-call.ts';
+import type { ToolServerGateway } from '#domain/tools/tool-server.ts';
+import { connectServer, tool } from '../support/connected-server.ts';
+import { openEngine, type Engine } from '../support/engine.ts';
+import { startPostgresRelay, type PostgresRelay } from '../support/postgres-relay.ts';
+import { longTexts } from '../support/long-texts.ts';
+import { secrets } from '../support/world.ts';
+
+let engine: Engine;
+let relay: PostgresRelay;
+/** Of the attempt that is struck: through the relay. */
+let relayed: Database;
+
+/** From the next write of a change on, its connection says nothing more, and breaks once the server has answered. */
+let eatAnswer = false;
+
+beforeAll(async () => {
+  engine = await openEngine();
+  await connectServer(engine, { slug: 'crm', tools: [tool('pay')] });
+  const eaten = new WeakSet<object>();
+  let written: object | null = null;
+  relay = await startPostgresRelay(engine.database.url, {
+    fromClient: (to) => (chunk) => {
+      if (eatAnswer && chunk.includes('write_response')) {
+        eatAnswer = false;
+        written = to;
+      }
+      to.write(chunk);
+    },
+    fromServer: (to) => (chunk) => {
+      if (written !== null && !eaten.has(written)) {
+        eaten.add(written);
+        to.destroy();
+        return;
+      }
+      to.write(chunk);
+    },
+  });
+  relayed = new Database({ url: relay.url, statementTimeoutMs: 10_000 });
+});
+afterAll(async () => {
+  await relayed?.close();
+  await relay?.close();
+  await engine?.stop();
+});
+
+const metrics = {
+  modelTurn: () => undefined,
+  toolCall: () => undefined,
+  toolMisfit: () => undefined,
+  workflowStart: () => undefined,
+};
+const names = { find: () => Promise.resolve([]) };
+
+/** A tool that has its effect at once and answers when it is let. */
+let effects: number;
+let answers: Promise<unknown>;
+beforeEach(() => {
+  effects = 0;
+  answers = Promise.resolve();
+});
+const toolServers: ToolServerGateway = {
+  endSession: () => Promise.resolve(),
+  discover: () => Promise.resolve([]),
+  call: async () => {
+    effects += 1;
+    await answers;
+    return { kind: 'succeeded', text: 'Paid.' };
+  },
+};
+
+async function planned(): Promise<CallKey> {
+  const responseId = await engine.create();
+  const calls = [{ name: 'mcp__crm__pay', arguments: '{}' }];
+  await (await engine.attempt(responseId)).commit({ calls, reason: 'tool_calls' });
+  return { tenantId: engine.world.tenantId, responseId, iteration: 0, callIndex: 0 };
+}
+
+/** One attempt, as Temporal makes it. */
+function attempt(key: CallKey, database = engine.database.database): Promise<{ outcome: string }> {
+  const deps = {
+    database,
+    unitOfWork: engine.database.unitOfWork,
+    secrets,
+    toolServers,
+    metrics,
+    names,
+    longTexts,
+  };
+  return new MockActivityEnvironment().run(() => runCall(deps, key));
+}
+
+async function callOf({ responseId }: CallKey): Promise<unknown> {
+  return (await engine.record(responseId)).output[0];
+}
+
+describe('an attempt at a call that another one has started', () => {
+  it('waits for the answer that the first one gets', async () => {
+    const key = await planned();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    answers = promise;
+    const first = attempt(key);
+    await expect.poll(() => effects).toBe(1);
+    const second = attempt(key);
+    await sleep(1_000);
+    resolve();
+    expect(await Promise.all([first, second])).toEqual([{ outcome: 'succeeded' }, { outcome: 'settled' }]);
+    expect(effects).toBe(1);
+    expect(await callOf(key)).toMatchObject({ status: 'completed', output: 'Paid.' });
+  });
+
+  it('settles it as unknown once its lease is over, and what the first learns later changes nothing', async () => {
+    const key = await planned();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    answers = promise;
+    const first = attempt(key, relayed);
+    await expect.poll(() => effects).toBe(1);
+    relay.sever();
+    expect(await attempt(key)).toEqual({ outcome: 'unknown' });
+    const told = await callOf(key);
+    expect(told).toMatchObject({ status: 'failed', error: { code: 'tool_outcome_unknown' } });
+    relay.mend();
+    resolve();
+    await first;
+    expect(effects).toBe(1);
+    expect(await callOf(key)).toEqual(told);
+    const { rows } = await engine.admin.query(
+      `select event_type, metadata ->> 'tool_outcome' as outcome from events
+       where resource_id = $1 and event_type like 'space.tool_outcome%' order by id`,
+      [key.responseId],
+    );
+    expect(rows).toEqual([
+      { event_type: 'space.tool_outcome_unknown', outcome: null },
+      { event_type: 'space.tool_outcome_learned', outcome: 'succeeded' },
+    ]);
+  });
+});
+
+it('an attempt that reached nobody says nothing of a call that another one holds by then', async () => {
+  const key = await planned();
+  const store = engine.database;
+  await engine.admin.query('update mcp_tools set repeatable = true');
+  const [paused, holder] = [newClaimant(), newClaimant()];
+  expect(await claimCall(store, key, paused)).toMatchObject({ kind: 'claimed' });
+  await engine.admin.query(
+    `update tool_calls set leased_until = now() - interval '1 second' where response_id = $1`,
+    [key.responseId],
+  );
+  await expect.poll(async () => (await claimCall(store, key, holder)).kind).toBe('claimed');
+  const message = 'The tool server could not be reached or refused the call; nothing was done.';
+  const error = { type: 'http_error', code: 0, message } as const;
+  const nothing = { outcome: 'failed', result: message, end: { status: 'failed', error } } as const;
+  expect(await commitCall(store, key, nothing, paused)).toBe('held');
+  const end = { status: 'completed', output: 'Paid.', results: null } as const;
+  const paid = { outcome: 'succeeded', result: 'Paid.', end } as const;
+  expect(await commitCall(store, key, paid, holder)).toBe('settled');
+  expect(await callOf(key)).toMatchObject({ status: 'completed', output: 'Paid.' });
+});
+
+it('a claim whose commit was not answered is known again, and its call is made', async () => {
+  const key = await planned();
+  eatAnswer = true;
+  // What Temporal does with an attempt that failed.
+  const outcome = await attempt(key, relayed).catch(() => attempt(key));
+  expect({ outcome, effects }).toEqual({ outcome: { outcome: 'succeeded' }, effects: 1 });
+  expect(await callOf(key)).toMatchObject({ status: 'completed', output: 'Paid.' });
+});

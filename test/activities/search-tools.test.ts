@@ -1,0 +1,84 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runTurn } from '#activities/responses/run-turn.ts';
+import { StreamWriter } from '#activities/responses/stream-writer.ts';
+import { newResponseId } from '#domain/kernel/ids.ts';
+import type { ModelGateway, ModelRequest } from '#domain/models/model-gateway.ts';
+import { createResponse } from '#domain/responses/create-response.ts';
+import { connectServer, tool } from '../support/connected-server.ts';
+import { openEngine, requestOf, type Engine } from '../support/engine.ts';
+import { longTexts } from '../support/long-texts.ts';
+import { secrets } from '../support/world.ts';
+
+const found = 'mcp__rooms__zz_cancel_booking';
+const metrics = {
+  modelTurn: () => undefined,
+  toolCall: () => undefined,
+  toolMisfit: () => undefined,
+  workflowStart: () => undefined,
+};
+const requests: ModelRequest[] = [];
+/** Looks for a tool and writes an address into what it looks for. */
+const models: ModelGateway = {
+  async *stream(request) {
+    requests.push(request);
+    if (requests.length === 1) {
+      const query = JSON.stringify({ query: 'cancel the booking of ada@example.org' });
+      yield { type: 'tool_call', name: 'tool_search', arguments: query, state: null };
+      yield { type: 'finish', reason: 'tool_calls', usage: null };
+    } else {
+      yield { type: 'text', text: 'Done.' };
+      yield { type: 'finish', reason: 'stop', usage: null };
+    }
+  },
+};
+
+let engine: Engine;
+let responseId: string;
+
+beforeAll(async () => {
+  engine = await openEngine();
+  const address = { type: 'string', description: 'Such as eve@example.org' };
+  await connectServer(engine, {
+    slug: 'rooms',
+    tools: [
+      ...Array.from({ length: 130 }, (_, i) => tool(`t${`${i}`.padStart(3, '0')}`)),
+      tool('zz_cancel_booking', {
+        description: 'Cancels a booking; bob@example.org knows more.',
+        inputSchema: { type: 'object', properties: { who: address } },
+      }),
+    ],
+    enabled: ['*'],
+  });
+  const pii = { mode: 'redact', restore_in_tool_arguments: ['rooms'] };
+  await engine.admin.query('update spaces set policy = $1', [JSON.stringify({ version: 2, pii })]);
+  responseId = newResponseId();
+  const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
+  await engine.act((ctx) => createResponse(ctx, requestOf(engine.world), { responseId, limits }));
+  const { database, unitOfWork } = engine.database;
+  const writer = new StreamWriter(database);
+  const names = { find: () => Promise.reject(new Error('no recogniser')) };
+  const deps = { database, unitOfWork, secrets, longTexts, names, metrics, models, writer };
+  for (const iteration of [0, 1]) {
+    const key = { tenantId: engine.world.tenantId, responseId, iteration };
+    await new MockActivityEnvironment().run(() => runTurn(deps, key));
+  }
+});
+afterAll(() => engine.stop());
+
+it('what a model searches for, and what is found, hold tokens in the place of personal data', async () => {
+  const [, after] = requests;
+  expect(after?.tools.map(({ name }) => name)).toContain(found);
+  const told = after?.messages.find(({ role }) => role === 'tool');
+  expect(told).toMatchObject({ name: 'tool_search', result: expect.stringContaining(found) as string });
+  expect(JSON.stringify(told)).toMatch(/\[EMAIL_\w{12}\] knows more/);
+  expect(JSON.stringify(after)).not.toContain('example.org');
+});
+
+it('what is kept of the search holds them, too', async () => {
+  const { rows } = await engine.admin.query('select wire, exchange from items');
+  const kept = JSON.stringify([rows, await engine.events(responseId)]);
+  expect(kept).toContain('tool_search');
+  expect(kept).toMatch(/the booking of \[EMAIL_\w{12}\]/);
+  expect(kept).not.toContain('example.org');
+});

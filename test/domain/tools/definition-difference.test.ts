@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { definitionDifference } from '#domain/tools/definition-difference.ts';
+import type { McpTool } from '#domain/tools/mcp-tool.entity.ts';
+
+/** A tool with `lines` members, all of which have changed. */
+function changedTool(lines: number): McpTool {
+  const definition = (value: string) => ({
+    title: null,
+    description: 'Finds.',
+    inputSchema: Object.fromEntries(Array.from({ length: lines }, (_, n) => [`member${n}`, `${value}${n}`])),
+    outputSchema: null,
+    annotations: null,
+    hiddenCharacters: [],
+  });
+  return { ...definition('b'), approvedDefinition: definition('a') } as unknown as McpTool;
+}
+
+it('few changes are shown line by line, however many tools have changed', () => {
+  const difference = definitionDifference(changedTool(3), 512);
+  expect(difference).toContain('-    "member0": "a0"');
+  expect(difference).toContain(' "description": "Finds."');
+});
+
+it('five hundred tools that changed all over are compared within a moment', () => {
+  const tools = Array.from({ length: 512 }, () => changedTool(90));
+  const startedAt = performance.now();
+  for (const tool of tools) {
+    definitionDifference(tool, tools.length);
+  }
+  const together = performance.now() - startedAt;
+  const alone = performance.now();
+  for (const tool of tools) {
+    definitionDifference(tool);
+  }
+  expect(together).toBeLessThan((performance.now() - alone) / 2);
+});
