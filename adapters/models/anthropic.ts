@@ -9,7 +9,7 @@ export function anthropic(options: VendorOptions): ModelGateway {
     {
       baseUrl: 'https://api.anthropic.com/v1',
       summarises: true,
-      prompting: { systemFirst: true, reasoningWithCallsOnly: false },
+      prompting: { systemFirst: true, resultFiles: ['image'], reasoningWithCallsOnly: false },
       connect: ({ model, maxOutputTokens }, connection) => ({
         model: createAnthropic({
           ...connection,

@@ -1,21 +1,26 @@
+import MarkdownIt, { type Token } from 'markdown-it';
+
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 const unfinished =
-  /(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|approx|ca|Fig|Inc|Ltd|Co|Jan|Feb|Aug|Sept|Oct|Nov|Dec)|\b(?:e\.g|i\.e|z\.B|d\.h)|\b\p{Lu})\.\s*$/u;
+  /(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|approx|ca|Fig|Inc|Ltd|Co|Jan|Feb|Aug|Sept|Oct|Nov|Dec)|\b(?:e\.g|i\.e|z\.B|d\.h)|\b\p{Lu})\.\s?$/u;
+/** At the end of a text, in UTF-16 units: more than `unfinished` looks at. */
+const tailLength = 16;
 const longest = 600;
+
+/** A passage may begin within a list, whose entries are indented: that makes no code of them. */
+const parser = new MarkdownIt().disable('code');
 
 /** The complete sentences of a passage without the signs of its markup. */
 export function readableSentences(passage: string): string[] {
   return blocks(passage).flatMap(sentencesOf).map(showCode).filter(isComplete);
 }
 
-/** Where the signs of code are put while markup is read and sentences are cut: in code they mean neither. */
+/** Where the signs of code are put while sentences are cut: in code they end none. */
 const hidden = 0xf_0000;
 
-function hideCode(text: string): string {
-  return text.replace(/(`+)(?!`)(.*?[^`])\1(?!`)/g, (_, _ticks, code: string) =>
-    code.replace(/[!-/:-@[-`{-~]/g, (sign) => String.fromCodePoint(hidden + sign.charCodeAt(0))),
-  );
+function hideCode(code: string): string {
+  return code.replace(/[!-/:-@[-`{-~]/g, (sign) => String.fromCodePoint(hidden + sign.charCodeAt(0)));
 }
 
 function showCode(text: string): string {
@@ -26,47 +31,55 @@ function showCode(text: string): string {
 
 /** Paragraphs and list entries, their wrapped lines joined; headings, tables and code are left out. */
 function blocks(passage: string): string[] {
-  const prose = passage
-    .replace(/^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^ {0,3}\1[^\n]*$|(?![\s\S]))/gm, '\n\n')
-    .replace(/<!--[\s\S]*?-->/g, ' ');
-  const found: string[][] = [[]];
-  for (const line of prose.split(/\r?\n/)) {
-    const isApart = /^\s*$|^ {0,3}#{1,6}\s|^\s*\|.*\||^ {0,3}([-*_=])(\s*\1){2,}\s*$/.test(line);
-    const entry = /^\s*(?:[-*+]|\d{1,3}[.)])\s+(.*)$/.exec(line);
-    if (isApart) {
-      found.push([]);
-    } else if (entry !== null) {
-      found.push([entry[1] ?? '']);
-    } else {
-      found.at(-1)?.push(line.replace(/^\s*>+\s?/, ''));
-    }
-  }
-  return found.map((lines) => plain(lines.join(' '))).filter((text) => text !== '');
+  const tokens = parser.parse(withoutComments(passage), {});
+  return tokens
+    .filter(({ type }, index) => type === 'inline' && tokens[index - 1]?.type === 'paragraph_open')
+    .map(({ children }) => plain(children ?? []))
+    .filter((text) => text !== '');
 }
 
-function plain(text: string): string {
-  return hideCode(text)
-    .replace(/!\[[^\]]*\]\([^)]*\)/g, '')
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+function withoutComments(text: string): string {
+  return text
+    .split('<!--')
+    .map((part, index) => {
+      const end = part.indexOf('-->');
+      return index === 0 ? part : end === -1 ? `<!--${part}` : ` ${part.slice(end + 3)}`;
+    })
+    .join('');
+}
+
+function plain(tokens: readonly Token[]): string {
+  const text = tokens.map(({ type, content }) => {
+    switch (type) {
+      case 'text':
+        return content;
+      case 'code_inline':
+        return hideCode(content);
+      case 'softbreak':
+      case 'hardbreak':
+        return ' ';
+      default:
+        return '';
+    }
+  });
+  return text
+    .join('')
     .replace(/<\/?[a-z][^<>]*>/gi, '')
-    .replace(/(\*\*|__)(?=\S)(.*?\S)\1/g, '$2')
-    .replace(/(?<![\p{L}\p{N}])([*_])(?=\S)([^*_]*\S)\1(?![\p{L}\p{N}])/gu, '$2')
-    .replace(/\\([\\`*_{}[\]()#+.!|>~-])/g, '$1')
     .replace(/\s+/g, ' ')
     .trim();
 }
 
 function sentencesOf(block: string): string[] {
-  const joined: string[] = [];
-  for (const { segment } of segmenter.segment(block)) {
-    const previous = joined.at(-1);
-    if (previous !== undefined && unfinished.test(previous)) {
-      joined[joined.length - 1] = previous + segment;
-    } else {
-      joined.push(segment);
+  const sentences: string[] = [];
+  let from = 0;
+  for (const { segment, index } of segmenter.segment(block)) {
+    const end = index + segment.length;
+    if (!unfinished.test(block.slice(Math.max(from, end - tailLength), end))) {
+      sentences.push(block.slice(from, end).trim());
+      from = end;
     }
   }
-  return joined.map((sentence) => sentence.trim());
+  return from === block.length ? sentences : [...sentences, block.slice(from).trim()];
 }
 
 /** Begins like a sentence and ends like one; a `label: value` entry counts too. */

@@ -1,4 +1,4 @@
-import { estimateTokenCount } from 'tokenx';
+import { estimateTokens } from '#domain/kernel/estimate-tokens.ts';
 import type {
   ModelGateway,
   ModelPart,
@@ -12,8 +12,12 @@ import { readFindings } from './builtin-findings.ts';
 
 const longestQuery = 2_000;
 
+const whatItIs =
+  'I can only answer from the documents of this space, by quoting them, and this request does not offer me the ' +
+  'search. Name the tool file_search (knowledge_search), or choose another model.';
+
 /** Words with the white space before them; a mark such as `[1]` is one. */
-const word = /\s*\S+/gu;
+const word = /(?<!\s)\s*\S+/gu;
 
 /**
  * A model without a network: it searches the space's knowledge and answers with the sentences that fit best,
@@ -29,13 +33,13 @@ export const builtinModel: ModelGateway = {
       const query = turn.question.slice(0, longestQuery).toWellFormed();
       const call = JSON.stringify({ query });
       yield { type: 'tool_call', name: knowledgeToolName, arguments: call, state: null };
-      yield finish('tool_calls', inputTokens, estimateTokenCount(call));
+      yield finish('tool_calls', inputTokens, estimateTokens(call));
       return;
     }
     let outputTokens = 0;
     for (const [text] of answer(turn).matchAll(word)) {
       signal.throwIfAborted();
-      const tokens = estimateTokenCount(text);
+      const tokens = estimateTokens(text);
       if (outputTokens + tokens > request.maxOutputTokens) {
         yield finish('length', inputTokens, outputTokens);
         return;
@@ -72,7 +76,7 @@ function offersSearch({ tools, toolChoice }: ModelRequest): boolean {
 
 function answer({ question, results }: Turn): string {
   if (results.length === 0) {
-    return 'I can only answer from the documents of this space, and searching them is not available here.';
+    return whatItIs;
   }
   const findings = readFindings(results);
   if (findings === null) {
@@ -95,7 +99,7 @@ function finish(
 
 function estimateInput(request: ModelRequest): number {
   return request.messages.reduce(
-    (sum, message) => sum + estimateTokenCount(message.role === 'tool' ? message.result : message.text),
+    (sum, message) => sum + estimateTokens(message.role === 'tool' ? message.result : message.text),
     0,
   );
 }

@@ -1,3 +1,5 @@
+import { own } from '#domain/kernel/own.ts';
+
 /** Where the vendors' own keys may go; a listed variable with an address of its own goes there instead. */
 const vendors: Record<string, string> = {
   OPENAI_API_KEY: 'https://api.openai.com',
@@ -15,12 +17,12 @@ export function createCredentials(
 ): (ref: string, url: string) => string | undefined {
   const origins = new Map(
     listed.map((entry) => {
-      const [name = '', address = vendors[name]] = entry.split('@', 2);
+      const [name = '', address = own(vendors, name)] = entry.split('@', 2);
       return [name, address === undefined ? null : new URL(address).origin];
     }),
   );
   return (ref, url) => {
     const origin = origins.get(ref) ?? null;
-    return origin !== null && URL.parse(url)?.origin === origin ? env[ref] : undefined;
+    return origin !== null && URL.parse(url)?.origin === origin ? own(env, ref) : undefined;
   };
 }

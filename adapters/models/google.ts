@@ -10,7 +10,7 @@ export function google(options: VendorOptions): ModelGateway {
     {
       baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
       summarises: true,
-      prompting: { systemFirst: true, reasoningWithCallsOnly: false },
+      prompting: { systemFirst: true, resultFiles: ['image', 'audio'], reasoningWithCallsOnly: false },
       connect: ({ model }, connection) => ({ model: clientOf(connection, model.providerModel) }),
       options: ({ reasoningEffort, reasoningSummary }) => ({
         ...(reasoningEffort === null ? {} : { reasoning: reasoningEffort }),

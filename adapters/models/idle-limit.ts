@@ -1,8 +1,16 @@
 import { ModelFailure, type ModelSpec } from '#domain/models/model-gateway.ts';
+import { answerLimits } from '../egress/answer-limits.ts';
+
+const longestMs = answerLimits.model.idleMs;
 
 /** A model that reasons may say nothing for minutes, unless its vendor tells of its thoughts. */
 export function idleMsOf({ supportsReasoning }: Pick<ModelSpec, 'supportsReasoning'>): number {
-  return supportsReasoning ? 300_000 : 60_000;
+  return supportsReasoning ? longestMs : 60_000;
+}
+
+/** Until a call begins to be answered. A run at the vendor's may stand in a queue there. */
+export function openingMsOf(model: Pick<ModelSpec, 'supportsReasoning' | 'keepsRuns'>): number {
+  return model.keepsRuns ? longestMs : idleMsOf(model);
 }
 
 /** Ends a stream that has been silent for so long. There is no limit on its whole time but the deadline. */
@@ -21,7 +29,8 @@ export async function* withIdleLimit<T>(stream: ReadableStream<T>, idleMs: numbe
   }
 }
 
-async function beforeIdle<T>(read: Promise<T>, idleMs: number): Promise<T> {
+/** @throws ModelFailure `model_timeout` */
+export async function beforeIdle<T>(read: Promise<T>, idleMs: number): Promise<T> {
   const { promise: idle, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new ModelFailure('model_timeout', { retryable: true })), idleMs);
   try {

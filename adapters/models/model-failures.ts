@@ -1,11 +1,17 @@
 import { APICallError } from '@ai-sdk/provider';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
+import { deniesAccess, toVendorRefusal } from '#domain/models/vendor-refusal.ts';
+import { AnswerCutOff } from '../egress/answer-cut-off.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
 
 /** Strips a vendor's error to a code: the original carries the prompt and may quote it. */
 export function toModelFailure(error: unknown): ModelFailure {
   if (error instanceof ModelFailure) {
     return error;
+  }
+  const cutOff = AnswerCutOff.in(error);
+  if (cutOff !== null) {
+    return new ModelFailure(cutOff.isLate ? 'model_timeout' : 'model_error', { retryable: true });
   }
   // A status below 400 says nothing of the failure: the stream behind it broke.
   if (APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 400) {
@@ -15,31 +21,39 @@ export function toModelFailure(error: unknown): ModelFailure {
 }
 
 function fromStatus(status: number, error: APICallError): ModelFailure {
-  // A good status with an error: the connection broke while the answer streamed.
-  if (status < 400) {
-    return new ModelFailure('model_error', { retryable: true });
-  }
+  const refusal = toVendorRefusal(status, parsed(error.responseBody));
   const text = `${error.message} ${error.responseBody ?? ''}`;
+  if (deniesAccess(refusal)) {
+    return new ModelFailure('model_error', { retryable: false, refusal });
+  }
   if (status === 429) {
-    return new ModelFailure('rate_limited', { retryable: true, status, retryAfterMs: retryAfterMs(error) });
+    return new ModelFailure('rate_limited', { retryable: true, refusal, retryAfterMs: retryAfterMs(error) });
   }
   if (status === 408 || status === 504) {
-    return new ModelFailure('model_timeout', { retryable: true, status });
+    return new ModelFailure('model_timeout', { retryable: true, refusal });
   }
   if (status >= 500) {
-    return new ModelFailure('model_error', { retryable: true, status, retryAfterMs: retryAfterMs(error) });
+    return new ModelFailure('model_error', { retryable: true, refusal, retryAfterMs: retryAfterMs(error) });
   }
   if (/context.{0,20}(length|window)|maximum context|too many tokens/i.test(text)) {
-    return new ModelFailure('context_length_exceeded', { retryable: false, status });
+    return new ModelFailure('context_length_exceeded', { retryable: false, refusal });
   }
   if (
     status === 400 &&
     /(assistant|prefill)/i.test(text) &&
     /(last|final|trailing|end|prefill)/i.test(text)
   ) {
-    return new ModelFailure('trailing_assistant_refused', { retryable: true, status, retryAfterMs: 1 });
+    return new ModelFailure('trailing_assistant_refused', { retryable: true, refusal, retryAfterMs: 1 });
   }
-  return new ModelFailure('model_error', { retryable: false, status });
+  return new ModelFailure('model_error', { retryable: false, refusal });
+}
+
+function parsed(body: string | undefined): unknown {
+  try {
+    return JSON.parse(body ?? 'null');
+  } catch {
+    return null;
+  }
 }
 
 /** Seconds or an HTTP date; at most a minute, since a deadline runs. */

@@ -1,4 +1,5 @@
 import { ModelFailure } from '#domain/models/model-gateway.ts';
+import { toVendorRefusal } from '#domain/models/vendor-refusal.ts';
 import type { VendorConnection } from './vendor-connection.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -47,7 +48,8 @@ export function backgroundRun(fetch: Fetch, resume: string | null): BackgroundRu
     const answer = await fetch(url, { ...rest, method: 'GET' });
     if (answer.status === 404 || answer.status === 400) {
       await answer.body?.cancel();
-      throw new ModelFailure('run_lost', { retryable: true, retryAfterMs: 1, status: answer.status });
+      const refusal = toVendorRefusal(answer.status, null);
+      throw new ModelFailure('run_lost', { retryable: true, retryAfterMs: 1, refusal });
     }
     isFound = answer.ok;
     return answer;

@@ -20,7 +20,8 @@ export function openAiCompatible(options: VendorOptions): ModelGateway {
       baseUrl: '',
       summarises: false,
       // Models that think between calls want their thoughts back; others refuse or ignore old ones.
-      prompting: { systemFirst: false, reasoningWithCallsOnly: true },
+      // A tool's message holds text only there.
+      prompting: { systemFirst: false, resultFiles: [], reasoningWithCallsOnly: true },
       connect: ({ model }, connection) => ({ model: clientOf(connection, model.providerModel) }),
       options: ({ reasoningEffort, tools, parallelToolCalls, format }) => ({
         providerOptions: {

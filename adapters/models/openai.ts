@@ -12,7 +12,7 @@ export function openAi(options: VendorOptions): ModelGateway {
     {
       baseUrl,
       summarises: true,
-      prompting: { systemFirst: false, reasoningWithCallsOnly: false },
+      prompting: { systemFirst: false, resultFiles: ['image'], reasoningWithCallsOnly: false },
       connect: ({ model, resume }, connection) => {
         const run = model.keepsRuns ? backgroundRun(connection.fetch, resume) : null;
         const provider = createOpenAI({ ...connection, fetch: run?.fetch ?? connection.fetch });

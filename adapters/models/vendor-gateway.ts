@@ -4,6 +4,7 @@ import {
   type LanguageModelV4,
   type LanguageModelV4CallOptions,
   type LanguageModelV4StreamPart,
+  type SharedV4ProviderMetadata,
 } from '@ai-sdk/provider';
 import {
   ModelFailure,
@@ -11,17 +12,21 @@ import {
   type ModelPart,
   type ModelRequest,
 } from '#domain/models/model-gateway.ts';
-import { idleMsOf, withIdleLimit } from './idle-limit.ts';
+import { AnswerCutOff } from '../egress/answer-cut-off.ts';
+import type { AnswerShare, AnswerShares } from '../egress/answer-shares.ts';
+import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
+import { beforeIdle, idleMsOf, openingMsOf, withIdleLimit } from './idle-limit.ts';
+import { withoutKey } from './key-remover.ts';
 import { toModelFailure } from './model-failures.ts';
 import type { BackgroundRun } from './openai-background.ts';
 import type { VendorConnection } from './vendor-connection.ts';
 import { PartReader } from './vendor-parts.ts';
 import { toCallOptions, type Prompting } from './vendor-prompt.ts';
 
-export interface VendorOptions {
-  fetch: typeof globalThis.fetch;
+export interface VendorOptions extends BoundedFetchOptions {
   /** The value of an environment variable that holds a vendor's key, if it may go to that address. */
   credential(ref: string, url: string): string | undefined;
+  shares?: AnswerShares;
 }
 
 type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
@@ -46,8 +51,12 @@ export interface Dialect {
   };
 }
 
-/** Characters of one call, thoughts and arguments included: a server that ignores its limit must not fill our memory. */
-const mostCharacters = 16_000_000;
+/**
+ * What is taken in of one call: a server that ignores its limit must not fill our memory. `characters` counts what it
+ * says, thoughts and arguments included; `beside` names, calls and what the vendor wants back, some of it several times;
+ * `items` texts, thoughts and calls, since each costs memory and rows however short it is.
+ */
+const most = { characters: 2_000_000, beside: 16_000_000, items: 4_000 };
 
 const announceAfterMs = 200;
 
@@ -56,24 +65,35 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
   return {
     async *stream(request, signal): AsyncGenerator<ModelPart> {
       let run: Omit<BackgroundRun, 'fetch'> | undefined;
+      const silence = new AbortController();
+      const stopped = AbortSignal.any([signal, silence.signal]);
       try {
-        const connected = dialect.connect(request, connectionOf(request, dialect, options));
+        const connection = connectionOf(request, dialect, options);
+        const connected = dialect.connect(request, connection);
         ({ run } = connected);
         const opening = Promise.resolve(
           connected.model.doStream({
             ...toCallOptions(request, dialect.prompting),
             ...dialect.options(request),
-            abortSignal: signal,
+            abortSignal: stopped,
           }),
         );
-        yield* run === undefined ? [] : announce(run, opening);
-        yield* readAll(request, dialect.summarises, (await opening).stream);
+        yield* withoutKey(connection.apiKey, announce(run, opening));
+        const { stream } = await beforeIdle(opening, openingMsOf(request.model));
+        const parts = readAll(request, stream, {
+          summarises: dialect.summarises,
+          share: options.shares?.of(request.tenantId),
+          signal: stopped,
+        });
+        yield* withoutKey(connection.apiKey, parts);
       } catch (error) {
         signal.throwIfAborted();
-        throw run?.found() === true && APICallError.isInstance(error)
+        throw run?.found() === true && APICallError.isInstance(error) && AnswerCutOff.in(error) === null
           ? // The run itself has failed, and will not do otherwise the next time.
             new ModelFailure('run_lost', { retryable: true, retryAfterMs: 1 })
           : toModelFailure(error);
+      } finally {
+        silence.abort();
       }
     },
   };
@@ -84,9 +104,12 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
  * that ends in the first moment is not worth a second look.
  */
 async function* announce(
-  run: Omit<BackgroundRun, 'fetch'>,
+  run: Omit<BackgroundRun, 'fetch'> | undefined,
   opening: Promise<{ stream: ReadableStream<LanguageModelV4StreamPart> }>,
 ): AsyncGenerator<ModelPart> {
+  if (run === undefined) {
+    return;
+  }
   let heard = false;
   try {
     await Promise.race([opening, run.named.then(() => sleep(announceAfterMs))]);
@@ -104,18 +127,42 @@ async function* announce(
 
 async function* readAll(
   request: ModelRequest,
-  summarises: boolean,
   stream: ReadableStream<LanguageModelV4StreamPart>,
+  { summarises, share, signal }: { summarises: boolean; share: AnswerShare | undefined; signal: AbortSignal },
 ): AsyncGenerator<ModelPart> {
   const reader = new PartReader({ summarises, resumed: request.resume !== null });
-  let characters = 0;
-  for await (const part of withIdleLimit(stream, idleMsOf(request.model))) {
-    characters += lengthOf(part);
-    if (characters > mostCharacters) {
-      throw new ModelFailure('model_error', { retryable: false });
+  const taken = { characters: 0, beside: 0, items: 0 };
+  try {
+    for await (const part of withIdleLimit(stream, idleMsOf(request.model))) {
+      const [said, beside] = [lengthOf(part), lengthBeside(part)];
+      taken.characters += said;
+      taken.beside += beside;
+      taken.items += beginsItem(part) ? 1 : 0;
+      const isRoom = (await share?.keep(said + beside, signal)) ?? true;
+      if (
+        taken.characters > mostCharactersOf(request) ||
+        taken.beside > most.beside ||
+        taken.items > most.items ||
+        !isRoom
+      ) {
+        throw new ModelFailure('model_error', { retryable: !isRoom });
+      }
+      yield* reader.read(part);
     }
-    yield* reader.read(part);
+  } finally {
+    share?.forget(taken.characters + taken.beside);
   }
+}
+
+/** What so many tokens can hardly be: a server that does not obey the limit that it was given has no more to say. */
+function mostCharactersOf({ maxOutputTokens, model, resume }: ModelRequest): number {
+  // A run that is read again is read from its start.
+  const tokens = resume === null ? maxOutputTokens : model.maxOutputTokens;
+  return Math.min(most.characters, 65_536 + 32 * tokens);
+}
+
+function beginsItem({ type }: LanguageModelV4StreamPart): boolean {
+  return type === 'text-start' || type === 'reasoning-start' || type === 'tool-call';
 }
 
 function lengthOf(part: LanguageModelV4StreamPart): number {
@@ -129,13 +176,37 @@ function lengthOf(part: LanguageModelV4StreamPart): number {
   }
 }
 
+function lengthBeside(part: LanguageModelV4StreamPart): number {
+  switch (part.type) {
+    case 'text-start':
+    case 'reasoning-start':
+      return part.id.length + stateLength(part);
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'text-end':
+    case 'reasoning-end':
+      return stateLength(part);
+    case 'tool-input-start':
+      return part.id.length + part.toolName.length;
+    case 'tool-call':
+      return part.toolName.length + part.input.length + stateLength(part);
+    default:
+      return 0;
+  }
+}
+
+function stateLength({ providerMetadata }: { providerMetadata?: SharedV4ProviderMetadata }): number {
+  return providerMetadata === undefined ? 0 : JSON.stringify(providerMetadata).length;
+}
+
 export function connectionOf(
-  { model }: Pick<ModelRequest, 'model'>,
+  { model, tenantId }: Pick<ModelRequest, 'model'> & Partial<Pick<ModelRequest, 'tenantId'>>,
   dialect: Pick<Dialect, 'baseUrl'>,
   options: VendorOptions,
 ): VendorConnection {
   const baseURL = model.baseUrl ?? dialect.baseUrl;
   const apiKey = model.credentialRef === null ? undefined : options.credential(model.credentialRef, baseURL);
   // Without one of ours the packages would look for a key in the environment.
-  return { baseURL, apiKey: apiKey ?? '', fetch: options.fetch };
+  const share = tenantId === undefined ? undefined : options.shares?.of(tenantId);
+  return { baseURL, apiKey: apiKey ?? '', fetch: boundedFetch('model', { ...options, share }) };
 }

@@ -1,5 +1,6 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { ModelFailure, type ModelPart, type OpaqueState } from '#domain/models/model-gateway.ts';
+import { own } from '#domain/kernel/own.ts';
 
 /** Turns a provider's stream into our parts: text at once, reasoning and what it wants back when complete. */
 export class PartReader {
@@ -89,7 +90,7 @@ export class PartReader {
 function merge(known: OpaqueState = {}, more: SharedV4ProviderMetadata = {}): OpaqueState {
   const laid = Object.entries(more).map(([provider, metadata]) => [
     provider,
-    { ...(known[provider] as object | undefined), ...metadata },
+    { ...(own(known, provider) as object | undefined), ...metadata },
   ]);
   return { ...known, ...Object.fromEntries(laid) };
 }

@@ -3,6 +3,7 @@ import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4TextPart,
+  LanguageModelV4ToolResultOutput,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import type {
@@ -16,6 +17,8 @@ import type {
 export interface Prompting {
   /** The provider takes system messages at the beginning only: later ones are moved there. */
   systemFirst: boolean;
+  /** What a tool's result may hold beside text. The packages of other kinds send it as text, or not at all. */
+  resultFiles: readonly ('image' | 'audio')[];
   /** Reasoning goes back only with the calls that it led to. */
   reasoningWithCallsOnly: boolean;
 }
@@ -83,11 +86,31 @@ function toVendorMessage(message: PromptMessage, prompting: Prompting): Language
             type: 'tool-result',
             toolCallId: message.callId,
             toolName: message.name,
-            output: { type: 'text', value: message.result },
+            output: toVendorResult(message, prompting),
           },
         ],
       };
   }
+}
+
+function toVendorResult(
+  { result, files = [] }: Extract<PromptMessage, { role: 'tool' }>,
+  { resultFiles }: Prompting,
+): LanguageModelV4ToolResultOutput {
+  const shown = files.filter(({ mediaType }) => resultFiles.some((kind) => mediaType.startsWith(`${kind}/`)));
+  return shown.length === 0
+    ? { type: 'text', value: result }
+    : {
+        type: 'content',
+        value: [
+          { type: 'text', text: result },
+          ...shown.map(({ mediaType, data }) => ({
+            type: 'file' as const,
+            mediaType,
+            data: { type: 'data' as const, data },
+          })),
+        ],
+      };
 }
 
 function toVendorPart(part: PromptPart): LanguageModelV4TextPart | LanguageModelV4FilePart {

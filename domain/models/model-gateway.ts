@@ -1,3 +1,5 @@
+import type { VendorRefusal } from './vendor-refusal.ts';
+
 /** The port to language models. One implementation per provider kind stands in adapters/models. */
 
 export const providerKinds = ['openai', 'anthropic', 'google', 'openai_compatible', 'builtin'] as const;
@@ -8,7 +10,7 @@ export const continuations = ['replay', 'reattach', 'prefill', 'instruct', 'none
 export type Continuation = (typeof continuations)[number];
 
 /** What a message to a model may hold. */
-export const inputModalities = ['text', 'image', 'file'] as const;
+export const inputModalities = ['text', 'image', 'file', 'audio'] as const;
 export type InputModality = (typeof inputModalities)[number];
 
 export interface ModelSpec {
@@ -41,7 +43,8 @@ export type PromptMessage =
       state?: OpaqueState;
       calls: PromptCall[];
     }
-  | { role: 'tool'; callId: string; name: string; result: string };
+  /** `files`: images and sounds beside the text, which names each. */
+  | { role: 'tool'; callId: string; name: string; result: string; files?: PromptFile[] };
 
 export type PromptPart = { type: 'text'; text: string } | PromptFile;
 
@@ -84,6 +87,7 @@ export type TextFormat =
   | { type: 'json_schema'; name: string; schema: Record<string, unknown>; strict?: boolean | undefined };
 
 export interface ModelRequest {
+  tenantId: string;
   model: ModelSpec;
   messages: PromptMessage[];
   tools: ToolDefinition[];
@@ -148,15 +152,18 @@ export class ModelFailure extends Error {
   readonly retryable: boolean;
   /** From the vendor's retry-after, in milliseconds. */
   readonly retryAfterMs: number | null;
+  /** null: the vendor did not answer with an error. */
+  readonly refusal: VendorRefusal | null;
 
   constructor(
     code: ModelFailureCode,
-    options: { retryable: boolean; retryAfterMs?: number | null; status?: number },
+    options: { retryable: boolean; retryAfterMs?: number | null; refusal?: VendorRefusal },
   ) {
-    super(options.status === undefined ? code : `${code} (HTTP ${options.status})`);
+    super(options.refusal === undefined ? code : `${code} (HTTP ${options.refusal.status})`);
     this.name = 'ModelFailure';
     this.code = code;
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs ?? null;
+    this.refusal = options.refusal ?? null;
   }
 }

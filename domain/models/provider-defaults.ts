@@ -44,7 +44,7 @@ export function providerDefaults(kind: ProviderKind, model: string): ProviderDef
       return {
         ...plain,
         supportsReasoning: !/gemini-(1|2\.0)/.test(model),
-        inputModalities: ['text', 'image', 'file'],
+        inputModalities: ['text', 'image', 'file', 'audio'],
         contextWindow: 1_000_000,
       };
     case 'openai_compatible':

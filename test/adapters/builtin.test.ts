@@ -5,6 +5,7 @@ import { knowledgeTool } from '#domain/knowledge/knowledge-definition.ts';
 import type { ModelPart, ModelRequest, PromptMessage } from '#domain/models/model-gateway.ts';
 
 const request = (messages: PromptMessage[], overrides: Partial<ModelRequest> = {}): ModelRequest => ({
+  tenantId: 'tenant',
   model: {
     alias: 'builtin',
     providerKind: 'builtin',

@@ -162,6 +162,33 @@ describe.each(fakeKinds)('$kind', (of) => {
     expect(fake.refusals()).toEqual([]);
   });
 
+  it('shows images that tools answer, where the vendor has a place for them', async () => {
+    const ask = await open(of, { toolRounds: 0 });
+    const file = { type: 'file', filename: null, detail: null } as const;
+    const files = [
+      { ...file, mediaType: 'image/png', data: 'iVBORw0KGgo=' },
+      { ...file, mediaType: 'audio/wav', data: 'UklGRiQAAABXQVZF' },
+    ];
+    const call = { callId: 'call_0_0', name: 'camera', arguments: '{}' };
+    const thought = of.kind === 'openai_compatible' ? { reasoning: [{ text: 'Look.', state: {} }] } : {};
+    const parts = await ask(
+      {
+        messages: [
+          { role: 'user', text: 'What is there?' },
+          { role: 'assistant', text: '', calls: [call], ...thought },
+          { role: 'tool', callId: 'call_0_0', name: 'camera', result: 'A picture: [image]', files },
+        ],
+      },
+      { supportsReasoning: false },
+    );
+    expect(saidIn(parts)).toBe(text);
+    expect(fake.refusals()).toEqual([]);
+    const body = JSON.stringify(fake.requests[0]!.body);
+    expect(body).toContain('A picture: [image]');
+    expect(body.includes('iVBORw0KGgo=')).toBe(of.kind !== 'openai_compatible');
+    expect(body.includes('UklGRiQAAABXQVZF')).toBe(of.kind === 'google');
+  });
+
   it.each([
     [429, 'rate_limited', 2_000],
     [500, 'model_error', null],

@@ -6,6 +6,7 @@ export function modelRequest(
   change: Partial<ModelRequest> = {},
 ): ModelRequest {
   return {
+    tenantId: 'tenant',
     model: {
       alias: model.providerModel,
       credentialRef: null,

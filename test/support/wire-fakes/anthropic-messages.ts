@@ -37,7 +37,10 @@ const block = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('tool_result'),
     tool_use_id: z.string(),
-    content: z.union([z.string(), z.array(textBlock)]),
+    content: z.union([
+      z.string(),
+      z.array(z.union([textBlock, z.strictObject({ type: z.literal('image'), source, ...cache })])),
+    ]),
     is_error: z.boolean().optional(),
     ...cache,
   }),

@@ -30,6 +30,8 @@ export interface ToolCall {
 export type FakeFailure = { onAttempt: number; onRound: number } & (
   | { status: 429 | 500; retryAfterSeconds?: number }
   | { cutAfterChars: number }
+  /** Nothing comes any more, until the client leaves. */
+  | { hangAfterChars: number }
   /** The answer ends as failed, where the vendor has a word for it. */
   | { endsFailed: true }
 );
@@ -214,6 +216,14 @@ async function play(
         response.destroy();
         // A background run goes on without a listener.
         if (vendor.other === undefined) return;
+      }
+      if (
+        failure !== undefined &&
+        'hangAfterChars' in failure &&
+        exchange.streamed.length > failure.hangAfterChars
+      ) {
+        if (!response.closed) await once(response, 'close');
+        return;
       }
       if (script.tokenDelayMs !== undefined) await sleep(script.tokenDelayMs);
       writer.text(piece);

@@ -19,6 +19,11 @@ const part = z.union([
       id: z.string().optional(),
       name: z.string(),
       response: z.record(z.string(), z.unknown()),
+      parts: z
+        .array(
+          z.strictObject({ inlineData: z.strictObject({ mimeType: z.string(), data: z.string().min(1) }) }),
+        )
+        .optional(),
     }),
   }),
 ]);

@@ -53,7 +53,7 @@ const item = z.union([
   z.strictObject({
     type: z.literal('function_call_output'),
     call_id: z.string(),
-    output: z.string(),
+    output: z.union([z.string(), z.array(inputPart).min(1)]),
     status: z.string().optional(),
   }),
   z.strictObject({

@@ -1,0 +1,121 @@
+/**
+ * What may be said of a vendor's error: its HTTP status, and its code and parameter where both are words of these
+ * lists. Nothing else of it is: its text may quote the prompt, the operator's key or an address.
+ */
+export interface VendorRefusal {
+  status: number;
+  code: string | null;
+  /** As the OpenAI surface calls it. */
+  param: string | null;
+}
+
+const codes = new Set([
+  // OpenAI, and servers that speak its language
+  'invalid_request_error',
+  'unsupported_parameter',
+  'unsupported_value',
+  'unknown_parameter',
+  'missing_required_parameter',
+  'invalid_value',
+  'invalid_type',
+  'invalid_prompt',
+  'invalid_image',
+  'invalid_image_format',
+  'image_too_large',
+  'image_too_small',
+  'image_content_policy_violation',
+  'content_policy_violation',
+  'invalid_function_parameters',
+  'invalid_json_schema',
+  'string_above_max_length',
+  'array_above_max_length',
+  'integer_above_max_value',
+  'integer_below_min_value',
+  'decimal_above_max_value',
+  'decimal_below_min_value',
+  'context_length_exceeded',
+  'model_not_found',
+  'invalid_api_key',
+  'insufficient_quota',
+  'billing_hard_limit_reached',
+  'rate_limit_exceeded',
+  'server_error',
+  // Anthropic
+  'authentication_error',
+  'permission_error',
+  'not_found_error',
+  'request_too_large',
+  'rate_limit_error',
+  'api_error',
+  'overloaded_error',
+  // Google
+  'INVALID_ARGUMENT',
+  'FAILED_PRECONDITION',
+  'OUT_OF_RANGE',
+  'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
+  'NOT_FOUND',
+  'RESOURCE_EXHAUSTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DEADLINE_EXCEEDED',
+]);
+
+/** What vendors call a parameter, and what it is called here. */
+const params = new Map(
+  [
+    'temperature',
+    'top_p',
+    'max_output_tokens',
+    'reasoning',
+    'reasoning.effort',
+    'reasoning.summary',
+    'tools',
+    'tool_choice',
+    'parallel_tool_calls',
+    'text.format',
+    'input',
+    'instructions',
+    'model',
+  ]
+    .map((name) => [name, name] as const)
+    .concat([
+      ['max_tokens', 'max_output_tokens'],
+      ['max_completion_tokens', 'max_output_tokens'],
+      ['messages', 'input'],
+      ['contents', 'input'],
+      ['response_format', 'text.format'],
+      ['reasoning_effort', 'reasoning.effort'],
+    ]),
+);
+
+/** `said`: the body of a vendor's error, parsed, of whatever shape. */
+export function toVendorRefusal(status: number, said: unknown): VendorRefusal {
+  const error = membersOf(membersOf(said)['error']);
+  const code = [error['code'], error['type'], error['status']].find(
+    (word): word is string => typeof word === 'string' && codes.has(word),
+  );
+  return { status, code: code ?? null, param: toParam(error['param']) };
+}
+
+/** `tools[0].function.parameters` is about `tools`. */
+function toParam(said: unknown): string | null {
+  const path = typeof said === 'string' ? said.slice(0, 200).split('[', 1).join('') : '';
+  return params.get(path) ?? params.get(path.split('.', 1).join('')) ?? null;
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** Whether the vendor finds fault with the request, and not with who sent it or with itself. */
+export function blamesRequest({ status }: VendorRefusal): boolean {
+  return [400, 413, 422].includes(status);
+}
+
+const outOfMoney = ['insufficient_quota', 'billing_hard_limit_reached'];
+
+/** Whether the vendor does not serve this model with the key that was sent: trying again would not help. */
+export function deniesAccess({ status, code }: VendorRefusal): boolean {
+  return [401, 402, 403, 404].includes(status) || outOfMoney.includes(code ?? '');
+}
