@@ -6,16 +6,13 @@ import { copyEntity } from '#domain/persistence/rows.ts';
 import { allowsTool } from '#domain/skills/allowed-tools.ts';
 import { approvedTool, type ApprovedTool } from '#domain/tools/approved-tool.ts';
 import type { ToolServerSpec } from '#domain/tools/tool-server.ts';
+import { callLease, isHeld, isLeased, newClaimant, type Claimant } from './call-lease.ts';
 import { readCall, type HeadState } from './read-turn.ts';
 import { ResponseChange, writeChange, type ResponseStore } from './response-change.ts';
 import type { OfferedSearch } from './response-request.ts';
 import type { Response } from './response.entity.ts';
 import type { ToolCall } from './tool-call.entity.ts';
-import type { TurnKey } from './turn-claim.ts';
-
-export interface CallKey extends TurnKey {
-  callIndex: number;
-}
+import type { CallKey } from './turn-key.ts';
 
 /** A call that may run now. */
 export interface ClaimedCall extends CallKey {
@@ -49,6 +46,8 @@ export type CallClaim =
   | { kind: 'denied'; message: string }
   /** Since it was offered the tool was switched off, has changed or came to need consent. Nothing was called. */
   | { kind: 'withheld' }
+  /** Another attempt has started it and is not known to be lost: it is to be looked at again. */
+  | { kind: 'held' }
   /** It was started, its worker was lost, and nobody said that it may be made twice. */
   | { kind: 'unknown' }
   | { kind: 'claimed'; call: ClaimedCall };
@@ -59,9 +58,14 @@ const mostAttempts = 8;
 /**
  * Moves a planned call to `started`, which is committed before the tool is touched. A call that was started
  * before has lost its worker: a search runs again, since it reads only; a server's tool runs again, with the
- * same key, only when our own record of it says `repeatable`.
+ * same key, only when our own record of it says `repeatable`. A claim whose answer was lost is known again by the
+ * claimant's nonce: nothing was sent behind it.
  */
-export async function claimCall(store: ResponseStore, key: CallKey): Promise<CallClaim> {
+export async function claimCall(
+  store: ResponseStore,
+  key: CallKey,
+  claimant: Claimant = newClaimant(),
+): Promise<CallClaim> {
   for (;;) {
     const { head, call } = await readCall(store.database, key);
     if (head === null || head.response.isTerminal || call === null || call.status === 'done') {
@@ -69,7 +73,11 @@ export async function claimCall(store: ResponseStore, key: CallKey): Promise<Cal
     }
     const change = new ResponseChange(head.response);
     const tool = call.serverLabel == null ? null : await findTool(store, head.response, call);
-    const claim = decide(key, { head, call, tool }, change);
+    const claim = decide(key, { head, call, tool, claimant }, change);
+    if (claim.kind === 'held') {
+      claimant.looks = isLeased(call, head.now) ? 0 : claimant.looks + 1;
+    }
+    claimant.wrote ||= !change.isEmpty;
     // Another call of the response may have come in between: then both are looked at again.
     if (change.isEmpty || (await writeChange(store.database, change)) === 'in') {
       return claim;
@@ -80,15 +88,20 @@ export async function claimCall(store: ResponseStore, key: CallKey): Promise<Cal
 interface Claiming {
   head: HeadState;
   call: ToolCall;
-  /** Of a server; null for a search, and for one that is not what was approved any more. */
+  /** Of a server; null for a search, and for one that is not what was offered and approved any more. */
   tool: ApprovedTool | null;
+  claimant: Claimant;
 }
 
-function decide(key: CallKey, { head, call, tool }: Claiming, change: ResponseChange): CallClaim {
+function decide(key: CallKey, { head, call, tool, claimant }: Claiming, change: ResponseChange): CallClaim {
   const { response } = change;
   const row = copyEntity(call);
-  const again = row.status === 'started';
-  if (row.serverLabel != null && again && !mayRepeat(tool, row)) {
+  if (isHeld(row, head.now, claimant)) {
+    return { kind: 'held' };
+  }
+  const isOwn = row.claimNonce === claimant.nonce;
+  const again = row.status === 'started' && !(isOwn && row.attempts === 1);
+  if (row.serverLabel != null && again && !isOwn && !mayRepeat(tool, row)) {
     return { kind: 'unknown' };
   }
   const missing = missingPermission(head, row, change);
@@ -107,9 +120,9 @@ function decide(key: CallKey, { head, call, tool }: Claiming, change: ResponseCh
       ? searchOf(response, row)
       : { kind: 'mcp' as const, ...tool.target, repeatable: tool.repeatable, again };
   if (target === null) {
-    return { kind: 'withheld' };
+    return { kind: again ? 'unknown' : 'withheld' };
   }
-  row.attempts += 1;
+  row.attempts += isOwn ? 0 : 1;
   if (row.status === 'planned') {
     row.status = 'started';
     row.startedAt = head.now;
@@ -119,7 +132,8 @@ function decide(key: CallKey, { head, call, tool }: Claiming, change: ResponseCh
       ]);
     }
   }
-  change.step(call, row);
+  const lease = { nonce: claimant.nonce, leaseSeconds: callLease.seconds };
+  change.step(call, row, target.kind === 'mcp' ? lease : {});
   return {
     kind: 'claimed',
     call: {
@@ -136,9 +150,17 @@ function decide(key: CallKey, { head, call, tool }: Claiming, change: ResponseCh
   };
 }
 
-function findTool(store: ResponseStore, response: Response, row: ToolCall): Promise<ApprovedTool | null> {
+/** Null where the approved definition is not the one that the model was offered: the call was meant for that one. */
+async function findTool(
+  store: ResponseStore,
+  response: Response,
+  row: ToolCall,
+): Promise<ApprovedTool | null> {
   const named = { slug: row.serverLabel ?? '', name: row.toolName ?? '' };
-  return store.unitOfWork.inTenant(response.tenantId, (em) => approvedTool(em, response.spaceId, named));
+  const tool = await store.unitOfWork.inTenant(response.tenantId, (em) =>
+    approvedTool(em, response.spaceId, named),
+  );
+  return tool?.target.schemaHash === row.schemaHash ? tool : null;
 }
 
 /** A call that an earlier response asked consent for may be of a tool that this one's skill does not name. */
@@ -150,7 +172,7 @@ function mayRepeat(tool: ApprovedTool | null, row: ToolCall): boolean {
   return tool !== null && tool.repeatable && row.attempts < mostAttempts;
 }
 
-/** Null for a server's tool: it is not what was approved any more. */
+/** Null for a server's tool: it is not what was offered and approved any more. */
 function searchOf(response: Response, row: ToolCall): Extract<CallTarget, { kind: 'search' }> | null {
   if (row.serverLabel != null) {
     return null;

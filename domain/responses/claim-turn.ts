@@ -1,27 +1,30 @@
+import { estimateTokens } from '#domain/kernel/estimate-tokens.ts';
 import { askerOf, rebuildCaller } from '#domain/access/load-caller.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { parseUsd } from '#domain/models/pricing.ts';
 import { tellHistory } from '#domain/threads/tell-history.ts';
-import { planContinuation, runToReadAgain } from './continue-turn.ts';
+import { goesOnBehind, planContinuation, reasoningToldAgain, runToReadAgain } from './continue-turn.ts';
 import { endClaimed } from './end-claimed.ts';
 import { failureReason } from './failure-reasons.ts';
-import type { Ending } from './finish-response.ts';
 import { toHead } from './head.ts';
 import { itemId } from './item-ids.ts';
 import { buildPrompt } from './model-prompt.ts';
-import { foldTurn } from './open-item.ts';
+import { foldTurn, textSince } from './open-item.ts';
 import { listTools, planApproved } from './open-with-tools.ts';
 import type { OutputItem } from './output-items.ts';
 import { waitsForCaller } from './outstanding-calls.ts';
 import { readTurn, type HeadState, type TurnState } from './read-turn.ts';
+import { endOf, endOfEnded, type Ending, type ResponseEnd } from './response-end.ts';
 import { ResponseChange, writeChange, type ResponseStore } from './response-change.ts';
 import { toResponseRecord } from './response-record.ts';
 import { firstModelTurn } from './response-request.ts';
+import { withFound } from './tool-search.ts';
 import { queueLimitMs } from './response-status.ts';
 import { settleLostAttempts } from './settle-attempts.ts';
 import type { TurnResult } from './turn-result.ts';
-import type { ClaimedTurn, TurnKey } from './turn-claim.ts';
+import type { ClaimedTurn } from './turn-claim.ts';
+import type { TurnKey } from './turn-key.ts';
 import { estimatePrompt } from './usage.ts';
 
 /** Crashes in a row, without one new published character, after which a turn is given up. */
@@ -29,7 +32,9 @@ const poisonLimit = 10;
 
 export type TurnClaim = { kind: 'settled'; result: TurnResult } | { kind: 'claimed'; turn: ClaimedTurn };
 
-const done: TurnClaim = { kind: 'settled', result: { next: 'done', calls: [] } };
+function done(end: ResponseEnd): TurnClaim {
+  return { kind: 'settled', result: { next: 'done', calls: [], end } };
+}
 
 /**
  * Takes a turn for one attempt: begins the response, fences earlier writers, settles what they left, checks
@@ -39,7 +44,7 @@ export async function claimTurn(store: ResponseStore, secrets: Secrets, key: Tur
   for (;;) {
     const state = await readTurn(store.database, key);
     if (state === null || state.response.isTerminal) {
-      return done;
+      return done(endOfEnded(state?.response ?? null));
     }
     const { turn: existing } = state;
     if (existing?.status === 'committed') {
@@ -50,7 +55,7 @@ export async function claimTurn(store: ResponseStore, secrets: Secrets, key: Tur
     switch (decision.kind) {
       case 'end':
         if (await endClaimed(store.unitOfWork, decision.change, decision.ending)) {
-          return done;
+          return done(endOf(decision.ending));
         }
         break;
       case 'settle_lost':
@@ -188,7 +193,8 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
   const prompt = buildPrompt(response, [...state.context, ...state.own], model);
   const messages = [...prompt.messages, ...plan.messages];
   const inputTokens = estimatePrompt(messages);
-  const budget = outputBudget(state, inputTokens);
+  const published = goesOnBehind(plan.name) ? textSince(events, turn.firstN) : '';
+  const budget = outputBudget(state, { inputTokens, published });
   if (typeof budget !== 'number') {
     return { kind: 'end', change, ending: budget };
   }
@@ -220,6 +226,7 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
     ]);
   }
   const last = [...folded.closed.map((closed) => closed.outputIndex), folded.open?.outputIndex ?? -1];
+  const toldReasoning = reasoningToldAgain(folded, plan);
   const claimed: ClaimedTurn = {
     tenantId: response.tenantId,
     responseId: response.id,
@@ -227,16 +234,17 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
     attempt: number,
     epoch,
     nextN: response.nextN,
-    closed: folded.closed,
+    closed: folded.closed.filter((item) => !toldReasoning.includes(item)),
     composer: {
       open: folded.open,
       restart: plan.restart ?? false,
       ...(plan.reread === undefined ? {} : { reread: plan.reread }),
+      toldReasoning,
       nextOutputIndex: Math.max(turn.firstOutputIndex, ...last.map((index) => index + 1)),
       // A model that is held to JSON cannot go on in the middle of it.
       buffered: response.request.stream_granularity === 'item' || response.request.format.type !== 'text',
       citations: prompt.citations,
-      messageId: (outputIndex) => itemId(secrets, 'msg', response.id, outputIndex),
+      itemId: (prefix, outputIndex) => itemId(secrets, prefix, response.id, outputIndex),
     },
     model: {
       alias: model.alias,
@@ -251,7 +259,7 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
     },
     messages,
     resume,
-    settings: response.request,
+    settings: withFound(response.request, state.own),
     maxOutputTokens: budget,
     held: {
       response,
@@ -267,9 +275,13 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
 }
 
 /** Output tokens that limits and money leave for one more call, or the end that they demand. */
-function outputBudget(state: TurnState, inputTokens: number): number | Ending {
+function outputBudget(
+  state: TurnState,
+  { inputTokens, published }: { inputTokens: number; published: string },
+): number | Ending {
   const { limits } = state.response.governance;
-  const tokens = limits.max_output_tokens - state.committedOutputTokens;
+  const said = published === '' ? 0 : estimateTokens(published);
+  const tokens = limits.max_output_tokens - state.keptOutputTokens - said;
   if (tokens <= 0) {
     return { status: 'incomplete', reason: 'max_output_tokens' };
   }

@@ -5,7 +5,7 @@ import type { TokenUsage } from '#domain/models/model-gateway.ts';
 import { traceStart } from '#domain/observability/owe-trace.ts';
 import { copyEntity } from '#domain/persistence/rows.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { applyEnding, auditOf, endResponse, type Ending } from './finish-response.ts';
+import { applyEnding, auditOf, endResponse } from './finish-response.ts';
 import type { ItemRow } from './item-store.ts';
 import { lockHead, toHead } from './head.ts';
 import type { MessageComposer } from './message-composer.ts';
@@ -13,7 +13,7 @@ import type { OutputItem } from './output-items.ts';
 import { planCalls } from './plan-calls.ts';
 import type { RequestedCall } from './requested-call.ts';
 import type { ProviderState } from './provider-state.ts';
-import { placeReasoning, type Reasoned } from './reasoning-items.ts';
+import { endOf, type Ending } from './response-end.ts';
 import {
   ResponseChange,
   writeChange,
@@ -35,7 +35,6 @@ import { addUsage, settle } from './usage.ts';
 export interface TurnOutcome {
   composer: MessageComposer;
   calls: RequestedCall[];
-  reasoned: readonly Reasoned[];
   /** What the provider wants back with the text. */
   textState: ProviderState | null;
   reason: 'stop' | 'length' | 'tool_calls' | 'content_filter';
@@ -114,29 +113,24 @@ function settleTurn(
   const { response } = change;
   response.bumpEpoch();
   const cut = outcome.reason === 'length' || outcome.reason === 'content_filter';
-  const { events, done } = outcome.composer.end({
+  const { events, done: composed } = outcome.composer.end({
     status: cut ? 'incomplete' : 'completed',
     phase: outcome.calls.length > 0 ? 'commentary' : 'final_answer',
   });
   response.nextOutputIndex = outcome.composer.nextOutputIndex;
-  const reasoning = placeReasoning(secrets, response, outcome.reasoned);
   // Messages that were given up hold nothing that the provider knows.
-  const kept = done.map((finished, i) =>
-    i === done.length - 1 ? { ...finished, providerState: outcome.textState } : finished,
+  const said = composed.findLastIndex(({ item }) => item.type === 'message');
+  const done = composed.map((finished, i) =>
+    i === said ? { ...finished, providerState: outcome.textState } : finished,
   );
-  [...turn.closed, ...kept, ...reasoning.items].forEach((finished) => change.keep(finished));
+  [...turn.closed, ...done].forEach((finished) => change.keep(finished));
   const planned = cut ? { kind: 'none' as const } : planCalls({ change, secrets }, turn, outcome.calls);
-  change.publish([
-    ...outcome.rest,
-    ...events,
-    ...reasoning.events,
-    ...(planned.kind === 'none' ? [] : planned.events),
-  ]);
+  change.publish([...outcome.rest, ...events, ...(planned.kind === 'none' ? [] : planned.events)]);
   const ending = endingOf(outcome, planned.kind);
   const result: TurnResult =
     ending === null && planned.kind === 'run'
       ? { next: 'tools', calls: planned.calls }
-      : { next: 'done', calls: [] };
+      : { next: 'done', calls: [], ...(ending !== null && { end: endOf(ending) }) };
   const text = [...done.map(({ item }) => textOf(item)), ...outcome.calls.map((call) => call.arguments)];
   change.committed = {
     iteration: turn.iteration,

@@ -2,6 +2,8 @@
 const MIN_MATCH = 16;
 /** White space a model may put before what it repeats; from this length on it is taken as its text. */
 const MAX_LEADING_SPACE = 512;
+/** From this length on, held text is judged each time it has grown by a sixteenth: a look costs as much as it is long. */
+const MAX_JUDGED_EACH_TIME = 1_024;
 
 /** What the new text turned out to be: a repeat of the whole prefix, of its end, or of nothing. */
 export type Matched = 'whole_prefix' | 'overlap' | 'none';
@@ -48,6 +50,8 @@ export class ContinuationMatcher {
   readonly #shown: string;
   readonly #space: string;
   #held = '';
+  /** Length from which what is held is judged again. */
+  #judgedFrom = 0;
   #matched: Matched | undefined;
 
   constructor(prefix: string) {
@@ -61,7 +65,7 @@ export class ContinuationMatcher {
   push(delta: string): Decision {
     if (this.#matched !== undefined) return { kind: 'append', text: delta, matched: this.#matched };
     this.#held += delta;
-    return this.#decide(false);
+    return this.#held.length < this.#judgedFrom ? { kind: 'hold' } : this.#decide(false);
   }
 
   /** The model's text is complete: decides on what is held, never `hold`. */
@@ -72,7 +76,10 @@ export class ContinuationMatcher {
 
   #decide(ended: boolean): Decision {
     const verdict = this.#judge(ended);
-    if (verdict.kind === 'open') return { kind: 'hold' };
+    if (verdict.kind === 'open') {
+      this.#judgedFrom = this.#nextJudged(this.#held.length);
+      return { kind: 'hold' };
+    }
     const text = this.#held;
     this.#held = '';
     if (verdict.kind === 'restart') {
@@ -81,6 +88,13 @@ export class ContinuationMatcher {
     }
     this.#matched = verdict.matched;
     return { kind: 'append', text: text.slice(verdict.drop), matched: verdict.matched };
+  }
+
+  /** At the end of a whole repeat at once: what comes behind it is new. */
+  #nextJudged(length: number): number {
+    if (length < MAX_JUDGED_EACH_TIME) return 0;
+    const later = length + length / 16;
+    return length < this.#shown.length ? Math.min(later, this.#shown.length) : later;
   }
 
   #judge(ended: boolean): Verdict {
@@ -129,12 +143,36 @@ function mayStillReachEnd(prefix: string, text: string): boolean {
   return at !== -1 && at + text.length < prefix.length;
 }
 
-/** Length of the longest end of `prefix` that `text` starts with; 0 below `least`. */
+/**
+ * Length of the longest end of `prefix` that `text` starts with; 0 below `least`. Each character is looked at a few
+ * times at most (the search of Knuth, Morris and Pratt): both texts are a model's, who may repeat itself for ever.
+ */
 function overlap(prefix: string, text: string, least = MIN_MATCH): number {
-  for (let length = Math.min(prefix.length, text.length); length >= least; length -= 1) {
-    if (text.startsWith(prefix.slice(prefix.length - length))) return length;
+  const most = Math.min(prefix.length, text.length);
+  if (most < least) return 0;
+  const borders = bordersOf(text, most);
+  let length = 0;
+  for (let at = prefix.length - most; at < prefix.length; at += 1) {
+    length = extended(text, borders, { length, by: prefix.charCodeAt(at) });
   }
-  return 0;
+  return length >= least ? length : 0;
+}
+
+/** Of each start of `text` up to `most` characters, the length of its longest end that it starts with, too. */
+function bordersOf(text: string, most: number): Int32Array {
+  const borders = new Int32Array(most);
+  for (let at = 1, length = 0; at < most; at += 1) {
+    length = extended(text, borders, { length, by: text.charCodeAt(at) });
+    borders[at] = length;
+  }
+  return borders;
+}
+
+/** How much of the start of `text` stands at the end of what is read once `by` is read behind `length` of it. */
+function extended(text: string, borders: Int32Array, read: { length: number; by: number }): number {
+  let { length } = read;
+  while (length > 0 && text.charCodeAt(length) !== read.by) length = borders[length - 1] ?? 0;
+  return text.charCodeAt(length) === read.by ? length + 1 : length;
 }
 
 function commonStart(a: string, b: string): number {

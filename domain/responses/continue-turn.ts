@@ -16,6 +16,13 @@ export interface ContinuationPlan {
   resume?: string;
   /** Characters of the open message that this very run has said. */
   reread?: number;
+  /** This very run began that message anew: what stands before the one given up is another run's. */
+  anew?: boolean;
+}
+
+/** Whether an attempt adds to what was published of its turn, instead of saying that once more. */
+export function goesOnBehind(name: ContinuationPlan['name']): boolean {
+  return name === 'prefill' || name === 'instruct' || name === 'restart';
 }
 
 const goOn =
@@ -74,8 +81,20 @@ function readAgain(
 ): ContinuationPlan {
   const begun = earlier.find(({ runId }) => runId === resume);
   const reread = begun === undefined ? 0 : textSince(events, begun.firstN).length;
-  const restart = begun?.continuation === 'restart' && reread === 0;
-  return { name: 'reattach', messages: [], resume, reread, restart };
+  const anew = begun?.continuation === 'restart';
+  return { name: 'reattach', messages: [], resume, reread, anew, restart: anew && reread === 0 };
+}
+
+/** The reasoning that readers have of what an attempt goes on with: what it reasons itself takes the place of that. */
+export function reasoningToldAgain(
+  { closed }: FoldedTurn,
+  { restart, anew }: ContinuationPlan,
+): FoldedTurn['closed'] {
+  if (restart === true) {
+    return [];
+  }
+  const givenUp = anew === true ? closed.findLastIndex(({ item }) => item.type === 'message') : -1;
+  return closed.slice(givenUp + 1).filter(({ item }) => item.type === 'reasoning');
 }
 
 /** The run that the vendor still works on or has finished, unless it was found lost. */

@@ -8,8 +8,12 @@ export interface CreateResponseInput {
   input: InputItem[];
   /** null: the space's default. */
   modelAlias: string | null;
-  /** null: everything that the space grants. */
+  /** null: everything that the space grants, or of a `plain` request what the space says. */
   tools: RequestedTool[] | null;
+  /** Nobody who asks so expects tools that were not named. */
+  plain?: boolean;
+  /** Tools that were named and that nothing here implements, by their type. */
+  unsupportedTools?: readonly string[];
   toolChoice: RequestedToolChoice;
   toolMode: 'auto_resolve' | 'manual' | 'none';
   maxOutputTokens: number | null;

@@ -5,11 +5,19 @@ import { keepScreened, noteRedaction } from '#domain/governance/keep-screened.ts
 import { screenInput } from '#domain/governance/screen-input.ts';
 import { screenSettled } from '#domain/governance/screen-settled.ts';
 import { claimKey } from '#domain/idempotency/idempotency.ts';
-import { DomainError, notFound } from '#domain/kernel/errors.ts';
+import { notFound } from '#domain/kernel/errors.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { toEntity } from '#domain/persistence/rows.ts';
+import {
+  countActive,
+  countedWith,
+  limitsOf,
+  tooManyActive,
+  type Active,
+  type ActiveLimits,
+} from './active-limit.ts';
 import { checkGiven, joinChain } from './chain.ts';
 import type { CreateResponseInput } from './create-input.ts';
 import { toHead } from './head.ts';
@@ -21,10 +29,7 @@ import type { ResponseRequest } from './response-request.ts';
 import { modelError, settleRequest } from './settle-request.ts';
 import { answerApprovals } from './tool-input.ts';
 
-export interface CreateLimits {
-  maxActivePerSpace: number;
-  /** Of all spaces of the tenant together, so that it cannot take every slot of the workers. */
-  maxActivePerTenant?: number;
+export interface CreateLimits extends ActiveLimits {
   retentionSeconds: number;
 }
 
@@ -49,7 +54,7 @@ export async function createResponse(
       return { kind: 'replayed', responseId: winner };
     }
   }
-  const { space, model, active } = await resolveModel(ctx, asked);
+  const { space, model } = await resolveModel(ctx, asked);
   const screened = await screenInput(ctx, asked, { space, responseId, names });
   const { input } = screened;
   const settled = await settleRequest(ctx, input, { space, model });
@@ -61,18 +66,19 @@ export async function createResponse(
     screened.found.push(...found);
   }
   noteRedaction(settled, screened);
-  await refuseWhenBusy(ctx, space.id, limits, active);
-  const [head] = await ctx.em.execute<{ head: object }[]>(
-    `with head as (
+  const [accepted] = await ctx.em.execute<(Active & { head: object | null })[]>(
+    `with active as materialized (${countActive}), head as (
        insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
          previous_response_id, request, fingerprint, governance, metadata, created_at, expires_at)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, date_trunc('milliseconds', now()),
-         date_trunc('milliseconds', now()) + make_interval(secs => ?))
+       select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, date_trunc('milliseconds', now()),
+         date_trunc('milliseconds', now()) + make_interval(secs => ?)
+       from active where space < ? and tenant < ?
        returning *),
      id as (insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at)
        select tenant_id, id, space_id, principal_id, created_at, expires_at from head)
-     select to_json(head) as head from head`,
+     select active.space, active.tenant, to_json(head) as head from active left join head on true`,
     [
+      ...countedWith(ctx, space.id, limits),
       ctx.caller.tenantId,
       responseId,
       space.id,
@@ -87,12 +93,13 @@ export async function createResponse(
       JSON.stringify(settled.governance),
       input.metadata === null ? null : JSON.stringify(input.metadata),
       limits.retentionSeconds,
+      ...limitsOf(limits),
     ],
   );
-  if (head === undefined) {
-    throw new Error('The new response was not answered.');
+  if (accepted?.head == null) {
+    throw tooManyActive(ctx, space.id, limits, accepted);
   }
-  const change = new ResponseChange(toEntity(Response, head.head));
+  const change = new ResponseChange(toEntity(Response, accepted.head));
   const { response } = change;
   await joinChain(ctx, input, change, model.contextWindow);
   await keepScreened(ctx, response, screened);
@@ -114,16 +121,11 @@ export async function createResponse(
 async function resolveModel(
   ctx: Context,
   { spaceId, modelAlias }: CreateResponseInput,
-): Promise<{ space: Space; model: Model; active: Active }> {
-  const [found] = await ctx.em.execute<
-    {
-      space: object;
-      model: object | null;
-      allowed: boolean;
-      active: number;
-      active_in_tenant: number;
-    }[]
-  >('select * from app.read_admission(?, ?, ?)', [ctx.caller.tenantId, spaceId, modelAlias]);
+): Promise<{ space: Space; model: Model }> {
+  const [found] = await ctx.em.execute<{ space: object; model: object | null; allowed: boolean }[]>(
+    'select * from app.read_admission(?, ?, ?)',
+    [ctx.caller.tenantId, spaceId, modelAlias],
+  );
   if (found === undefined) {
     throw notFound('space_not_found');
   }
@@ -131,53 +133,5 @@ async function resolveModel(
   if (model === null || model.disabledAt != null || !found.allowed) {
     throw modelError(modelAlias, model !== null);
   }
-  return {
-    space: toEntity(Space, found.space),
-    model,
-    active: { space: found.active, tenant: found.active_in_tenant },
-  };
-}
-
-/**
- * @param known how many are running, when that was read just now
- * @throws `too_many_active_responses`
- */
-export async function refuseWhenBusy(
-  ctx: Context,
-  spaceId: string,
-  { maxActivePerSpace, maxActivePerTenant = Infinity }: Omit<CreateLimits, 'retentionSeconds'>,
-  known?: Active,
-): Promise<void> {
-  let active = known ?? (await countActive(ctx, spaceId));
-  if (active.space >= maxActivePerSpace / 2 || active.tenant >= maxActivePerTenant / 2) {
-    // Near a limit, requests queue here, so that those which count at once cannot all pass.
-    await ctx.em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
-      `active/${ctx.caller.tenantId}`,
-    ]);
-    active = await countActive(ctx, spaceId);
-  }
-  for (const { count, ...reached } of [
-    { type: 'space' as const, id: spaceId, count: active.space, limit: maxActivePerSpace },
-    { type: 'tenant' as const, id: ctx.caller.tenantId, count: active.tenant, limit: maxActivePerTenant },
-  ]) {
-    if (count >= reached.limit) {
-      const message = `Too many responses of this ${reached.type} are running.`;
-      throw new DomainError('too_many_active_responses', message, { retryAfter: 1, reached });
-    }
-  }
-}
-
-/** Unfinished responses of a space, and of all spaces of its tenant. */
-interface Active {
-  space: number;
-  tenant: number;
-}
-
-async function countActive(ctx: Context, spaceId: string): Promise<Active> {
-  const [row] = await ctx.em.execute<Active[]>(
-    `select count(*) filter (where space_id = ?)::int as space, count(*)::int as tenant
-       from responses where tenant_id = ? and finished_at is null`,
-    [spaceId, ctx.caller.tenantId],
-  );
-  return row ?? { space: 0, tenant: 0 };
+  return { space: toEntity(Space, found.space), model };
 }

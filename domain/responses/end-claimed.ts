@@ -1,5 +1,6 @@
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { finishResponse, type Ending } from './finish-response.ts';
+import { finishResponse } from './finish-response.ts';
+import type { Ending } from './response-end.ts';
 import { lockHead } from './head.ts';
 import { writeWithin, type ResponseChange } from './response-change.ts';
 

@@ -2,7 +2,7 @@ import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ModelFailure } from '#domain/models/model-gateway.ts';
 import { lockLane } from './commit-turn.ts';
-import { failureReason } from './failure-reasons.ts';
+import { vendorFailure } from './failure-reasons.ts';
 import { finishResponse } from './finish-response.ts';
 import { readTurnEvents } from './item-store.ts';
 import { textSince } from './open-item.ts';
@@ -15,7 +15,7 @@ import { settleUsage } from './usage.ts';
 const vendorFailureCap = 5;
 
 /** What to do after a vendor's failure: try again after a while, or nothing, because the response has failed. */
-export type FailureVerdict = { kind: 'retry'; delayMs: number } | { kind: 'failed' };
+export type FailureVerdict = { kind: 'retry'; delayMs: number } | { kind: 'failed'; code: FailureCode };
 
 /**
  * Writes a vendor's failure down and decides. Failures of the vendor are counted per turn; crashes are not
@@ -48,8 +48,9 @@ export async function failTurn(
     failure.code === 'trailing_assistant_refused' || failure.code === 'run_lost'
       ? 'model_error'
       : failure.code;
-  await finishResponse(em, response, now, { status: 'failed', failure: failureReason(code) });
-  return { kind: 'failed' };
+  const reason = vendorFailure(code, failure.refusal);
+  await finishResponse(em, response, now, { status: 'failed', failure: reason });
+  return { kind: 'failed', code };
 }
 
 /** 0.5 s, 1 s, 2 s, 4 s. */

@@ -1,3 +1,4 @@
+import { blamesRequest, deniesAccess, type VendorRefusal } from '#domain/models/vendor-refusal.ts';
 import type { FailureCode, FailureReason } from './response-status.ts';
 
 const reasons: Readonly<Record<FailureCode, Pick<FailureReason, 'type' | 'message'>>> = {
@@ -25,4 +26,25 @@ const reasons: Readonly<Record<FailureCode, Pick<FailureReason, 'type' | 'messag
 
 export function failureReason(code: FailureCode): FailureReason {
   return { code, ...reasons[code], param: null };
+}
+
+/** The same of a vendor's error, with what may be said of it. */
+export function vendorFailure(code: FailureCode, refusal: VendorRefusal | null): FailureReason {
+  const reason = failureReason(code);
+  if (refusal === null || code !== 'model_error') {
+    return reason;
+  }
+  const said = `(HTTP ${refusal.status}${refusal.code === null ? '' : `, ${refusal.code}`})`;
+  if (deniesAccess(refusal)) {
+    const message = `The model's provider does not serve this model to the platform ${said}.`;
+    return { ...reason, type: 'permission_error', message };
+  }
+  return blamesRequest(refusal)
+    ? {
+        ...reason,
+        type: 'invalid_request_error',
+        message: `The model's provider refused the request ${said}.`,
+        param: refusal.param,
+      }
+    : { ...reason, message: `The model could not answer ${said}.` };
 }

@@ -1,5 +1,4 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Caller } from '#domain/access/caller.ts';
 import { rebuildActor } from '#domain/access/rebuild-actor.ts';
 import type { Actor, AuditEvent } from '#domain/events/record-event.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
@@ -12,8 +11,9 @@ import { currentRecord, publish } from './head.ts';
 import { keepItem, readTurnEvents } from './item-store.ts';
 import { closeMessage } from './message-events.ts';
 import { foldTurn } from './open-item.ts';
+import type { Ending } from './response-end.ts';
 import type { ResponseRecord } from './response-record.ts';
-import type { FailureReason, IncompleteReason, TerminalStatus } from './response-status.ts';
+import type { TerminalStatus } from './response-status.ts';
 import { lockWaiting, releaseWaiting } from './release-waiting.ts';
 import type { Response } from './response.entity.ts';
 import type { StreamEvent } from './stream-events.ts';
@@ -21,13 +21,6 @@ import { ToolCall } from './tool-call.entity.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
 import { Turn } from './turn.entity.ts';
 import { settleOrphans } from './usage.ts';
-
-/** How a response ends. */
-export type Ending =
-  | { status: 'completed' }
-  | { status: 'incomplete'; reason: IncompleteReason }
-  | { status: 'failed'; failure: FailureReason }
-  | { status: 'cancelled'; by: Caller | null };
 
 /**
  * Ends a response in the caller's transaction: fences the model lane, closes what is open as incomplete,

@@ -1,5 +1,5 @@
 import type { PromptFile, PromptPart } from '#domain/models/model-gateway.ts';
-import { estimateTokenCount } from 'tokenx';
+import { estimateTokens } from '#domain/kernel/estimate-tokens.ts';
 import type { InputContent } from './output-items.ts';
 
 const dataUrl = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i;
@@ -39,7 +39,7 @@ const embedded = /"(data:[a-z]+\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]*)"/gi;
 /** Tokens of a stored item, by estimate; embedded files count as what they are, not as their letters. */
 export function estimateStored(wire: string): number {
   if (!wire.includes(';base64,')) {
-    return estimateTokenCount(wire);
+    return estimateTokens(wire);
   }
   let files = 0;
   const rest = wire.replaceAll(embedded, (_all, url: string) => {
@@ -49,5 +49,5 @@ export function estimateStored(wire: string): number {
       : estimateFile({ type: 'file', mediaType, data, filename: null, detail: null });
     return '""';
   });
-  return files + estimateTokenCount(rest);
+  return files + estimateTokens(rest);
 }

@@ -1,6 +1,7 @@
 import type { Context } from '#domain/access/context.ts';
 import { showRestored } from '#domain/governance/show-restored.ts';
 import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
+import { readGiven } from './given-items.ts';
 import type { Item } from './output-items.ts';
 import { findOwn } from './response-access.ts';
 
@@ -15,23 +16,13 @@ export async function listInputItems(
     operation: 'responses.input_items',
     filters: { id: response.id },
   };
-  const after = input.cursor === null ? -1 : Number(decodeCursor(ctx.secrets, scope, input.cursor).id);
-  const rows = await ctx.em.execute<{ position: number; wire: string }[]>(
-    `select c.position, i.wire from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
-       where c.response_id = ? and c.position > ? order by c.position limit ?`,
-    [response.id, after, input.limit + 1],
-  );
-  const shown = rows.slice(0, input.limit);
-  const last = shown.at(-1);
+  const after = input.cursor === null ? null : Number(decodeCursor(ctx.secrets, scope, input.cursor).id);
+  const { limit } = input;
+  const page = await readGiven(ctx.em, { responseId: response.id, after, order: 'asc', limit });
   return {
-    items: await showRestored(
-      ctx,
-      response,
-      shown.map((row) => JSON.parse(row.wire) as Item),
-    ),
-    nextCursor:
-      last === undefined || rows.length <= input.limit
-        ? null
-        : encodeCursor(ctx.secrets, scope, { createdAt: '', id: String(last.position) }),
+    items: await showRestored(ctx, response, page.items),
+    nextCursor: page.hasMore
+      ? encodeCursor(ctx.secrets, scope, { createdAt: '', id: String(page.last) })
+      : null,
   };
 }

@@ -1,6 +1,7 @@
 import { reachesOwn } from '#domain/access/authorize-own.ts';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
+import type { Redaction } from '#domain/governance/pii-settings.ts';
 import { showAllRestored } from '#domain/governance/show-restored.ts';
 import type { Page } from '#domain/kernel/page.ts';
 import { keysetPage } from '#domain/persistence/keyset-list.ts';
@@ -36,7 +37,14 @@ export async function listResponses(ctx: Context, input: ListResponses): Promise
     cursor: input.cursor,
     operation: 'responses.list',
     filters: { spaceId: input.spaceId, status: input.status, ...mine },
+    // Tools and instructions of a hundred requests are hundreds of megabytes, and nobody is shown them here.
+    exclude: ['request'],
+    bytes: `select response_id as id, sum(octet_length(wire))::float8 as bytes from items
+      where response_id in (select jsonb_array_elements_text(?::jsonb))
+        and output_index is not null and superseded_by is null
+      group by response_id`,
   });
+  const redactions = await redactionsOf(ctx, page.items);
   const parts = await partsOf(
     ctx,
     page.items.map((response) => response.id),
@@ -44,9 +52,28 @@ export async function listResponses(ctx: Context, input: ListResponses): Promise
   const records = page.items.map((response) => {
     const part = parts.get(response.id);
     const output = (part?.items ?? []).map((wire) => JSON.parse(wire) as OutputItem);
-    return { response, value: toResponseRecord(toHead(response), output, part?.usage ?? noUsage) };
+    const { id, threadId } = response;
+    const shown = { threadId, request: { redaction: redactions.get(id) } };
+    return { response: shown, value: toResponseRecord(toHead(response), output, part?.usage ?? noUsage) };
   });
   return { items: await showAllRestored(ctx, records), nextCursor: page.nextCursor };
+}
+
+/** Where the space demanded it. */
+async function redactionsOf(
+  ctx: Context,
+  responses: readonly Response[],
+): Promise<ReadonlyMap<string, Redaction>> {
+  const screened = responses.filter(({ governance }) => governance.pii !== undefined).map(({ id }) => id);
+  const rows =
+    screened.length === 0
+      ? []
+      : await ctx.em.execute<{ id: string; redaction: Redaction | null }[]>(
+          `select id, request -> 'redaction' as redaction from responses
+             where id in (select jsonb_array_elements_text(?::jsonb))`,
+          [JSON.stringify(screened)],
+        );
+  return new Map(rows.flatMap(({ id, redaction }) => (redaction === null ? [] : [[id, redaction] as const])));
 }
 
 interface Parts {

@@ -6,12 +6,21 @@ import type { Response } from './response.entity.ts';
 import { ToolCall } from './tool-call.entity.ts';
 
 /**
- * Settles calls that were started and whose worker went without a word, once nobody works on them any more. What
+ * Settles calls that were started and whose worker went without a word, once no attempt holds them any more. What
  * a server's tool did is unknown, and the log says so; a search did nothing.
+ * @param options.evenHeld also those that an attempt holds, since their ledger goes
  */
-export async function settleLostCalls(em: EntityManager, response: Response): Promise<void> {
-  const lost = await em.find(ToolCall, { responseId: response.id, status: 'started' });
+export async function settleLostCalls(
+  em: EntityManager,
+  response: Response,
+  options: { evenHeld?: boolean } = {},
+): Promise<void> {
   const doneAt = await databaseNow(em);
+  const lost = await em.find(ToolCall, {
+    responseId: response.id,
+    status: 'started',
+    ...(options.evenHeld === true ? {} : { $or: [{ leasedUntil: null }, { leasedUntil: { $lt: doneAt } }] }),
+  });
   for (const call of lost) {
     call.status = 'done';
     call.doneAt = doneAt;
@@ -34,5 +43,20 @@ export function unknownEvent(
     outcome: 'failure',
     metadata: { space_id: response.spaceId, tool: call.tool, call_id: call.callId },
     dedupeKey: `response/${response.id}/${call.callId}/unknown`,
+  };
+}
+
+/** Tells operators what became of a call whose outcome they were told is unknown. */
+export function learnedEvent(
+  response: Response,
+  call: Pick<ToolCall, 'tool' | 'callId'>,
+  outcome: string,
+): AuditEvent & { dedupeKey: string } {
+  return {
+    ...unknownEvent(response, call),
+    type: 'space.tool_outcome_learned',
+    outcome: 'success',
+    metadata: { space_id: response.spaceId, tool: call.tool, call_id: call.callId, tool_outcome: outcome },
+    dedupeKey: `response/${response.id}/${call.callId}/learned`,
   };
 }

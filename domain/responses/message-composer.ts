@@ -1,8 +1,9 @@
 import { cleanText } from '#domain/kernel/clean-text.ts';
 import { ContinuationMatcher, takeWhole } from './continuation.ts';
+import type { FinishedItem } from './item-store.ts';
 import { closeMessage, openMessage, openPart, place, type Closing } from './message-events.ts';
 import type { OpenMessage } from './open-item.ts';
-import type { OutputItem } from './output-items.ts';
+import { placeReasoning, type Reasoned } from './reasoning-items.ts';
 import type { StreamEvent } from './stream-events.ts';
 
 /** The file behind a citation label, and its place in the list of files. */
@@ -19,18 +20,21 @@ export interface ComposerOptions {
   restart: boolean;
   /** Characters at the open message's end that the model is going to say again, exactly. */
   reread?: number;
+  /** Reasoning that readers have of this turn. What the model reasons now is the same to them, and takes its place. */
+  toldReasoning?: readonly FinishedItem[];
   nextOutputIndex: number;
   /** Hold a whole message back until it is complete. */
   buffered: boolean;
   citations: ReadonlyMap<number, CitedFile>;
-  messageId(outputIndex: number): string;
+  itemId(prefix: 'msg' | 'rs', outputIndex: number): string;
   /** What a citation's event says of the text before it, parts of which some readers are shown in another length. */
   citedBehind?(text: string): { tokens_before?: Record<string, number> };
 }
 
 export interface ComposedEnd {
   events: StreamEvent[];
-  done: { outputIndex: number; item: OutputItem }[];
+  /** All finished items, in the order in which they were finished. */
+  done: FinishedItem[];
 }
 
 const mark = /\[(\d{1,4})\]/g;
@@ -39,7 +43,7 @@ const longestMark = 6;
 /** Of one message; further marks stay text. */
 const mostCitations = 1_000;
 
-/** Turns a model's text into stream events of messages, from the exact character at which readers stand. */
+/** Turns a model's text and reasoning into stream events, from the exact character at which readers stand. */
 export class MessageComposer {
   readonly #options: ComposerOptions;
   #open: OpenMessage | null;
@@ -48,16 +52,22 @@ export class MessageComposer {
   #rest = '';
   #held: StreamEvent[] = [];
   #scanFrom = 0;
+  /** The end of the open message's text, in which a mark may have begun. */
+  #tail = '';
   #skip = 0;
   #restartPending: boolean;
   #end: ComposedEnd | null = null;
-  /** Messages that were given up on the way. */
-  readonly closed: { outputIndex: number; item: OutputItem }[] = [];
+  /** Reasoning that waits for the message that it led to, or for the end. */
+  #reasoned: Reasoned[] = [];
+  readonly #told: FinishedItem[];
+  /** Messages that were given up on the way, and reasoning that has its place. */
+  readonly #done: FinishedItem[] = [];
 
   constructor(options: ComposerOptions) {
     this.#options = options;
     this.#open = options.open;
     this.#nextOutputIndex = options.nextOutputIndex;
+    this.#told = [...(options.toldReasoning ?? [])];
     this.#restartPending = options.restart && options.open !== null;
     const prefix = options.restart ? '' : (options.open?.text ?? '');
     // What such a run was asked to go on from; it is told from what the run said by its length alone.
@@ -67,6 +77,7 @@ export class MessageComposer {
     if (options.open !== null) {
       const cited = options.open.annotations.at(-1)?.end_index ?? 0;
       this.#scanFrom = Math.max(cited, options.open.text.length - longestMark);
+      this.#tail = options.open.text.slice(-longestMark);
     }
   }
 
@@ -81,6 +92,21 @@ export class MessageComposer {
     return ready === '' ? [] : this.#understand(cleanText(ready));
   }
 
+  /**
+   * Takes reasoning that is finished. It is published together with the text that it led to, before its message; where
+   * that message is open already, or no text comes, behind everything at the end.
+   */
+  reasoning(reasoned: readonly Reasoned[]): void {
+    for (const one of reasoned) {
+      const known = this.#told.shift();
+      if (known === undefined) {
+        this.#reasoned.push(one);
+      } else {
+        this.#done.push({ ...known, providerState: one.providerState });
+      }
+    }
+  }
+
   /** Ends the message, if one is open, with whatever was still held back. Repeated, it answers the same. */
   end(closing: Closing): ComposedEnd {
     this.#end ??= this.#close(closing);
@@ -89,7 +115,7 @@ export class MessageComposer {
 
   #close(closing: Closing): ComposedEnd {
     const events = this.#flushHeld();
-    const done = [...this.closed];
+    const done = this.#done;
     if (this.#open !== null) {
       const { outputIndex } = this.#open;
       // A message that was to be given up and got no successor is not complete.
@@ -98,7 +124,27 @@ export class MessageComposer {
       done.push({ outputIndex, item: end.item });
       this.#open = null;
     }
+    events.push(...this.#placeReasoning(this.#takeReasoned()));
+    done.push(...this.#told);
     return { events, done };
+  }
+
+  #takeReasoned(): Reasoned[] {
+    const reasoned = this.#reasoned;
+    this.#reasoned = [];
+    return reasoned;
+  }
+
+  #placeReasoning(reasoned: readonly Reasoned[]): StreamEvent[] {
+    return reasoned.flatMap((one) => {
+      const outputIndex = this.#nextOutputIndex++;
+      const { finished, events } = placeReasoning(
+        { id: this.#options.itemId('rs', outputIndex), outputIndex },
+        one,
+      );
+      this.#done.push(finished);
+      return events;
+    });
   }
 
   /** What is still held when the model has ended its text. */
@@ -151,20 +197,23 @@ export class MessageComposer {
   /** Sees to an open message with an open part. */
   #ready(): StreamEvent[] {
     const events: StreamEvent[] = [];
+    const begins = this.#open === null || this.#restartPending;
+    const reasoned = begins ? this.#takeReasoned() : [];
     if (this.#open !== null && this.#restartPending) {
       const { outputIndex } = this.#open;
-      const supersededBy = this.#options.messageId(this.#nextOutputIndex);
+      const supersededBy = this.#options.itemId('msg', this.#nextOutputIndex + reasoned.length);
       const end = closeMessage(this.#open, { status: 'incomplete', supersededBy });
       events.push(...end.events);
-      this.closed.push({ outputIndex, item: end.item });
+      this.#done.push({ outputIndex, item: end.item });
       this.#open = null;
     }
     this.#restartPending = false;
     if (this.#open === null) {
-      const outputIndex = this.#nextOutputIndex;
-      this.#nextOutputIndex += 1;
+      events.push(...this.#placeReasoning(reasoned));
+      const outputIndex = this.#nextOutputIndex++;
       this.#scanFrom = 0;
-      const begun = openMessage(this.#options.messageId(outputIndex), outputIndex);
+      this.#tail = '';
+      const begun = openMessage(this.#options.itemId('msg', outputIndex), outputIndex);
       this.#open = begun.open;
       return [...events, ...begun.events];
     }
@@ -176,13 +225,16 @@ export class MessageComposer {
     if (open === null) {
       return [];
     }
+    // Marks are looked for in what is new, and never in a text of megabytes that grows by a word.
+    const seen = this.#tail + text;
+    const seenFrom = open.text.length - this.#tail.length;
     open.text += text;
     const events: StreamEvent[] = [
       { type: 'response.output_text.delta', ...place(open), delta: text, logprobs: [] },
     ];
-    mark.lastIndex = this.#scanFrom;
-    for (let match = mark.exec(open.text); match !== null; match = mark.exec(open.text)) {
-      this.#scanFrom = mark.lastIndex;
+    mark.lastIndex = Math.max(0, this.#scanFrom - seenFrom);
+    for (let match = mark.exec(seen); match !== null; match = mark.exec(seen)) {
+      this.#scanFrom = seenFrom + mark.lastIndex;
       const file = this.#options.citations.get(Number(match[1]));
       if (file !== undefined && open.annotations.length < mostCitations) {
         const annotation = {
@@ -190,8 +242,8 @@ export class MessageComposer {
           file_id: file.fileId,
           filename: file.filename,
           index: file.index,
-          start_index: match.index,
-          end_index: mark.lastIndex,
+          start_index: seenFrom + match.index,
+          end_index: this.#scanFrom,
         };
         open.annotations.push(annotation);
         events.push({
@@ -199,11 +251,12 @@ export class MessageComposer {
           ...place(open),
           annotation_index: open.annotations.length - 1,
           annotation,
-          ...this.#options.citedBehind?.(open.text.slice(0, match.index)),
+          ...this.#options.citedBehind?.(open.text.slice(0, seenFrom + match.index)),
         });
       }
     }
     this.#scanFrom = Math.max(this.#scanFrom, open.text.length - longestMark);
+    this.#tail = seen.slice(-longestMark);
     return events;
   }
 }

@@ -5,9 +5,25 @@ import type { CreateResponseInput } from './create-input.ts';
 
 type Abilities = Pick<Model, 'providerKind' | 'supportsReasoning' | 'inputModalities'>;
 
-/** Refuses what the model cannot do, instead of ignoring it. @throws `unsupported_parameter` */
-export function refuseForModel(input: CreateResponseInput, model: Abilities): void {
-  const { reasoningEffort, reasoningSummary } = input;
+type Reasoning = Pick<CreateResponseInput, 'reasoningEffort' | 'reasoningSummary'>;
+
+/**
+ * How much the model is to reason, and what it is to tell of it. To a `plain` request both are hints, sent whatever the
+ * model. @throws `unsupported_parameter`
+ */
+export function reasoningFor(input: CreateResponseInput, model: Abilities): Reasoning {
+  const { reasoningEffort, reasoningSummary, plain = false } = input;
+  if (!plain) {
+    refuseReasoning(input, model);
+  }
+  const summarises = model.supportsReasoning && model.providerKind !== 'openai_compatible';
+  return {
+    reasoningEffort: model.supportsReasoning ? reasoningEffort : null,
+    reasoningSummary: summarises ? reasoningSummary : null,
+  };
+}
+
+function refuseReasoning({ reasoningEffort, reasoningSummary }: Reasoning, model: Abilities): void {
   const reasons = (reasoningEffort !== null && reasoningEffort !== 'none') || reasoningSummary !== null;
   if (reasons && !model.supportsReasoning) {
     throw unsupported('reasoning', 'This model does not support reasoning.');
@@ -16,6 +32,10 @@ export function refuseForModel(input: CreateResponseInput, model: Abilities): vo
   if (reasoningSummary !== null && model.providerKind === 'openai_compatible') {
     throw unsupported('reasoning.summary', 'This model does not summarise its reasoning.');
   }
+}
+
+/** Refuses what the model cannot do, instead of ignoring it. @throws `unsupported_parameter` */
+export function refuseForModel(input: CreateResponseInput, model: Abilities): void {
   if (input.format.type === 'json_object' && model.providerKind === 'anthropic') {
     throw unsupported('platform.text.format', 'This model needs a schema for JSON.');
   }

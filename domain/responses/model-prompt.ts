@@ -10,6 +10,7 @@ import type { CitedFile } from './message-composer.ts';
 import type { InputMessage, Item as WireItem, OutputMessage, ToolExchange } from './output-items.ts';
 import { arrange, type ProviderState, type StateOwner } from './provider-state.ts';
 import type { Response } from './response.entity.ts';
+import { resultFiles } from './result-files.ts';
 import { joinResults } from './tool-exchanges.ts';
 
 export interface StoredItem {
@@ -90,7 +91,9 @@ function toMessages(
         messages.push({ role: 'assistant', text: '', calls: [call] });
       }
       const result = exchange.result ?? 'This call was never run.';
-      results.push({ role: 'tool', callId: exchange.call_id, name: exchange.name, result });
+      const files = resultFiles(exchange.media ?? [], model.inputModalities);
+      const { call_id: callId, name } = exchange;
+      results.push({ role: 'tool', callId, name, result, ...(files.length === 0 ? {} : { files }) });
     } else if (item.type === 'message') {
       flush();
       const said = toMessage(item, model.inputModalities, state?.state);

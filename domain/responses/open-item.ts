@@ -9,7 +9,7 @@ export interface OpenMessage {
   partOpen: boolean;
 }
 
-/** What a turn's events amount to: messages closed on the way (superseded ones) and the one still open. */
+/** What a turn's events amount to: items closed on the way (superseded messages, reasoning) and the message still open. */
 export interface FoldedTurn {
   closed: { outputIndex: number; item: OutputItem }[];
   open: OpenMessage | null;

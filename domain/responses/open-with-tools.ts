@@ -54,6 +54,7 @@ export function planApproved(
         arguments: call.arguments,
         serverLabel: call.server_label,
         toolName: call.tool,
+        schemaHash: call.schema_hash,
         firstLabel: 0,
         callId: call.call_id,
         approvalRequestId: call.approval_request_id,

@@ -1,3 +1,6 @@
+import type { ToolMedia } from '#domain/tools/tool-server.ts';
+import type { OfferedMcpTool } from './response-request.ts';
+
 /** Items as they stand on the wire and in the store (responses of the native surface). */
 
 export interface FileCitation {
@@ -124,6 +127,12 @@ export interface ToolExchange {
   arguments: string;
   /** null: never run. */
   result: string | null;
+  /** Images and sounds of the result. */
+  media?: ToolMedia[];
+  /** Of a call that waits for consent: of the definition that the model was offered. */
+  schema_hash?: string;
+  /** Tools that a search found. */
+  offers?: OfferedMcpTool[];
 }
 
 export interface InputMessage {

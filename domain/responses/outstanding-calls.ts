@@ -47,7 +47,13 @@ export function askApproval(
     name: offer.tool,
     arguments: call.arguments,
   };
-  keepCall(change, call, { outputIndex, item, callId: callId(secrets, response.id, outputIndex) });
+  const { schema_hash: schemaHash } = offer;
+  keepCall(change, call, {
+    outputIndex,
+    item,
+    callId: callId(secrets, response.id, outputIndex),
+    schemaHash,
+  });
   return [
     {
       type: 'response.output_item.added',
@@ -61,10 +67,16 @@ export function askApproval(
 function keepCall(
   change: ResponseChange,
   call: RequestedCall,
-  as: { outputIndex: number; item: FunctionCall | McpApprovalRequest; callId: string },
+  as: { outputIndex: number; item: FunctionCall | McpApprovalRequest; callId: string; schemaHash?: string },
 ): void {
-  const { outputIndex, item } = as;
-  const exchange = { call_id: as.callId, name: call.name, arguments: call.arguments, result: null };
+  const { outputIndex, item, schemaHash } = as;
+  const exchange = {
+    call_id: as.callId,
+    name: call.name,
+    arguments: call.arguments,
+    result: null,
+    ...(schemaHash === undefined ? {} : { schema_hash: schemaHash }),
+  };
   change.keep({ outputIndex, item, exchange, providerState: call.providerState ?? null });
 }
 

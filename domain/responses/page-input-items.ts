@@ -1,6 +1,7 @@
 import type { Context } from '#domain/access/context.ts';
 import { showRestored } from '#domain/governance/show-restored.ts';
 import { invalid } from '#domain/kernel/errors.ts';
+import { readGiven } from './given-items.ts';
 import type { Item } from './output-items.ts';
 import { findOwn } from './response-access.ts';
 
@@ -18,22 +19,10 @@ export async function pageInputItems(
   input: PageInputItems,
 ): Promise<{ items: Item[]; hasMore: boolean }> {
   const response = await findOwn(ctx, input.responseId, 'responses.read');
-  const forward = input.order === 'asc';
-  const place = input.after === null ? null : await placeOf(ctx, response.id, { ...input, id: input.after });
-  const rows = await ctx.em.execute<{ wire: string }[]>(
-    `select i.wire from response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
-       where c.response_id = ? and (?::integer is null or c.position ${forward ? '>' : '<'} ?::integer)
-       order by c.position ${forward ? 'asc' : 'desc'} limit ?`,
-    [response.id, place, place, input.limit + 1],
-  );
-  return {
-    items: await showRestored(
-      ctx,
-      response,
-      rows.slice(0, input.limit).map((row) => JSON.parse(row.wire) as Item),
-    ),
-    hasMore: rows.length > input.limit,
-  };
+  const { limit, order } = input;
+  const after = input.after === null ? null : await placeOf(ctx, response.id, { order, id: input.after });
+  const { items, hasMore } = await readGiven(ctx.em, { responseId: response.id, after, order, limit });
+  return { items: await showRestored(ctx, response, items), hasMore };
 }
 
 /** An item may have been given twice: the place furthest on, so that paging comes to an end. */

@@ -1,10 +1,12 @@
-import { callItem, closing, opening, type CallPlace } from './call-items.ts';
+import { callItem, closing, opening, type CallEnd, type CallPlace } from './call-items.ts';
 import { callId, itemId, toolCallKey } from './item-ids.ts';
 import { askApproval, returnCall } from './outstanding-calls.ts';
+import type { ToolExchange } from './output-items.ts';
 import type { Planning, RequestedCall } from './requested-call.ts';
 import type { OfferedMcpTool, OfferedSearch } from './response-request.ts';
 import type { StreamEvent } from './stream-events.ts';
-import type { ClaimedTurn, TurnKey } from './turn-claim.ts';
+import type { ClaimedTurn } from './turn-claim.ts';
+import type { TurnKey } from './turn-key.ts';
 import type { PlannedCall } from './turn-result.ts';
 
 export type CallPlan =
@@ -37,6 +39,8 @@ export function planCalls(planning: Planning, turn: ClaimedTurn, requested: Requ
     const allowed = choice !== 'none' && (named?.includes(call.name) ?? true);
     if (offer === undefined || !allowed) {
       events.push(...refuseCall(planning, call));
+    } else if (offer.type === 'tool_search') {
+      events.push(...keepSearch(planning, call));
     } else if (offer.type === 'function') {
       outstanding += 1;
       events.push(...returnCall(planning, call));
@@ -64,15 +68,18 @@ export function planCalls(planning: Planning, turn: ClaimedTurn, requested: Requ
 function targetOf(offer: OfferedMcpTool | OfferedSearch): {
   serverLabel: string | null;
   toolName: string | null;
+  schemaHash: string | null;
 } {
   return offer.type === 'mcp'
-    ? { serverLabel: offer.server_label, toolName: offer.tool }
-    : { serverLabel: null, toolName: null };
+    ? { serverLabel: offer.server_label, toolName: offer.tool, schemaHash: offer.schema_hash }
+    : { serverLabel: null, toolName: null, schemaHash: null };
 }
 
 export interface NewCall extends RequestedCall {
   serverLabel: string | null;
   toolName: string | null;
+  /** Of the definition that the model was offered. */
+  schemaHash: string | null;
   firstLabel: number;
   /** Of the call that the model asked for, when it is not this turn's. */
   callId?: string;
@@ -101,6 +108,7 @@ export function planCall(
     callIndex: key.callIndex,
     callId: call.callId ?? callId(secrets, response.id, outputIndex),
     ...place,
+    schemaHash: call.schemaHash,
     idempotencyKey: toolCallKey(secrets, key),
     firstLabel: call.firstLabel,
     providerState: call.providerState ?? null,
@@ -110,10 +118,27 @@ export function planCall(
 }
 
 /** The model asked for a tool that it was not offered: the call fails, the model is told, the loop goes on. */
-function refuseCall({ change, secrets }: Planning, call: RequestedCall): StreamEvent[] {
+function refuseCall(planning: Planning, call: RequestedCall): StreamEvent[] {
+  const message = 'This tool was not offered.';
+  const error = { type: 'mcp_protocol_error' as const, code: -32_602, message };
+  return settleHere(planning, call, { end: { status: 'failed', error }, exchange: { result: message } });
+}
+
+/** A search for tools is over by the time that its turn is committed. */
+function keepSearch(planning: Planning, call: RequestedCall): StreamEvent[] {
+  const { result, offers } = call.found ?? { result: '{"tools":[]}', offers: [] };
+  const end = { status: 'completed' as const, output: result, results: null };
+  return settleHere(planning, call, { end, exchange: { result, offers } });
+}
+
+/** A call that is settled with its turn: no server was asked, so the ledger has nothing to hold. */
+function settleHere(
+  { change, secrets }: Planning,
+  call: RequestedCall,
+  { end, exchange }: { end: CallEnd; exchange: Pick<ToolExchange, 'result' | 'offers'> },
+): StreamEvent[] {
   const { response } = change;
   const outputIndex = response.nextOutputIndex++;
-  const message = 'This tool was not offered.';
   const place: CallPlace = {
     itemId: itemId(secrets, 'mcp', response.id, outputIndex),
     outputIndex,
@@ -121,15 +146,18 @@ function refuseCall({ change, secrets }: Planning, call: RequestedCall): StreamE
     serverLabel: 'platform',
     arguments: call.arguments,
   };
-  const error = { type: 'mcp_protocol_error' as const, code: -32_602, message };
-  const item = callItem(place, { status: 'failed', error });
+  const item = callItem(place, end);
   response.toolCallCount += 1;
-  const exchange = {
-    call_id: callId(secrets, response.id, outputIndex),
-    name: call.name,
-    arguments: call.arguments,
-    result: message,
-  };
-  change.keep({ outputIndex, item, exchange, providerState: call.providerState ?? null });
+  change.keep({
+    outputIndex,
+    item,
+    exchange: {
+      call_id: callId(secrets, response.id, outputIndex),
+      name: call.name,
+      arguments: call.arguments,
+      ...exchange,
+    },
+    providerState: call.providerState ?? null,
+  });
   return [...opening(place), ...closing(place, item)];
 }

@@ -8,7 +8,8 @@ export interface StateOwner {
 
 /**
  * What a provider wants back beside an item (`items.provider_state`), and the item's place in what the provider
- * put out: text streams ahead of reasoning, so the order of the output is not always the provider's own.
+ * put out: reasoning behind the beginning of a message stands behind the message, so the order of the output is not
+ * always the provider's own.
  * Never on our wire.
  */
 export interface ProviderState {
@@ -40,7 +41,9 @@ export interface Arranged<T> {
  * model: its reasoning goes as a whole, its texts and calls stay without state.
  */
 export function arrange<T extends Stated>(rows: readonly T[], owner: StateOwner): Arranged<T>[] {
-  const arranged = rows.map((row): Arranged<T> => {
+  // Reasoning that no provider wants back is not told to any, and does not come between the items of its turn.
+  const wanted = rows.filter((row) => row.type !== 'reasoning' || row.provider_state !== null);
+  const arranged = wanted.map((row): Arranged<T> => {
     const state = row.provider_state;
     return { row, state, turn: state === null ? null : `${row.response_id}/${state.turn}` };
   });

@@ -8,7 +8,7 @@ import type { UsageSum } from './response-record.ts';
 import { Response } from './response.entity.ts';
 import { ToolCall } from './tool-call.entity.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
-import type { TurnKey } from './turn-claim.ts';
+import type { TurnKey } from './turn-key.ts';
 import { Turn } from './turn.entity.ts';
 import type { AttemptPlace } from './usage.ts';
 
@@ -33,8 +33,11 @@ export interface TurnState extends HeadState {
   /** In force, by the clock of the database. Every model has at least one: it is written with the model. */
   price: Price & { id: string };
   usage: UsageSum;
-  /** Of the turns that were committed: what a crash threw away is paid for, but not held against the limit. */
-  committedOutputTokens: number;
+  /**
+   * Of the turns that were committed, with what interrupted attempts had published of them. What a crash threw away is
+   * paid for, but not held against the limit.
+   */
+  keptOutputTokens: number;
   /** Attempts whose usage nobody has settled. */
   unsettled: AttemptPlace[];
 }
@@ -53,7 +56,7 @@ interface TurnRow {
   own: StoredItem[] | null;
   model: object;
   price: { id: string; input: string; cached_input: string; output: string };
-  ledger: { usage: UsageSum; committed_output_tokens: number; unsettled: AttemptPlace[] };
+  ledger: { usage: UsageSum; kept_output_tokens: number; unsettled: AttemptPlace[] };
 }
 
 /** Null: unknown, expired or deleted. */
@@ -82,7 +85,7 @@ export async function readTurn(database: Database, key: TurnKey): Promise<TurnSt
       outputMicroUsdPerMillion: BigInt(price.output),
     },
     usage: ledger.usage,
-    committedOutputTokens: ledger.committed_output_tokens,
+    keptOutputTokens: ledger.kept_output_tokens,
     unsettled: ledger.unsettled,
   };
 }

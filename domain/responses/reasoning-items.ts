@@ -1,9 +1,6 @@
-import type { Secrets } from '#domain/kernel/secrets.ts';
-import { itemId } from './item-ids.ts';
 import type { FinishedItem } from './item-store.ts';
 import type { ReasoningItem, SummaryText } from './output-items.ts';
 import type { ProviderState } from './provider-state.ts';
-import type { Response } from './response.entity.ts';
 import type { StreamEvent } from './stream-events.ts';
 
 /** One finished item of reasoning of a model call. */
@@ -13,34 +10,29 @@ export interface Reasoned {
   providerState: ProviderState;
 }
 
-/** Reasoning as items of the output. It is published when its call is committed, so never by halves. */
+/** Finished reasoning as an item of the output, with all its events: it is never published by halves. */
 export function placeReasoning(
-  secrets: Secrets,
-  response: Response,
-  reasoned: readonly Reasoned[],
-): { items: FinishedItem[]; events: StreamEvent[] } {
-  const items: FinishedItem[] = [];
-  const events: StreamEvent[] = [];
-  for (const { summary, providerState } of reasoned) {
-    const outputIndex = response.nextOutputIndex++;
-    const item: ReasoningItem = {
-      id: itemId(secrets, 'rs', response.id, outputIndex),
-      type: 'reasoning',
-      status: 'completed',
-      summary: summary.map((text) => ({ type: 'summary_text', text })),
-    };
-    items.push({ outputIndex, item, providerState });
-    events.push(
+  { id, outputIndex }: { id: string; outputIndex: number },
+  { summary, providerState }: Reasoned,
+): { finished: FinishedItem; events: StreamEvent[] } {
+  const item: ReasoningItem = {
+    id,
+    type: 'reasoning',
+    status: 'completed',
+    summary: summary.map((text) => ({ type: 'summary_text', text })),
+  };
+  return {
+    finished: { outputIndex, item, providerState },
+    events: [
       {
         type: 'response.output_item.added',
         output_index: outputIndex,
         item: { ...item, status: 'in_progress', summary: [] },
       },
-      ...item.summary.flatMap((part, index) => summaryEvents(item.id, outputIndex, { part, index })),
+      ...item.summary.flatMap((part, index) => summaryEvents(id, outputIndex, { part, index })),
       { type: 'response.output_item.done', output_index: outputIndex, item },
-    );
-  }
-  return { items, events };
+    ],
+  };
 }
 
 function summaryEvents(

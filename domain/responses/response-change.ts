@@ -26,7 +26,12 @@ export type NewCall = Pick<
   ToolCall,
   'iteration' | 'callIndex' | 'callId' | 'itemId' | 'outputIndex' | 'tool' | 'arguments' | 'idempotencyKey'
 > &
-  Partial<Pick<ToolCall, 'serverLabel' | 'toolName' | 'approvalRequestId' | 'firstLabel' | 'providerState'>>;
+  Partial<
+    Pick<
+      ToolCall,
+      'serverLabel' | 'toolName' | 'schemaHash' | 'approvalRequestId' | 'firstLabel' | 'providerState'
+    >
+  >;
 
 /** An attempt as it begins, with the usage row that it reserves. */
 export type NewAttempt = Pick<
@@ -39,7 +44,16 @@ export type CommittedAttempt = SettledUsage & { iteration: number; attempt: numb
 type CallStep = Pick<
   ToolCall,
   'iteration' | 'callIndex' | 'status' | 'attempts' | 'outcome' | 'resultDigest' | 'startedAt' | 'doneAt'
-> & { was: ToolCall['status'] };
+> & { was: ToolCall['status'] } & CallHold;
+
+/** By what an attempt takes a step of a call that another one may hold. */
+export interface CallHold {
+  nonce?: string;
+  /** Set when the step begins or renews the lease. */
+  leaseSeconds?: number;
+  /** The step holds the tool's answer, which counts whichever attempt holds the call. */
+  known?: boolean;
+}
 
 /**
  * `moved`: the response is no longer as it was read. `awaited`: it would end, and another response waits for that.
@@ -82,11 +96,11 @@ export class ResponseChange {
     this.items.push(toItemRow(finished));
   }
 
-  /** A call's step through the ledger; it is taken only from where the call was `before`. */
-  step(before: ToolCall, after: ToolCall): void {
+  /** A call's step through the ledger; it is taken only from where the call was `before`, and from no other holder. */
+  step(before: ToolCall, after: ToolCall, hold: CallHold = {}): void {
     const { iteration, callIndex, status, attempts, outcome, resultDigest, startedAt, doneAt } = after;
     const row = { iteration, callIndex, status, attempts, outcome, resultDigest, startedAt, doneAt };
-    this.#call = { ...row, was: before.status };
+    this.#call = { ...row, ...hold, was: before.status };
   }
 
   /** Stores an item of its input, which has no place in the output. */
@@ -127,12 +141,12 @@ export class ResponseChange {
 
   #toRows(): Record<string, unknown> {
     const change: Record<string, unknown> = {};
-    const put = (name: string, row: object | null) => {
+    const put = (name: 'turn' | 'attempt' | 'committed' | 'call', row: object | null) => {
       if (row !== null) {
         change[name] = toColumns(row);
       }
     };
-    const list = (name: string, rows: readonly object[]) => {
+    const list = (name: 'items' | 'context' | 'starts' | 'calls' | 'audits', rows: readonly object[]) => {
       if (rows.length > 0) {
         change[name] = rows.map(toColumns);
       }

@@ -36,6 +36,8 @@ export interface ResponseRecord {
 
 export interface UsageRecord {
   input_tokens: number;
+  /** Those of the input that the vendor had in its cache; left out by records of an earlier version. */
+  cached_input_tokens?: number;
   output_tokens: number;
   reasoning_tokens: number;
   cost_usd: string;
@@ -44,6 +46,7 @@ export interface UsageRecord {
 /** The ledger's sum as the database answers it. */
 export interface UsageSum {
   input_tokens: number;
+  cached_input_tokens: number;
   output_tokens: number;
   reasoning_tokens: number;
   cost_pico_usd: string;
@@ -51,6 +54,7 @@ export interface UsageSum {
 
 export const noUsage: UsageSum = {
   input_tokens: 0,
+  cached_input_tokens: 0,
   output_tokens: 0,
   reasoning_tokens: 0,
   cost_pico_usd: '0',
@@ -94,6 +98,7 @@ export function toResponseRecord(head: ResponseHead, output: OutputItem[], usage
     output,
     usage: {
       input_tokens: usage.input_tokens,
+      cached_input_tokens: usage.cached_input_tokens,
       output_tokens: usage.output_tokens,
       reasoning_tokens: usage.reasoning_tokens,
       cost_usd: formatUsd(BigInt(usage.cost_pico_usd)),

@@ -12,6 +12,8 @@ export interface ResponseRequest {
   instructions: string | null;
   /** The tools offered to the model, by name. */
   tools: OfferedTool[];
+  /** Set where the caller named none: they are not shown as what was asked for. */
+  tools_unasked?: true;
   tool_choice: ToolChoice;
   /** Enforced on every call when set by `tool_choice: {type: allowed_tools}`. */
   allowed_tools: string[] | null;
@@ -50,6 +52,8 @@ export interface ApprovedCall {
   name: string;
   server_label: string;
   tool: string;
+  /** Of the definition that the call was asked for with. */
+  schema_hash: string;
   arguments: string;
 }
 
@@ -58,7 +62,15 @@ export function firstModelTurn(request: ResponseRequest): number {
   return request.approved_calls.length > 0 ? 1 : 0;
 }
 
-export type OfferedTool = OfferedSearch | OfferedMcpTool | OfferedFunction;
+export type OfferedTool = OfferedSearch | OfferedToolSearch | OfferedMcpTool | OfferedFunction;
+
+/** Finds tools of servers that there was no room for. */
+export interface OfferedToolSearch {
+  type: 'tool_search';
+  name: 'tool_search';
+  /** Where it looks, and how much more consent than the space's the caller asked for there. */
+  servers: { label: string; require_approval: 'all' | string[] }[];
+}
 
 export interface OfferedSearch {
   type: 'knowledge_search';
@@ -79,6 +91,8 @@ export interface OfferedMcpTool {
   tool: string;
   description: string;
   parameters: Record<string, unknown>;
+  /** Of the definition: no other is called in its place. */
+  schema_hash: string;
   require_approval: boolean;
 }
 
@@ -117,12 +131,16 @@ export interface Governance {
 
 export type WithheldTool =
   | { name: string; missing_permission: string }
-  | { name: string; reason: WithheldReason };
+  /** `count`: so many tools, whose names begin so. */
+  | { name: string; reason: WithheldReason; count?: number };
 
 export type WithheldReason =
   | 'not_enabled'
   | 'schema_changed'
   | 'server_unavailable'
   | 'too_many_tools'
+  | 'definition_too_large'
+  | 'task_required'
   | 'name_taken'
+  | 'not_supported'
   | 'not_in_skill';

@@ -4,7 +4,7 @@ import { runToReadAgain } from './continue-turn.ts';
 import { lockHead } from './head.ts';
 import { readTurnEvents } from './item-store.ts';
 import { TurnAttempt } from './turn-attempt.entity.ts';
-import type { TurnKey } from './turn-claim.ts';
+import type { TurnKey } from './turn-key.ts';
 import { Turn } from './turn.entity.ts';
 import { settleOrphans } from './usage.ts';
 

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Context } from '#domain/access/context.ts';
-import { DomainError, notFound, unsupported } from '#domain/kernel/errors.ts';
+import { DomainError, unsupported } from '#domain/kernel/errors.ts';
 import type { Model } from '#domain/models/model.entity.ts';
 import type { ToolChoice } from '#domain/models/model-gateway.ts';
 import { pinSkill } from '#domain/skills/pin-skill.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
-import { refuseForModel } from './model-abilities.ts';
+import { reasoningFor, refuseForModel } from './model-abilities.ts';
 import type { CreateResponseInput } from './create-input.ts';
-import type { Governance, Limits, OfferedTool, ResponseRequest } from './response-request.ts';
+import type { Governance, Limits, ResponseRequest } from './response-request.ts';
 import { settleToolChoice } from './settle-tool-choice.ts';
-import { settleTools } from './settle-tools.ts';
+import { asksForTools, settleTools } from './settle-tools.ts';
 
 /** What an administrator may lower for a space. Unset: the platform's default. */
 const spacePolicy = z.object({
@@ -40,19 +40,21 @@ export async function settleRequest(
   const { tools, withheld, listed } = await settleTools(ctx, input, { ...place, skill });
   const { toolChoice, allowed, forced } = settleToolChoice(input, tools);
   if (model.providerKind === 'builtin') {
-    refuseForBuiltin(input, tools, toolChoice);
+    refuseForBuiltin(input, toolChoice);
   }
+  const { reasoningEffort, reasoningSummary } = reasoningFor(input, model);
   refuseForModel(input, model);
   return {
     request: {
       instructions: input.instructions,
       tools,
+      ...(asksForTools(input) ? {} : { tools_unasked: true as const }),
       tool_choice: toolChoice,
       allowed_tools: allowed,
       forced_tools: forced,
       tool_mode: input.toolMode,
-      reasoning_effort: model.supportsReasoning ? input.reasoningEffort : null,
-      reasoning_summary: input.reasoningSummary,
+      reasoning_effort: reasoningEffort,
+      reasoning_summary: reasoningSummary,
       format: input.format,
       temperature: input.temperature,
       top_p: input.topP,
@@ -105,17 +107,13 @@ function lowest(a: string | null, b: string | null): string | null {
   return Number(a) <= Number(b) ? a : b;
 }
 
-/** The builtin model only searches and quotes; what it cannot do is refused, not ignored. */
-function refuseForBuiltin(
-  input: CreateResponseInput,
-  tools: readonly OfferedTool[],
-  choice: ToolChoice,
-): void {
+/**
+ * The builtin model only searches and quotes; what it is told to do and cannot is refused, not ignored. Where it may
+ * not search it says so in its answer.
+ */
+function refuseForBuiltin(input: CreateResponseInput, choice: ToolChoice): void {
   if (input.format.type !== 'text') {
     throw unsupported('platform.text.format', 'The builtin model answers in plain text only.');
-  }
-  if (!tools.some((tool) => tool.type === 'knowledge_search') || choice === 'none') {
-    throw unsupported('tools', 'The builtin model needs knowledge_search.');
   }
   if (typeof choice === 'object' && choice.name !== 'knowledge_search') {
     throw unsupported('tool_choice', 'The builtin model calls knowledge_search only.');
@@ -131,5 +129,5 @@ export function modelError(alias: string | null, known: boolean): DomainError {
   }
   return known
     ? new DomainError('model_not_allowed', 'This model is not allowed in this space.', { param: 'model' })
-    : notFound('model_not_found');
+    : new DomainError('model_not_found', 'No such model.', { param: 'model' });
 }

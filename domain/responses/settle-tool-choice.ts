@@ -2,6 +2,7 @@ import { invalid } from '#domain/kernel/errors.ts';
 import type { ToolChoice } from '#domain/models/model-gateway.ts';
 import type { CreateResponseInput, NamedTool } from './create-input.ts';
 import type { OfferedTool } from './response-request.ts';
+import type { FittedTool } from './share-room.ts';
 
 export interface SettledChoice {
   toolChoice: ToolChoice;
@@ -38,22 +39,24 @@ export function settleToolChoice(input: CreateResponseInput, tools: readonly Off
 
 /** The offered tools that a choice means, at least one. */
 function namesOf(wanted: NamedTool, tools: readonly OfferedTool[]): string[] {
-  const meant = tools.filter((tool) => {
-    switch (wanted.type) {
-      case 'knowledge_search':
-        return tool.type === 'knowledge_search';
-      case 'function':
-        return tool.name === wanted.name;
-      case 'mcp':
-        return (
-          tool.type === 'mcp' &&
-          tool.server_label === wanted.serverLabel &&
-          (wanted.name === null || wanted.name === tool.tool || wanted.name === tool.name)
-        );
-    }
-  });
+  const meant = tools.filter((tool) => isMeant(wanted, tool));
   if (meant.length === 0) {
     throw invalid('tool_choice', 'tool_choice names a tool that is not offered.');
   }
   return meant.map(({ name }) => name);
+}
+
+export function isMeant(wanted: NamedTool, tool: OfferedTool | FittedTool): boolean {
+  switch (wanted.type) {
+    case 'knowledge_search':
+      return tool.type === 'knowledge_search';
+    case 'function':
+      return tool.name === wanted.name;
+    case 'mcp':
+      return (
+        tool.type === 'mcp' &&
+        tool.server_label === wanted.serverLabel &&
+        (wanted.name === null || wanted.name === tool.tool || wanted.name === tool.name)
+      );
+  }
 }

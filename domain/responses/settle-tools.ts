@@ -4,15 +4,18 @@ import { Collection } from '#domain/collections/collection.entity.ts';
 import { invalid, notFound } from '#domain/kernel/errors.ts';
 import type { Model } from '#domain/models/model.entity.ts';
 import type { PinnedSkill } from '#domain/skills/pin-skill.ts';
+import { openAiToolsOf } from '#domain/spaces/openai-tools.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
 import type { CreateResponseInput, RequestedTool } from './create-input.ts';
+import { defineTools } from './define-tools.ts';
+import { fitTools, type Candidate, type Fitted, type Wanted } from './fit-tools.ts';
 import type { OfferedFunction, OfferedSearch, OfferedTool, WithheldTool } from './response-request.ts';
 import { notGranted, readCatalogue, type ServerCatalogue } from './server-catalogue.ts';
 import { offersUnder, underSkill } from './skill-tools.ts';
+import { boundWithheld } from './withheld-tools.ts';
 
 const defaultAlpha = 0.75;
 const defaultResults = 8;
-const mostTools = 128;
 
 export interface SettledTools {
   tools: OfferedTool[];
@@ -34,20 +37,60 @@ export async function settleTools(
   place: Place,
 ): Promise<SettledTools> {
   await requireCollections(ctx, input.collectionIds, place.space);
-  if (input.toolMode === 'none') {
+  if (input.toolMode === 'none' || offersNothing(input, place)) {
     return { tools: [], withheld: [], listed: [] };
   }
-  return input.tools === null
+  const wanted = await (input.tools === null
     ? everything(ctx, input, place)
-    : requested(ctx, input, { ...place, tools: input.tools });
+    : requested(ctx, input, { ...place, tools: input.tools }));
+  const fitted = fitTools(input, wanted);
+  const withheld = [...wanted.withheld, ...fitted.withheld];
+  for (const name of new Set(input.unsupportedTools)) {
+    withheld.push({ name, reason: 'not_supported' });
+  }
+  const tools = await defined(ctx, place.space, fitted.tools);
+  return { tools, withheld: boundWithheld(withheld), listed: wanted.listed };
+}
+
+async function defined(ctx: Context, space: Space, fitted: readonly Fitted[]): Promise<OfferedTool[]> {
+  const ofServers = fitted.filter((tool) => tool.type === 'mcp');
+  const known = new Map((await defineTools(ctx.em, space.id, ofServers)).map((tool) => [tool.name, tool]));
+  return fitted.flatMap((tool): OfferedTool[] => {
+    const offer = tool.type === 'mcp' ? known.get(tool.name) : tool;
+    return offer === undefined ? [] : [offer];
+  });
+}
+
+/** Before it is known what there is room for. */
+interface WantedTools extends Wanted {
+  tools: Candidate[];
+  named: Set<string>;
+  consent: Map<string, 'all' | readonly string[]>;
+  withheld: WithheldTool[];
+  listed: string[];
+}
+
+/** Whether the caller has asked for tools: by their names, or by a choice among all that there are. */
+export function asksForTools({ tools, toolChoice }: CreateResponseInput): boolean {
+  return tools !== null || typeof toolChoice === 'object';
+}
+
+/** The builtin model is nothing without its search, so a caller who chose it has asked for that. */
+function offersNothing(input: CreateResponseInput, { space, model }: Place): boolean {
+  return (
+    input.plain === true &&
+    !asksForTools(input) &&
+    model.providerKind !== 'builtin' &&
+    openAiToolsOf(space) === 'asked'
+  );
 }
 
 async function everything(
   ctx: Context,
   input: CreateResponseInput,
   { space, model, skill }: Place,
-): Promise<SettledTools> {
-  const tools: OfferedTool[] = [];
+): Promise<WantedTools> {
+  const tools: Candidate[] = [];
   const withheld: WithheldTool[] = [];
   if (ctx.caller.granted.has('knowledge.search')) {
     tools.push(await search(ctx, anySearch, input, space));
@@ -65,19 +108,22 @@ async function everything(
     tools.push(...offers.tools);
     withheld.push(...offers.withheld.filter((tool) => !('reason' in tool && tool.reason === 'not_enabled')));
   }
-  for (const { name } of tools.splice(mostTools)) {
-    withheld.push({ name, reason: 'too_many_tools' });
-  }
-  return { tools, withheld, listed: [] };
+  return { tools, withheld, listed: [], named: new Set(), consent: new Map() };
 }
 
 async function requested(
   ctx: Context,
   input: CreateResponseInput,
   asked: Omit<Place, 'model'> & { tools: readonly RequestedTool[] },
-): Promise<SettledTools> {
+): Promise<WantedTools> {
   const { space, skill } = asked;
-  const settled: SettledTools = { tools: [], withheld: [], listed: [] };
+  const settled: WantedTools = {
+    tools: [],
+    withheld: [],
+    listed: [],
+    named: new Set(),
+    consent: new Map(),
+  };
   let catalogue: ServerCatalogue[] | null = null;
   for (const tool of asked.tools) {
     switch (tool.type) {
@@ -98,23 +144,28 @@ async function requested(
         addServer(settled, catalogue, tool);
     }
   }
-  if (settled.tools.length > mostTools) {
-    throw invalid('tools', `At most ${mostTools} tools can be offered.`);
-  }
   return settled;
 }
 
 type ServerTool = Extract<RequestedTool, { type: 'pattern' | 'mcp' }>;
 
-function addServer(settled: SettledTools, catalogue: readonly ServerCatalogue[], tool: ServerTool): void {
+function addServer(settled: WantedTools, catalogue: readonly ServerCatalogue[], tool: ServerTool): void {
   const slug = tool.type === 'mcp' ? tool.serverLabel : tool.slug;
   const names = tool.type === 'mcp' ? tool.allowedTools : tool.tool === null ? null : [tool.tool];
   const server = findServer(catalogue, slug);
   const offers = server.offers(names);
+  if (tool.type === 'mcp') {
+    const before = settled.consent.get(slug) ?? [];
+    const more = tool.requireApproval;
+    settled.consent.set(slug, before === 'all' || more === 'all' ? 'all' : [...before, ...more]);
+  }
   for (const offer of offers.tools) {
     const requireApproval: 'all' | string[] = tool.type === 'mcp' ? tool.requireApproval : [];
     const asks =
       requireApproval === 'all' || [offer.name, offer.tool].some((name) => requireApproval.includes(name));
+    if (names !== null) {
+      settled.named.add(offer.name);
+    }
     const known = settled.tools.find(({ name }) => name === offer.name);
     if (known?.type === 'mcp') {
       known.require_approval ||= asks;
@@ -137,7 +188,7 @@ function findServer(catalogue: readonly ServerCatalogue[], slug: string): Server
   return server;
 }
 
-function add(tools: OfferedTool[], offer: OfferedTool): void {
+function add(tools: Candidate[], offer: Candidate): void {
   if (tools.some(({ name }) => name === offer.name)) {
     throw invalid('tools', 'Tool names must be unique.');
   }

@@ -6,10 +6,11 @@ import type { ToolExchange } from './output-items.ts';
  * none, so that every call in a prompt is answered and every answer has its call.
  */
 export function joinResults<T extends { exchange: ToolExchange | null }>(items: readonly T[]): T[] {
-  const results = new Map<string, string>();
+  const results = new Map<string, Pick<ToolExchange, 'result' | 'media'>>();
   for (const { exchange } of items) {
     if (exchange !== null && exchange.result !== null) {
-      results.set(exchange.call_id, exchange.result);
+      const { result, media } = exchange;
+      results.set(exchange.call_id, media === undefined ? { result } : { result, media });
     }
   }
   const told = new Set<string>();
@@ -22,6 +23,6 @@ export function joinResults<T extends { exchange: ToolExchange | null }>(items: 
       return [];
     }
     told.add(exchange.call_id);
-    return [{ ...item, exchange: { ...exchange, result: results.get(exchange.call_id) ?? null } }];
+    return [{ ...item, exchange: { ...exchange, ...(results.get(exchange.call_id) ?? { result: null }) } }];
   });
 }

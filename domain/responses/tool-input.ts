@@ -141,6 +141,7 @@ async function findRequest(
     name: row.exchange.name,
     server_label: asked.server_label,
     tool: asked.name,
+    schema_hash: row.exchange.schema_hash ?? '',
     arguments: row.exchange.arguments,
   };
 }

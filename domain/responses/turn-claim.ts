@@ -6,21 +6,15 @@ import type { OutputItem } from './output-items.ts';
 import type { UsageSum } from './response-record.ts';
 import type { ResponseRequest } from './response-request.ts';
 import type { Response } from './response.entity.ts';
+import type { TurnKey } from './turn-key.ts';
 import type { Turn } from './turn.entity.ts';
-
-export interface TurnKey {
-  tenantId: string;
-  responseId: string;
-  /** From 0. */
-  iteration: number;
-}
 
 /** One attempt's hold on a turn: the fence, the place in the stream and all that the model call needs. */
 export interface ClaimedTurn extends TurnKey {
   attempt: number;
   epoch: number;
   nextN: number;
-  /** Messages of this turn that earlier attempts published as superseded. */
+  /** What earlier attempts at this turn published whole: superseded messages, and the reasoning before them. */
   closed: { outputIndex: number; item: OutputItem }[];
   composer: ComposerOptions;
   model: ModelSpec;

@@ -15,6 +15,8 @@ type Reasoning = Extract<ModelPart, { type: 'reasoning' }>;
 export class TurnRecorder {
   readonly #of: StateOwner & { turn: number; summary: ReasoningSummary | null };
   readonly #reasoned: { place: number; parts: Reasoning[] }[] = [];
+  /** Items of reasoning that were taken out. */
+  #taken = 0;
   readonly calls: RequestedCall[] = [];
   #text: { place: number; state?: OpaqueState } | null = null;
   #place = 0;
@@ -63,8 +65,11 @@ export class TurnRecorder {
     this.#reasoning = true;
   }
 
-  get reasoned(): Reasoned[] {
-    return this.#reasoned.map(({ place, parts }) => ({
+  /** The finished reasoning that was not taken out before. To be asked where reasoning has ended: at text and at the end. */
+  takeReasoned(): Reasoned[] {
+    const finished = this.#reasoned.slice(this.#taken);
+    this.#taken = this.#reasoned.length;
+    return finished.map(({ place, parts }) => ({
       summary:
         this.#of.summary === null
           ? []
@@ -78,13 +83,15 @@ export class TurnRecorder {
     }));
   }
 
-  /** Of the text; null when nothing of the turn depends on its place. */
+  /** Of the turn's text; null when nothing of the turn depends on its place. */
   get textState(): ProviderState | null {
     const text = this.#text;
-    const alone = text?.state === undefined && this.calls.length === 0 && this.#reasoned.length === 0;
-    return text === null || alone
-      ? null
-      : this.#state(text.place, text.state === undefined ? {} : { state: text.state });
+    if (text?.state === undefined && this.calls.length === 0 && this.#reasoned.length === 0) {
+      return null;
+    }
+    // Text of an earlier attempt, which this one had nothing to add to, stands before the first call.
+    const place = text?.place ?? (this.calls[0]?.providerState?.place ?? this.#place) - 0.5;
+    return this.#state(place, text?.state === undefined ? {} : { state: text.state });
   }
 
   #next(): number {

@@ -1,7 +1,11 @@
+import type { ResponseEnd } from './response-end.ts';
+
 /** What a committed turn asks of the workflow. Ids, counts and tool names only. */
 export interface TurnResult {
   next: 'done' | 'tools';
   calls: PlannedCall[];
+  /** With `done`. Results of earlier versions lack it. */
+  end?: ResponseEnd;
 }
 
 export interface PlannedCall {

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { estimateTokenCount } from 'tokenx';
+import { estimateTokens } from '#domain/kernel/estimate-tokens.ts';
 import { ModelPrice } from '#domain/models/model-price.entity.ts';
 import type { PromptMessage, TokenUsage } from '#domain/models/model-gateway.ts';
 import { costPicoUsd, type Price } from '#domain/models/pricing.ts';
@@ -14,9 +14,10 @@ export function estimatePrompt(messages: readonly PromptMessage[]): number {
   return messages.reduce((sum, message) => {
     const text = message.role === 'tool' ? message.result : message.text;
     const calls = message.role === 'assistant' ? message.calls.map((call) => call.arguments).join(' ') : '';
-    const files = message.role === 'user' ? (message.parts ?? []) : [];
+    const files =
+      message.role === 'user' ? (message.parts ?? []) : message.role === 'tool' ? (message.files ?? []) : [];
     const held = files.reduce((total, part) => total + (part.type === 'file' ? estimateFile(part) : 0), 0);
-    return sum + estimateTokenCount(`${text} ${calls}`) + held + 4;
+    return sum + estimateTokens(`${text} ${calls}`) + held + 4;
   }, 0);
 }
 
@@ -61,7 +62,7 @@ export function settle(attempt: {
   const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = attempt.usage ?? {
     inputTokens: attempt.inputTokens,
     cachedInputTokens: 0,
-    outputTokens: attempt.text === '' ? 0 : estimateTokenCount(attempt.text),
+    outputTokens: attempt.text === '' ? 0 : estimateTokens(attempt.text),
     reasoningTokens: 0,
   };
   const usage = { inputTokens, cachedInputTokens, outputTokens, reasoningTokens };
@@ -72,6 +73,7 @@ export function settle(attempt: {
 export function addUsage(sum: UsageSum, usage: SettledUsage): UsageSum {
   return {
     input_tokens: sum.input_tokens + usage.inputTokens,
+    cached_input_tokens: sum.cached_input_tokens + usage.cachedInputTokens,
     output_tokens: sum.output_tokens + usage.outputTokens,
     reasoning_tokens: sum.reasoning_tokens + usage.reasoningTokens,
     cost_pico_usd: String(BigInt(sum.cost_pico_usd) + usage.costPicoUsd),

@@ -1,6 +1,7 @@
 import type { Context } from '#domain/access/context.ts';
 import { findThread } from './find-thread.ts';
 import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
+import { fitting } from '#domain/persistence/page-bytes.ts';
 import { Message } from './message.entity.ts';
 import { showMessages, type ShownMessage } from './show-messages.ts';
 import { lineOf, requireBranch } from './thread-branches.ts';
@@ -24,16 +25,16 @@ export async function listMessages(ctx: Context, input: ListMessages): Promise<P
     filters: { threadId: thread.id, branchId },
   };
   const after = input.cursor === null ? -1 : Number(decodeCursor(ctx.secrets, scope, input.cursor).id);
-  const rows = await ctx.em.execute<{ id: string }[]>(
+  const rows = await ctx.em.execute<{ id: string; bytes: number }[]>(
     branchId === null
-      ? 'select id from messages where thread_id = ? and position > ? order by position limit ?'
-      : `${lineOf} select m.id from line l
+      ? 'select id, octet_length(content) as bytes from messages where thread_id = ? and position > ? order by position limit ?'
+      : `${lineOf} select m.id, octet_length(m.content) as bytes from line l
            join messages m on m.tenant_id = l.tenant_id and m.thread_id = l.thread_id and m.branch_id = l.id
              and m.position <= l.upto
          where m.position > ? order by m.position limit ?`,
     branchId === null ? [thread.id, after, input.limit + 1] : [thread.id, branchId, after, input.limit + 1],
   );
-  const ids = rows.slice(0, input.limit).map((row) => row.id);
+  const ids = fitting(rows.slice(0, input.limit)).map((row) => row.id);
   const messages = await ctx.em.find(
     Message,
     { threadId: thread.id, id: { $in: ids } },
@@ -43,7 +44,7 @@ export async function listMessages(ctx: Context, input: ListMessages): Promise<P
   return {
     items: await showMessages(ctx, found, messages),
     nextCursor:
-      last === undefined || rows.length <= input.limit
+      last === undefined || rows.length === ids.length
         ? null
         : encodeCursor(ctx.secrets, scope, { createdAt: '', id: String(last.position) }),
   };

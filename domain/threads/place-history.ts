@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { estimateTokenCount } from 'tokenx';
+import { estimateTokens } from '#domain/kernel/estimate-tokens.ts';
 import { waitingPosition } from '#domain/responses/context-snapshot.ts';
 import { threadItemId } from '#domain/responses/item-ids.ts';
 import type { InputMessage } from '#domain/responses/output-items.ts';
@@ -24,11 +24,11 @@ export async function placeHistory(
   if (response.threadId == null) {
     return 0;
   }
-  const askedTokens = asked.reduce((sum, text) => sum + estimateTokenCount(text), 0);
+  const askedTokens = asked.reduce((sum, text) => sum + estimateTokens(text), 0);
   const budget = Math.max(0, contextWindow * 0.75 - askedTokens);
   const newest = (await newestMessages(em, response, Math.floor(budget * mostBytesPerToken))).map(toItem);
   let left = budget;
-  const fitting = newest.findIndex(({ wire }) => (left -= estimateTokenCount(wire)) < 0);
+  const fitting = newest.findIndex(({ wire }) => (left -= estimateTokens(wire)) < 0);
   const items = newest.slice(0, fitting === -1 ? undefined : fitting).toReversed();
   // One item for each message, whatever the number of responses that are told it: a repeat only holds it.
   await em.execute(

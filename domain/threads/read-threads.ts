@@ -47,6 +47,8 @@ export async function listThreads(ctx: Context, input: ListThreads): Promise<Pag
     cursor,
     operation: 'threads.list',
     filters: { ...where, status },
+    bytes: `select thread_id as id, sum(octet_length(sealed))::float8 as bytes from redactions
+      where thread_id in (select jsonb_array_elements_text(?::jsonb)::uuid) group by thread_id`,
   });
   const { items } = page;
   const found = projectId === null ? await inThreads(ctx, items) : items.map((thread) => ({ thread, there }));

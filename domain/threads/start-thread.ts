@@ -16,6 +16,8 @@ import type { MessageRole } from './thread-status.ts';
 import { Thread } from './thread.entity.ts';
 
 export interface StartThread {
+  /** Redaction that was done beforehand is for this one. Left out: a new one. */
+  threadId?: string;
   content: string;
   role: MessageRole;
   metadata: Record<string, string>;
@@ -38,7 +40,7 @@ export async function startThread(
   requireSender(there.caller, input.role, 'role');
   const spaceId = spaceOf(ctx.caller);
   const messageId = newId();
-  const threadId = newId();
+  const { threadId = newId() } = input;
   if (input.idempotency !== null) {
     const claimed = await claimKey(ctx, input.idempotency, `${threadId}/${messageId}`);
     if (claimed !== `${threadId}/${messageId}`) {

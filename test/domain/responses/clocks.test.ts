@@ -14,6 +14,7 @@ import { Response } from '#domain/responses/response.entity.ts';
 import { restartResponse } from '#domain/responses/restart-response.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
 import { readStreams } from '#domain/responses/stream-store.ts';
+import { inspectorSaying, sweepOnce } from '../../support/sweeps.ts';
 import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
 import { connect, untilBlocked } from '../../support/tables.ts';
 
@@ -172,14 +173,13 @@ describe.each([
     );
     await engine.admin.query('delete from outbox');
     const asked: string[] = [];
-    const { database, unitOfWork } = engine.database;
-    await reconcileResponses({
-      database,
-      unitOfWork,
+    await sweepOnce(reconcileResponses, {
+      ...engine.database,
       inspector: {
+        ...inspectorSaying('unknown_id'),
         stateOf: async (workflowId) => {
           asked.push(workflowId);
-          return 'running';
+          return 'open';
         },
       },
     });

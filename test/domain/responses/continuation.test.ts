@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ContinuationMatcher, shownPrefix, takeWhole } from '#domain/responses/continuation.ts';
 import type { Decision } from '#domain/responses/continuation.ts';
+import { expectLinear } from '../../support/growth.ts';
 
 interface Outcome {
   text: string;
@@ -245,6 +246,33 @@ describe('the decision', () => {
   ])('takes the white space we have off a start with %s', (_, prefix, answer, whole) => {
     expect(join(prefix, [answer]).text).toBe(whole);
     expect(join(prefix, pieces(answer, [1])).text).toBe(whole);
+  });
+});
+
+describe('text that repeats itself', () => {
+  const joined = ([prefix, ...parts]: string[]) => {
+    const matcher = new ContinuationMatcher(prefix!);
+    for (const part of parts) matcher.push(part);
+    matcher.end();
+  };
+
+  test.each<[string, (size: number) => string[]]>([
+    ['one letter', (size) => [`${'a'.repeat(size)}b`, `${'a'.repeat(size)}c`]],
+    ['two letters', (size) => ['ab'.repeat(size), `${'ab'.repeat(size)}b`]],
+    ['white space', (size) => [`x${' '.repeat(size)}`, ' \t'.repeat(size)]],
+    [
+      'nearly the same',
+      (size) => [`${'a'.repeat(size)}b`.repeat(2), `${'a'.repeat(size)}b${'a'.repeat(size)}c`],
+    ],
+  ])('(%s) is joined in time that grows with it', (name, make) => {
+    expectLinear(name, { make, work: joined, size: 4_000 });
+    // What costs the square is not waited for at this size.
+    expectLinear(name, { make, work: joined, size: 100_000 });
+  });
+
+  test('is not looked through again for each of its pieces', () => {
+    const make = (size: number) => ['a'.repeat(2 * size), ...Array.from({ length: size }, () => 'a')];
+    expectLinear('a repeat in pieces', { make, work: joined, size: 60_000 });
   });
 });
 

@@ -68,7 +68,14 @@ describe('a response that runs on past its expiry', () => {
       ],
     };
     // Those tell no content: how many run, and what is due.
-    const counts = ['list_expired', 'list_lost_calls', 'list_stale', 'read_admission'];
+    const counts = [
+      'count_running',
+      'has_unfinished',
+      'list_expired',
+      'list_lost_calls',
+      'list_orphans',
+      'list_stale',
+    ];
     const { rows: all } = await engine.admin.query<{ name: string }>(
       String.raw`select p.proname as name from pg_proc p where p.pronamespace = 'app'::regnamespace
        and p.prosrc ~ '\m(from|join|update|into) (public\.)?(responses|stream_runs)\M'`,

@@ -1,3 +1,4 @@
+import { estimateTokens } from '#domain/kernel/estimate-tokens.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ModelFailure } from '#domain/models/model-gateway.ts';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
@@ -34,11 +35,38 @@ describe('limits', () => {
     expect(await endingOf(spent)).toBe('incomplete: max_output_tokens');
   });
 
+  it('hold max_output_tokens over all attempts at a turn: what an interrupted one published counts', async () => {
+    const said = 'The tide turns twice a day. '.repeat(5);
+    const id = await engine.create({ maxOutputTokens: 100 });
+    await (await engine.attempt(id)).say(said);
+    const second = await engine.attempt(id);
+    expect(second.turn.maxOutputTokens).toBe(100 - estimateTokens(said));
+    const more = 'At half moon high water stays low. '.repeat(3);
+    await second.say(more);
+    const third = await engine.attempt(id);
+    expect(third.turn.maxOutputTokens).toBe(100 - estimateTokens(said + more));
+    await third.commit({ calls: [search('tides')], reason: 'tool_calls' });
+    const kept = estimateTokens(said) + estimateTokens(more) + usage.outputTokens;
+    expect((await engine.attempt(id, 1)).turn.maxOutputTokens, 'in a later turn').toBe(100 - kept);
+  });
+
+  it('end a response that was interrupted when nothing is left of max_output_tokens, with all of its text', async () => {
+    const said = 'The tide turns twice a day. '.repeat(5);
+    const id = await engine.create({ maxOutputTokens: 20 });
+    await (await engine.attempt(id)).say(said);
+    expect((await engine.claim(id)).kind).toBe('settled');
+    expect(await endingOf(id)).toBe('incomplete: max_output_tokens');
+    expect((await engine.record(id)).output).toMatchObject([
+      { status: 'incomplete', content: [{ text: said }] },
+    ]);
+  });
+
   it('end a response whose model ran into its length', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     await attempt.say('To be cont');
-    expect(await attempt.commit({ reason: 'length' })).toEqual({ next: 'done', calls: [] });
+    const end = { status: 'incomplete', reason: 'max_output_tokens' };
+    expect(await attempt.commit({ reason: 'length' })).toEqual({ next: 'done', calls: [], end });
     expect(await endingOf(id)).toBe('incomplete: max_output_tokens');
     expect((await engine.record(id)).output).toMatchObject([{ status: 'incomplete' }]);
   });
@@ -78,7 +106,7 @@ describe('limits', () => {
       calls: [search('a'), search('b'), search('c')],
       reason: 'tool_calls',
     });
-    expect(result).toEqual({ next: 'done', calls: [] });
+    expect(result).toMatchObject({ next: 'done', calls: [], end: { status: 'incomplete' } });
     expect(await endingOf(id)).toBe('incomplete: max_tool_calls');
     const { rows } = await engine.admin.query('select from tool_calls where response_id = $1', [id]);
     expect(rows).toEqual([]);
@@ -128,7 +156,7 @@ describe("a vendor's failure", () => {
     }
     expect(verdicts).toEqual([
       ...[500, 1_000, 2_000, 4_000].map((delayMs) => ({ kind: 'retry', delayMs })),
-      { kind: 'failed' },
+      { kind: 'failed', code: 'rate_limited' },
     ]);
     expect(await endingOf(id)).toBe('failed: rate_limited');
   });
@@ -141,7 +169,7 @@ describe("a vendor's failure", () => {
   it('fails the response at once when nothing can mend it', async () => {
     const id = await engine.create();
     const failure = new ModelFailure('context_length_exceeded', { retryable: false });
-    expect(await fail(id, failure)).toEqual({ kind: 'failed' });
+    expect(await fail(id, failure)).toEqual({ kind: 'failed', code: 'context_length_exceeded' });
     expect(await endingOf(id)).toBe('failed: context_length_exceeded');
   });
 
@@ -185,6 +213,7 @@ describe('the usage ledger', () => {
     ]);
     expect((await engine.record(id)).usage).toEqual({
       input_tokens: 100,
+      cached_input_tokens: 40,
       output_tokens: 20,
       reasoning_tokens: 5,
       cost_usd: '0.000360',

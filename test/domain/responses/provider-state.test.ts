@@ -6,7 +6,7 @@ import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { commitCall, type CallOutcome } from '#domain/responses/commit-call.ts';
 import { TurnRecorder } from '#domain/responses/turn-recorder.ts';
 import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
-import { openEngine, search, type Engine } from '../../support/engine.ts';
+import { openEngine, type Attempt, search, type Engine } from '../../support/engine.ts';
 
 let engine: Engine;
 beforeAll(async () => {
@@ -42,11 +42,12 @@ const said: ModelPart[] = [
 ];
 
 /** What a turn of the model came to, as the activity records it. */
-function recorded(parts: ModelPart[]) {
+function recorded(attempt: Attempt, parts: ModelPart[]) {
   const owner = { providerKind: 'anthropic', providerModel: 'claude-opus-4-6' } as const;
   const recorder = new TurnRecorder({ ...owner, turn: 0, summary: 'auto' });
   parts.forEach((part) => recorder.take(part));
-  return { calls: recorder.calls, reasoned: recorder.reasoned, textState: recorder.textState };
+  attempt.reason(recorder.takeReasoned());
+  return { calls: recorder.calls, textState: recorder.textState };
 }
 
 const found = (result: string): CallOutcome => ({
@@ -59,11 +60,11 @@ const found = (result: string): CallOutcome => ({
 async function afterCall(parts: ModelPart[] = said): Promise<string> {
   const id = await engine.create({ reasoningEffort: 'low', reasoningSummary: 'auto' });
   const attempt = await engine.attempt(id);
+  const outcome = recorded(attempt, parts);
   await attempt.say('I look it up.');
-  await attempt.commit({ ...recorded(parts), reason: 'tool_calls' });
+  await attempt.commit({ ...outcome, reason: 'tool_calls' });
   const key = { tenantId: engine.world.tenantId, responseId: id, iteration: 0, callIndex: 0 };
-  const outcome = found('Nothing was found.');
-  await commitCall(engine.database, key, outcome);
+  await commitCall(engine.database, key, found('Nothing was found.'));
   return id;
 }
 
@@ -114,7 +115,7 @@ describe('what a provider wants back', () => {
   it('is left out when nothing followed it: a call that was cut off', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
-    await attempt.commit({ ...recorded(said.slice(0, 2)), reason: 'length' });
+    await attempt.commit({ ...recorded(attempt, said.slice(0, 2)), reason: 'length' });
     const next = await engine.create({ previousResponseId: id });
     expect(assistants((await engine.attempt(next)).turn.messages)).toEqual([]);
   });
@@ -123,7 +124,7 @@ describe('what a provider wants back', () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     await attempt.say('I look it up.');
-    await attempt.commit({ ...recorded(said), reason: 'tool_calls' });
+    await attempt.commit({ ...recorded(attempt, said), reason: 'tool_calls' });
     await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
     const { turn } = await engine.attempt(await engine.create({ previousResponseId: id }));
     expect(assistants(turn.messages)).toMatchObject([
@@ -139,7 +140,7 @@ describe('what a provider wants back', () => {
     const id = await afterCall();
     const second = await engine.attempt(id, 1);
     const parts = said.filter(({ type }) => type === 'tool_call');
-    const calls = recorded(parts).calls.map((call) => ({
+    const calls = recorded(second, parts).calls.map((call) => ({
       ...call,
       providerState: { ...call.providerState!, turn: 1 },
     }));
@@ -191,11 +192,11 @@ describe('reasoning that the caller gives back by its id', () => {
 });
 
 describe('a summary of reasoning', () => {
-  it('is an item behind the text, told in parts when the turn is committed', async () => {
+  it('is an item before the message that it led to, told in parts', async () => {
     const id = await afterCall();
     const { output } = await engine.record(id);
-    expect(output.map(({ type }) => type)).toEqual(['message', 'reasoning', 'file_search_call']);
-    const item = output[1]!;
+    expect(output.map(({ type }) => type)).toEqual(['reasoning', 'message', 'file_search_call']);
+    const item = output[0]!;
     expect(item).toMatchObject({
       id: expect.stringMatching(/^rs_/),
       status: 'completed',
@@ -204,7 +205,7 @@ describe('a summary of reasoning', () => {
         { type: 'summary_text', text: 'The book knows.' },
       ],
     });
-    const told = (await engine.events(id)).filter((event) => event.output_index === 1);
+    const told = (await engine.events(id)).filter((event) => event.output_index === 0);
     expect(told.map(({ type, summary_index: index }) => [type, index])).toEqual([
       ['response.output_item.added', undefined],
       ...[0, 1].flatMap((index) =>
@@ -220,7 +221,44 @@ describe('a summary of reasoning', () => {
   it('is empty for a caller that did not ask for one', async () => {
     const recorder = new TurnRecorder({ providerKind: 'google', providerModel: 'm', turn: 0, summary: null });
     said.forEach((part) => recorder.take(part));
-    expect(recorder.reasoned.map(({ summary }) => summary)).toEqual([[]]);
-    expect(recorder.reasoned[0]!.providerState.reasoning?.length).toBe(2);
+    const reasoned = recorder.takeReasoned();
+    expect(reasoned.map(({ summary }) => summary)).toEqual([[]]);
+    expect(reasoned[0]!.providerState.reasoning?.length).toBe(2);
+    expect(recorder.takeReasoned()).toEqual([]);
   });
+
+  it.each([
+    { thinks: 'thinks again', parts: said, returns: [{ reasoning: [{ state: signed }, {}] }] },
+    { thinks: 'does not', parts: said.slice(2), returns: [{}] },
+    {
+      thinks: 'thinks again and says no more',
+      parts: [...said.slice(0, 2), ...said.slice(4)],
+      returns: [{ reasoning: [{ state: signed }, {}], calls: [search('tides')] }],
+    },
+  ])(
+    'of an attempt that was cut off stays as readers have it; the provider gets that of the next, which $thinks',
+    async ({ parts, returns }) => {
+      const id = await engine.create({ reasoningEffort: 'low', reasoningSummary: 'auto' });
+      const first = await engine.attempt(id);
+      recorded(first, [{ type: 'reasoning', text: 'At first.', summary: true, state: {} }]);
+      await first.say('I look ');
+      const second = await engine.attempt(id);
+      const outcome = recorded(second, parts);
+      const says = parts.some(({ type }) => type === 'text');
+      await second.say(says ? 'it up.' : '');
+      await second.commit({ ...outcome, ...(says ? { calls: [] } : { reason: 'tool_calls' }) });
+      const text = says ? 'I look it up.' : 'I look ';
+      if (!says) {
+        await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
+      }
+      expect((await engine.record(id)).output).toMatchObject([
+        { type: 'reasoning', status: 'completed', summary: [{ text: 'At first.' }] },
+        { type: 'message', content: [{ text }] },
+        ...(says ? [] : [{ type: 'file_search_call' }]),
+      ]);
+      const { turn } = await engine.attempt(await engine.create({ previousResponseId: id }));
+      expect(JSON.stringify(turn.messages)).not.toContain('At first.');
+      expect(assistants(turn.messages)).toMatchObject(returns.map((more) => ({ ...more, text })));
+    },
+  );
 });

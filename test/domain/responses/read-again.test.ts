@@ -11,6 +11,17 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
+const thought = (place: number) => ({
+  summary: [`Thought ${place}.`],
+  providerState: {
+    kind: 'openai' as const,
+    model: 'scripted',
+    turn: 0,
+    place,
+    reasoning: [{ text: '', state: { openai: { itemId: `rs_${place}` } } }],
+  },
+});
+
 const begin = ({ turn }: Attempt, run: string) =>
   engine.database.unitOfWork.inTenant(turn.tenantId, (em) => keepRun(em, turn, run));
 
@@ -57,6 +68,56 @@ describe('a run that is read again', () => {
     await fourth.say('Whole. Truly.');
     await fourth.commit();
     expect((await engine.record(id)).output).toMatchObject([{ content: [{ text: 'Whole. Truly.' }] }]);
+  });
+
+  it('brings its reasoning again, which stays one item, with what the provider wants back', async () => {
+    const id = await engine.create();
+    const first = await engine.attempt(id);
+    await begin(first, 'resp_thought');
+    first.reason([thought(0)]);
+    await first.say('The moon ');
+    const second = await engine.attempt(id);
+    second.reason([thought(0)]);
+    await second.say('The moon pulls.');
+    second.reason([thought(2)]);
+    await second.commit();
+    const { output } = await engine.record(id);
+    expect(output).toMatchObject([
+      { type: 'reasoning', summary: [{ text: 'Thought 0.' }] },
+      { type: 'message', content: [{ text: 'The moon pulls.' }] },
+      { type: 'reasoning', summary: [{ text: 'Thought 2.' }] },
+    ]);
+    const { rows } = await engine.admin.query<{ place: number }>(
+      "select (provider_state->>'place')::int as place from items where response_id = $1 and type = 'reasoning' order by output_index",
+      [id],
+    );
+    expect(rows).toEqual([{ place: 0 }, { place: 2 }]);
+  });
+
+  it('and began a message anew brings the reasoning of that one, not of the one given up', async () => {
+    const id = await engine.create({ onGenerationLoss: 'restart' });
+    const first = await engine.attempt(id);
+    first.reason([thought(5)]);
+    await first.say('Half of it');
+    const second = await engine.attempt(id);
+    await begin(second, 'resp_anew');
+    second.reason([thought(0)]);
+    await second.say('The ');
+    const third = await engine.attempt(id);
+    expect(third.turn.resume).toBe('resp_anew');
+    third.reason([thought(0)]);
+    await third.say('The whole.');
+    await third.commit();
+    expect((await engine.record(id)).output).toMatchObject([
+      { type: 'reasoning', summary: [{ text: 'Thought 5.' }] },
+      { type: 'reasoning', summary: [{ text: 'Thought 0.' }] },
+      { type: 'message', content: [{ text: 'The whole.' }] },
+    ]);
+    const { rows } = await engine.admin.query<{ place: string | null }>(
+      "select provider_state->>'place' as place from items where response_id = $1 and type = 'reasoning' order by output_index",
+      [id],
+    );
+    expect(rows).toEqual([{ place: null }, { place: '0' }]);
   });
 
   it('is paid for once, also when an attempt died before its first event', async () => {

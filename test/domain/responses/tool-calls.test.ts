@@ -27,7 +27,7 @@ const found: CallOutcome = {
   end: { status: 'completed', output: '', results: null },
 };
 
-const commit = (responseId: string, callIndex = 0, outcome = found): Promise<void> =>
+const commit = (responseId: string, callIndex = 0, outcome = found) =>
   commitCall(engine.database, key(responseId, callIndex), outcome);
 
 /** A response whose first turn asked for these searches. */

@@ -13,7 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
-const settled = { kind: 'settled', result: { next: 'done', calls: [] } };
+function settled(status: string, reason: string | null = null) {
+  return { kind: 'settled', result: { next: 'done', calls: [], end: { status, reason } } };
+}
 
 async function outcomesOf(responseId: string): Promise<string[]> {
   const { rows } = await engine.admin.query<{ outcome: string }>(
@@ -64,13 +66,13 @@ describe('claiming a turn', () => {
     const id = await engine.create();
     await (await engine.attempt(id)).commit();
     const before = await engine.events(id);
-    expect(await engine.claim(id)).toEqual(settled);
-    expect(await engine.claim(id, 1)).toEqual(settled);
+    expect(await engine.claim(id)).toEqual(settled('completed'));
+    expect(await engine.claim(id, 1)).toEqual(settled('completed'));
     expect(await engine.events(id)).toEqual(before);
   });
 
   it('answers done for an id that nobody has', async () => {
-    expect(await engine.claim('resp_unknown')).toEqual(settled);
+    expect(await engine.claim('resp_unknown')).toEqual(settled('gone'));
   });
 
   it('ends a response whose owner lost the right to ask', async () => {
@@ -78,7 +80,7 @@ describe('claiming a turn', () => {
     try {
       const id = await other.create();
       await other.admin.query('delete from role_assignments; delete from space_members');
-      expect(await other.claim(id)).toEqual(settled);
+      expect(await other.claim(id)).toEqual(settled('failed', 'permission_revoked'));
       expect(await other.record(id)).toMatchObject({
         status: 'failed',
         platform: { failure_reason: { code: 'permission_revoked' } },
@@ -158,7 +160,7 @@ describe('a crashed attempt', () => {
     for (let crash = 0; crash < 10; crash += 1) {
       await engine.attempt(id);
     }
-    expect(await engine.claim(id)).toEqual(settled);
+    expect(await engine.claim(id)).toEqual(settled('failed', 'generation_lost'));
     expect(await engine.record(id)).toMatchObject({
       status: 'failed',
       platform: { failure_reason: { code: 'generation_lost' }, attempts: 10 },
@@ -190,7 +192,7 @@ describe('a crashed attempt', () => {
   it('fails the response when its owner would rather have no joined text', async () => {
     const id = await engine.create({ onGenerationLoss: 'fail' });
     await (await engine.attempt(id)).say('Half');
-    expect(await engine.claim(id)).toEqual(settled);
+    expect(await engine.claim(id)).toEqual(settled('failed', 'generation_lost'));
     expect((await engine.record(id)).platform.failure_reason?.code).toBe('generation_lost');
   });
 

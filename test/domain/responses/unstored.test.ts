@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { purgeExpired } from '#domain/maintenance/purge-expired.ts';
+import { purgeResponses } from '#domain/maintenance/purge-responses.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { cancelResponse } from '#domain/responses/cancel-response.ts';
 import { readResponse } from '#domain/responses/read-response.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
 import { openEngine, type Engine } from '../../support/engine.ts';
+import { sweepOnce } from '../../support/sweeps.ts';
 
 let engine: Engine;
 let purgeOrm: ReturnType<typeof createOrm>;
@@ -64,7 +65,7 @@ describe('a response that is not to be stored', () => {
     }
     await expect(read(unstored)).rejects.toMatchObject({ code: 'response_expired' });
     expect((await read(stored)).record.status).toBe('completed');
-    await purgeExpired(engine.database.database, new UnitOfWork(purgeOrm));
+    await sweepOnce(purgeResponses, { ...engine.database, purge: new UnitOfWork(purgeOrm) });
     const { rows } = await engine.admin.query('select id from responses where id = any($1)', [
       [unstored, stored],
     ]);

@@ -11,6 +11,7 @@ import { deleteThread } from '#domain/threads/delete-thread.ts';
 import { restartResponse } from '#domain/responses/restart-response.ts';
 import { addMessage } from '#domain/threads/add-message.ts';
 import { openEngine, requestOf, type Engine } from '../../support/engine.ts';
+import { sweepOnce } from '../../support/sweeps.ts';
 import { connect, untilBlocked } from '../../support/tables.ts';
 import { addMember } from '../../support/world.ts';
 
@@ -353,7 +354,7 @@ describe('a response that waits without naming one', () => {
     await engine.act((ctx) => deleteThread(ctx, thread));
     await answer(running, 'First.');
     if (how === 'purged') {
-      await purgeThreads(engine.database.database, new UnitOfWork(purgeOrm));
+      await sweepOnce(purgeThreads, { ...engine.database, purge: new UnitOfWork(purgeOrm) });
     }
     expect(await told(last)).toEqual(['Two']);
   });
@@ -596,13 +597,13 @@ describe('a response that waits', () => {
     await engine.act((ctx) => deleteThread(ctx, { threadId: thread.threadId }));
     await holder.query('begin');
     await holder.query('select from responses where id = $1 for update', [waiting]);
-    const purged = purgeThreads(engine.database.database, new UnitOfWork(purgeOrm));
+    const purged = sweepOnce(purgeThreads, { ...engine.database, purge: new UnitOfWork(purgeOrm) });
     await untilBlocked(holder);
     const committed = attempt.commit();
     committed.catch(() => {});
     await untilWaiting(2);
     await holder.query('commit');
-    expect(await purged).toEqual({ purged: 1, failed: 0 });
+    expect(await purged).toMatchObject({ done: 1, failed: 0 });
     await committed;
     expect(await statusOf(running)).toBe('completed');
     expect(await waits(waiting)).toBeNull();
