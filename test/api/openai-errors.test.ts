@@ -62,7 +62,7 @@ const end = (id: string) => engine.act((ctx) => cancelResponse(ctx, { responseId
 describe('every error class of the openai package', () => {
   it('BadRequestError: names the parameter as it stands in the body', async () => {
     const cases: [object, string, string][] = [
-      [{ truncation: 'auto' }, 'unsupported_parameter', 'truncation'],
+      [{ presence_penalty: 1 }, 'unsupported_parameter', 'presence_penalty'],
       [{ colour: 'red' }, 'unknown_parameter', 'colour'],
       [{ temperature: 3 }, 'invalid_request', 'temperature'],
       [{ text: { format: { type: 'sonnet' } } }, 'invalid_request', 'text.format.type'],

@@ -156,7 +156,12 @@ describe('the surface', () => {
       background: true,
       store: true,
       output: [{ type: 'file_search_call' }, { type: 'message', role: 'assistant' }],
-      usage: { input_tokens: 200, output_tokens: 40, total_tokens: 240 },
+      usage: {
+        input_tokens: 200,
+        input_tokens_details: { cached_tokens: 80 },
+        output_tokens: 40,
+        total_tokens: 240,
+      },
     });
   });
 

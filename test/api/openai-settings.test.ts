@@ -6,7 +6,7 @@ describe('what a response shows OpenAI’s clients of its request', () => {
     const server = { type: 'mcp', server_label: 'crm', description: 'A tool.', parameters: {} };
     const tools = [
       { type: 'knowledge_search', name: 'knowledge_search', collection_ids: ['c1'], max_num_results: 8 },
-      { ...server, name: 'mcp__crm__find', tool: 'find', require_approval: false },
+      { ...server, name: 'mcp__crm__find', tool: 'find', schema_hash: 'h', require_approval: false },
       { type: 'function', name: 'roll', description: 'Dice.', parameters: { type: 'object' } },
       { ...server, name: 'mcp__crm__close', tool: 'close', require_approval: true },
     ];

@@ -61,13 +61,13 @@ describe('creating a response with OpenAI’s client', () => {
     }
   });
 
-  it('answers with the response as it stands when the process is to stop before its end', async () => {
+  it('answers with an error that names the response when the process cannot wait for its end', async () => {
     const before = await rows();
     const waiting = client().responses.create(asked);
     const id = await next(before);
     while (gateway.gateway.openStreams.size === 0) await new Promise((done) => setTimeout(done, 5));
-    gateway.gateway.openStreams.forEach((leave) => leave('drain'));
-    expect(await waiting).toMatchObject({ id, status: 'queued', background: false });
+    gateway.gateway.openStreams.forEach((breakOff) => breakOff());
+    await expect(waiting).rejects.toMatchObject({ status: 503, error: { response_id: id } });
   });
 
   it('answers at once in the background, and may be read, cancelled and deleted', async () => {

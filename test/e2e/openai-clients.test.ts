@@ -1,10 +1,8 @@
 import { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Fleet } from '../kill/fleet.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { holderOf } from '../support/holder.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { readers as jsReaders, type Reader } from '../support/openai-clients.ts';
+import { readers as jsReaders, type Reader, type Told } from '../support/openai-clients.ts';
 import { pythonReaders } from '../support/python-openai.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
@@ -18,41 +16,46 @@ const text = [
   'Harbours print these hours in tables, since a ship with a deep keel must know when the bar is covered.',
   'Coasts change the rest: a funnel such as the Bay of Fundy lifts the range to sixteen metres.',
 ].join(' ');
-const share = 0.3;
+/** The text up to here is read before the worker is killed. */
+const mark = 0.3 * text.length;
 const python = await pythonReaders();
 const readers: Reader[] = [...jsReaders, ...python.readers];
 
 let database: TestDatabase;
 let admin: Client;
 let stack: Stack;
-let fleet: Fleet;
 let world: World;
 let models: Awaited<ReturnType<typeof startModelServer>>;
 
 beforeAll(async () => {
-  models = await startModelServer([{ name: 'paced', text, tokenDelayMs: 20 }], {});
+  models = await startModelServer([
+    { name: 'paced', text, tokenDelayMs: 10 },
+    // In mid-text until its worker is killed, however long the next one takes to stand by.
+    { name: 'held', text, tokenDelayMs: 10, fail: [{ onAttempt: 1, hangAfterChars: mark }] },
+  ]);
   database = await createTestDatabase();
   admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
-  world = await createWorld(database.unitOfWork, [scriptedModel(models, 'paced')]);
+  world = await createWorld(database.unitOfWork, [
+    scriptedModel(models, 'paced'),
+    scriptedModel(models, 'held'),
+  ]);
   const origin = new URL(models.url).origin;
-  stack = await startStack({ database, workers: 2, env: { EGRESS_ALLOW: origin } });
-  fleet = new Fleet(stack);
+  stack = await startStack({ database, env: { EGRESS_ALLOW: origin } });
 });
 
 afterAll(async () => {
-  await fleet?.settle();
   await stack?.stop();
   await models?.stop();
   await admin?.end();
   await database?.drop();
 });
 
-const target = () => ({
+const target = (model: 'paced' | 'held', input = 'Why are there tides?') => ({
   baseURL: `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/openai`,
   apiKey: world.apiKey,
-  model: 'paced',
-  input: 'Why are there tides?',
+  model,
+  input,
 });
 
 async function responseIds(): Promise<string[]> {
@@ -60,40 +63,11 @@ async function responseIds(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** SIGKILL to the worker that writes the newest response; the other one is left to go on, and a new one starts. */
-async function killWriter(): Promise<NodeJS.Signals | null> {
-  const responseId = (await responseIds()).at(-1)!;
-  return fleet.kill(await holderOf(stack, { tenantId: world.tenantId, responseId }));
-}
-
-/** Once the client has given out so much of the text; for one that waits for JSON, once the model has written it. */
-function whenReadBy({ waits = false }: Reader): {
-  heard(piece: string): void;
-  reached: Promise<void>;
-  stop(): void;
-} {
-  const { promise: reached, resolve } = Promise.withResolvers<void>();
-  const seen = models.requests.length;
-  let read = 0;
-  const watch = setInterval(() => {
-    const written = models.requests[seen]?.streamed.length ?? 0;
-    if (waits && written > text.length * (share + 0.1)) resolve();
-  }, 10);
-  return {
-    heard: (piece) => {
-      read += piece.length;
-      if (read >= text.length * share) resolve();
-    },
-    reached,
-    stop: () => clearInterval(watch),
-  };
-}
-
 const ends = ['completed', 'stop'];
 
 it('every client reads exactly what the model says, all at once, each from one response', async () => {
   const before = await responseIds();
-  const told = await Promise.all(readers.map((reader) => reader.read(target(), () => undefined)));
+  const told = await Promise.all(readers.map((reader) => reader.read(target('paced'), () => undefined)));
   for (const [i, { name }] of readers.entries()) {
     expect(told[i]!.text, name).toBe(text);
     expect(ends, name).toContain(told[i]!.end);
@@ -101,26 +75,51 @@ it('every client reads exactly what the model says, all at once, each from one r
   expect(await responseIds()).toHaveLength(before.length + readers.length);
 });
 
-describe.each(readers)('$name', (reader) => {
-  // A killed one leaves its successor a moment: recovery is promised with a second worker standing by.
-  beforeEach(() => fleet.untilReady('worker', 2));
+describe('when the worker is killed at 30 % of it', () => {
+  let before: string[];
+  let told: Promise<Told>[];
 
-  it('reads exactly that when the worker is killed at 30 % of it', async () => {
-    const before = await responseIds();
-    const mark = whenReadBy(reader);
-    const reading = reader.read(target(), (piece) => mark.heard(piece));
-    await Promise.race([mark.reached, reading]);
-    mark.stop();
-    expect(await killWriter()).toBe('SIGKILL');
-    const told = await reading;
-    expect(told.text).toBe(text);
-    expect(ends).toContain(told.end);
+  beforeAll(async () => {
+    before = await responseIds();
+    const heard = new Map<Reader, number>();
+    told = readers.map((reader) =>
+      reader.read(target('held', `What does ${reader.name} read?`), (piece) =>
+        heard.set(reader, (heard.get(reader) ?? 0) + piece.length),
+      ),
+    );
+    told.forEach((reading) => void reading.catch(() => undefined));
+    // A piece has twelve characters at most; clients that wait give out nothing before the end.
+    const reached = (length: number) => length > mark - 12;
+    const written = () =>
+      models.requests.filter(({ script, streamed }) => script === 'held' && reached(streamed.length)).length;
+    const behind = () =>
+      readers
+        .filter((reader) => reader.waits !== true && !reached(heard.get(reader) ?? 0))
+        .map(({ name }) => name);
+    await vi.waitUntil(() => written() === readers.length && behind().length === 0, { timeout: 60_000 });
+    // Recovery is promised with a second worker standing by.
+    const [victim] = stack.workers.splice(0);
+    await stack.start('worker');
+    expect(await victim!.kill()).toBe('SIGKILL');
+  });
+
+  it.each(readers.map((reader, i) => ({ name: reader.name, i })))(
+    '$name reads exactly that',
+    async ({ i }) => {
+      const { text: read, end } = await told[i]!;
+      expect(read).toBe(text);
+      expect(ends).toContain(end);
+    },
+  );
+
+  it('each reads one response, and the kill fell into the work on it', async () => {
     const after = await responseIds();
-    expect(after).toHaveLength(before.length + 1);
-    const { rows } = await admin.query<{ attempts: number }>('select attempts from responses where id = $1', [
-      after.at(-1),
-    ]);
-    expect(rows[0]?.attempts, 'the kill fell into the work').toBeGreaterThan(1);
+    expect(after).toHaveLength(before.length + readers.length);
+    const { rows } = await admin.query<{ attempts: number }>(
+      'select attempts from responses where not id = any ($1)',
+      [before],
+    );
+    expect(rows.filter(({ attempts }) => attempts < 2)).toEqual([]);
   });
 });
 

@@ -8,14 +8,46 @@ import { promisify } from 'node:util';
 import type { Reader, Told } from './openai-clients.ts';
 
 const run = promisify(execFile);
-const version = '2.54.0';
-const script = fileURLToPath(new URL('openai_reader.py', import.meta.url));
+const scriptOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** A folder of packages: its name tells their versions. */
+interface PackageSet {
+  name: string;
+  packages: readonly string[];
+}
+const openai: PackageSet = { name: 'openai-2.54.0', packages: ['openai==2.54.0'] };
+/** What builds upon it, with the version that it takes. */
+const frameworks: PackageSet = {
+  name: 'frameworks-2026-11',
+  packages: ['openai==3.54.0', 'langchain-openai==1.7.3', 'pydantic-ai-slim[openai]==2.68.0'],
+};
+
+type Installed = { path: string } | { missing: string };
 
 /** OpenAI's package for Python, installed once outside the checkout; why not, where that cannot be. */
-export async function pythonPackage(): Promise<{ path: string } | { missing: string }> {
-  return install().catch((error: unknown) => ({
+export function pythonPackage(): Promise<Installed> {
+  return installOrSay(openai);
+}
+
+function installOrSay(set: PackageSet): Promise<Installed> {
+  return install(set).catch((error: unknown) => ({
     missing: error instanceof Error ? error.message : String(error),
   }));
+}
+
+/** Readers that use LangChain and Pydantic AI. @throws when these cannot be installed */
+export async function frameworkReaders(): Promise<Reader[]> {
+  const { path } = await install(frameworks);
+  const reader = (name: string, mode: string): Reader => ({
+    name,
+    read: (target, heard) => read({ path, script: 'framework_reader.py' }, { ...target, mode }, heard),
+  });
+  return [
+    reader('LangChain, stream', 'langchain_stream'),
+    { ...reader('LangChain, invoke', 'langchain_invoke'), waits: true },
+    reader('Pydantic AI, run_stream', 'pydantic_ai_stream'),
+    { ...reader('Pydantic AI, run', 'pydantic_ai_run'), waits: true },
+  ];
 }
 
 /** Readers that use it; none where it is missing. */
@@ -24,7 +56,7 @@ export async function pythonReaders(): Promise<{ readers: Reader[]; missing: str
   if ('missing' in found) return { readers: [], missing: found.missing };
   const reader = (name: string, mode: string): Reader => ({
     name: `Python's openai, ${name}`,
-    read: (target, heard) => read(found.path, { ...target, mode }, heard),
+    read: (target, heard) => read({ ...found, script: 'openai_reader.py' }, { ...target, mode }, heard),
   });
   return {
     readers: [
@@ -36,7 +68,7 @@ export async function pythonReaders(): Promise<{ readers: Reader[]; missing: str
   };
 }
 
-async function install(): Promise<{ path: string }> {
+async function install({ name, packages }: PackageSet): Promise<{ path: string }> {
   const { stdout } = await run('python3', [
     '-c',
     'import sys, pip; print("%d.%d" % sys.version_info[:2])',
@@ -44,15 +76,15 @@ async function install(): Promise<{ path: string }> {
     throw new Error('python3 or pip is not here');
   });
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'platform');
-  const path = join(cache, `python${stdout.trim()}-openai-${version}`);
+  const path = join(cache, `python${stdout.trim()}-${name}`);
   if (await stat(path).catch(() => null)) return { path };
   await mkdir(cache, { recursive: true });
   const staged = await mkdtemp(`${path}.`);
   const options = ['--quiet', '--disable-pip-version-check', '--no-input'];
-  await run('python3', ['-m', 'pip', 'install', ...options, '--target', staged, `openai==${version}`]).catch(
+  await run('python3', ['-m', 'pip', 'install', ...options, '--target', staged, ...packages]).catch(
     async () => {
       await rm(staged, { recursive: true, force: true });
-      throw new Error(`pip could not install openai ${version}`);
+      throw new Error(`pip could not install ${packages.join(' ')}`);
     },
   );
   // Whoever comes second finds the first one's folder in its place.
@@ -61,8 +93,12 @@ async function install(): Promise<{ path: string }> {
 }
 
 /** Each line of the script is one piece of text, the last one what it put together. */
-async function read(path: string, order: object, heard: (piece: string) => void): Promise<Told> {
-  const child = spawn('python3', [script, JSON.stringify(order)], {
+async function read(
+  { path, script }: { path: string; script: string },
+  order: object,
+  heard: (piece: string) => void,
+): Promise<Told> {
+  const child = spawn('python3', [scriptOf(script), JSON.stringify(order)], {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', PYTHONPATH: path },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

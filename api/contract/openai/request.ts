@@ -1,13 +1,16 @@
 import { z } from 'zod';
-import { idempotencyKey, spaceParams } from '../common.ts';
+import { idempotencyKey, pageSize, queryInteger, spaceParams } from '../common.ts';
 import {
   createResponseBody,
   inputItems,
   inputText,
   platformOptions,
+  reasoning,
+  requestedTool,
   responseParams,
   textFormat,
 } from '../responses.ts';
+import { emptyIncludes, hints, hostedTool, reasoningHints, verbosity } from './hints.ts';
 
 const native = createResponseBody.shape;
 const options = platformOptions.shape;
@@ -25,16 +28,22 @@ export const openAiCreateBody = z
     input: z.union([inputText, inputItems]).meta({ description: 'Text of the user, or items.' }),
     model: z.string().min(1).max(128).nullish(),
     instructions: options.instructions,
-    tools: native.tools,
+    tools: z
+      .array(z.union([requestedTool, hostedTool]))
+      .max(128)
+      .nullish(),
     tool_choice: native.tool_choice,
     parallel_tool_calls: options.parallel_tool_calls,
     max_tool_calls: options.max_tool_calls,
     max_output_tokens: native.max_output_tokens,
     temperature: options.temperature,
     top_p: options.top_p,
-    text: z.strictObject({ format: textFormat.nullish(), verbosity: notYet }).nullish(),
-    reasoning: native.reasoning,
-    include: options.include,
+    text: z.strictObject({ format: textFormat.nullish(), verbosity }).nullish(),
+    reasoning: z.strictObject({ ...reasoning.shape, ...reasoningHints }).nullish(),
+    include: z
+      .array(z.enum(['file_search_call.results', ...emptyIncludes]))
+      .max(10)
+      .nullish(),
     metadata: native.metadata,
     previous_response_id: native.previous_response_id,
     stream: z.boolean().nullish(),
@@ -57,14 +66,8 @@ export const openAiCreateBody = z
     moderation: notYet,
     presence_penalty: notYet,
     prompt: notYet,
-    prompt_cache_key: notYet,
-    prompt_cache_options: notYet,
-    prompt_cache_retention: notYet,
-    safety_identifier: notYet,
-    service_tier: notYet,
     top_logprobs: notYet,
-    truncation: notYet,
-    user: notYet,
+    ...hints,
   })
   .meta({ id: 'OpenAiCreateResponse' });
 
@@ -80,14 +83,7 @@ export const neutralValues: Readonly<Partial<Record<keyof OpenAiCreateBody, read
   moderation: [],
   presence_penalty: [0],
   prompt: [],
-  prompt_cache_key: [],
-  prompt_cache_options: [],
-  prompt_cache_retention: [],
-  safety_identifier: [],
-  service_tier: ['auto', 'default'],
   top_logprobs: [0],
-  truncation: ['disabled'],
-  user: [],
 };
 
 export const openAiCreateHeaders = z.looseObject({
@@ -105,22 +101,13 @@ const include = {
 
 export const openAiRetrieveQuery = z.strictObject({
   stream: flag,
-  starting_after: z
-    .string()
-    .regex(/^\d{1,9}$/)
-    .transform(Number)
-    .optional(),
+  starting_after: queryInteger(0, 999_999_999).optional(),
   include_obfuscation: flag,
   ...include,
 });
 
 export const openAiInputItemsQuery = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^\d{1,3}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .default(20),
+  limit: pageSize(100, 20),
   order: z.enum(['asc', 'desc']).default('desc'),
   after: z.string().min(1).max(100).optional(),
   ...include,

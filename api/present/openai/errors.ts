@@ -7,6 +7,16 @@ export function speaksOpenAi(url: string): boolean {
   return surface.test(url);
 }
 
+const operations =
+  'GET /models, GET /models/{model}, POST /responses, GET and DELETE /responses/{response_id}, ' +
+  'POST /responses/{response_id}/cancel and GET /responses/{response_id}/input_items';
+
+/** What is said of a path at which there is nothing. */
+export function nothingAt(url: string): string {
+  const nothing = 'There is nothing at this path.';
+  return speaksOpenAi(url) ? `${nothing} Below …/openai there are ${operations}.` : nothing;
+}
+
 /**
  * An error as OpenAI's clients know it: what is wrong with a request is a 400 that names the parameter as it
  * stands in their body, and so is what cannot be cancelled any more or follows nothing.

@@ -21,7 +21,7 @@ export function presentSettings(request: ResponseRequest & { reasoning_summary?:
     temperature: request.temperature ?? 1,
     text: { format: presentTextFormat(request.format), verbosity: 'medium' as const },
     tool_choice: presentToolChoice(request),
-    tools: presentTools(request.tools),
+    tools: request.tools_unasked === true ? [] : presentTools(request.tools),
     top_logprobs: 0 as const,
     top_p: request.top_p ?? 1,
     truncation: 'disabled' as const,
@@ -51,7 +51,7 @@ export function presentOpenAiResponse(record: ResponseRecord, settings: Settings
     previous_response_id: record.previous_response_id,
     usage: {
       input_tokens: usage.input_tokens,
-      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      input_tokens_details: { cached_tokens: usage.cached_input_tokens ?? 0, cache_write_tokens: 0 },
       output_tokens: usage.output_tokens,
       output_tokens_details: { reasoning_tokens: usage.reasoning_tokens },
       total_tokens: usage.input_tokens + usage.output_tokens,

@@ -25,7 +25,9 @@ export function presentTools(offered: readonly Offered[]): Tool[] {
     ({ server_label: label }) => label ?? '',
   );
   return [
-    ...offered.flatMap((tool) => (tool.type === 'mcp' ? [] : [presentTool(tool)])),
+    ...offered.flatMap((tool) =>
+      tool.type === 'mcp' || tool.type === 'tool_search' ? [] : [presentTool(tool)],
+    ),
     ...[...servers].map(([label, tools]) => presentServer(label, tools)),
   ];
 }
@@ -71,16 +73,18 @@ export function presentToolChoice(
     : { type: 'allowed_tools', mode: choice, tools: allowed.map((name) => choiceOf(name)) };
 }
 
-const connected = /^mcp__(.+?)__(.+)$/;
+const connected = 'mcp__';
+const parted = '__';
 
 function choiceOf(tool: string): { type: string; [member: string]: unknown } {
-  const [, server, name] = connected.exec(tool) ?? [];
   if (tool === 'knowledge_search') {
     return { type: 'file_search' };
   }
-  return server === undefined
+  const end = tool.startsWith(connected) ? tool.indexOf(parted, connected.length + 1) : -1;
+  const name = tool.slice(end + parted.length);
+  return end === -1 || name === ''
     ? { type: 'function', name: tool }
-    : { type: 'mcp', server_label: server, name };
+    : { type: 'mcp', server_label: tool.slice(connected.length, end), name };
 }
 
 export function presentTextFormat(format: TextFormat): OpenAiResponse['text']['format'] {

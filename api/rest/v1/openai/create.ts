@@ -3,14 +3,14 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import type { OpenAiCreateBody } from '#api/contract/openai/request.ts';
 import type { OpenAiResponse } from '#api/contract/openai/response.ts';
 import { openAiEvents } from '#api/present/openai/events.ts';
-import type { CreateResponseInput } from '#domain/responses/create-input.ts';
+import { failureOf, unfinished } from '#api/present/openai/failure.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import { queueLimitMs } from '#domain/responses/response-status.ts';
-import { acceptOrResume } from '../responses/accept.ts';
+import { isTerminal, queueLimitMs } from '#domain/responses/response-status.ts';
+import { acceptOrResume, type Accepted } from '../responses/accept.ts';
 import { toCreateInput } from '../responses/create-input.ts';
 import { deliverCreated, locationOf, read, waitAccepted, type Delivery } from '../responses/deliver.ts';
 import { plainly, present, requestOf } from './show.ts';
-import { toNativeBody } from './translate.ts';
+import { toNativeBody, unsupportedTools } from './translate.ts';
 
 interface CreateCall {
   params: { space_id: string };
@@ -19,61 +19,91 @@ interface CreateCall {
 }
 
 /**
- * `POST …/openai/responses`: the native request under another name. Answers with the ended response, unless
- * it runs in the background or this process stops before: then with the response as it stands.
+ * `POST …/openai/responses`: the native request under another name. Answers with the ended response, or with
+ * the reason why it failed; in the background with the response as it stands.
  */
 export async function handleOpenAiCreate(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<OpenAiResponse | undefined> {
-  const { params, headers, body } = request as FastifyRequest & CreateCall;
+  const form = formOf(request as FastifyRequest & CreateCall);
+  const { streamPlaces } = deps;
+  if (form.stream) {
+    streamPlaces.refuseMore(request.identity);
+  }
+  // Whoever waits takes the place of a stream, and no connection of the database.
+  const leave = form.stream || form.background ? () => {} : streamPlaces.take(request.identity);
+  try {
+    // A function of its own, so that nothing of this one holds what was asked while the answer is waited for.
+    const created = await accept(deps, request as FastifyRequest & CreateCall);
+    return await answer(deps, request, reply, { ...form, created });
+  } finally {
+    leave();
+  }
+}
+
+/** How the answer to a create is to come. */
+interface Form {
+  stream: boolean;
+  background: boolean;
+}
+
+const formOf = ({ body }: CreateCall): Form => ({
+  stream: toNativeBody(body).stream,
+  background: body.background === true,
+});
+
+interface Begun extends Accepted, Delivery {
+  hasKey: boolean;
+}
+
+async function accept(deps: GatewayDependencies, request: FastifyRequest & CreateCall): Promise<Begun> {
+  const { params, headers, body } = request;
   const spaceId = params.space_id;
-  const native = toNativeBody(body);
   const input = toCreateInput({
     spaceId,
-    body: native,
+    body: toNativeBody(body),
     headerKey: headers['idempotency-key'],
     scope: `POST /v1/spaces/${spaceId}/openai/responses`,
     store: body.store ?? true,
     background: body.background ?? false,
+    plain: true,
+    unsupportedTools: unsupportedTools(body),
   });
-  const { streamPlaces } = deps;
-  if (native.stream) {
-    streamPlaces.refuseMore(request.identity);
-    return answer(deps, request, reply, { input, body, stream: true });
-  }
-  // Whoever waits takes the place of a stream, and no connection of the database.
-  const leave = body.background === true ? () => {} : streamPlaces.take(request.identity);
-  try {
-    return await answer(deps, request, reply, { input, body, stream: false });
-  } finally {
-    leave();
-  }
+  const accepted = await acceptOrResume(deps, request, input, headers['last-event-id']);
+  return { ...accepted, spaceId, hasKey: input.idempotency !== null };
 }
 
 async function answer(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  { input, body, stream }: { input: CreateResponseInput; body: OpenAiCreateBody; stream: boolean },
+  { created, stream, background }: Form & { created: Begun },
 ): Promise<OpenAiResponse | undefined> {
-  const { spaceId } = input;
-  const { headers } = request as FastifyRequest & CreateCall;
-  const created = await acceptOrResume(deps, request, input, headers['last-event-id']);
-  const delivery = { spaceId, responseId: created.responseId };
+  const { spaceId, responseId, hasKey } = created;
+  const delivery = { spaceId, responseId };
   if (created.replayed) {
     reply.header('Idempotent-Replayed', 'true');
   }
   if (stream) {
     const settled = plainly(created.request) ?? (await requestOf(deps, request, delivery));
-    await deliverCreated(deps, request, reply, { ...created, ...delivery, render: openAiEvents(settled) });
+    await deliverCreated(deps, request, reply, { ...created, render: openAiEvents(settled) });
     return undefined;
   }
   reply.header('Location', locationOf(request, delivery));
   const begun = created.record ?? (await read(deps, request, delivery)).record;
-  const record =
-    body.background === true ? begun : await untilEnd(deps, request, { ...delivery, reply, accepted: begun });
+  if (background) {
+    return present(deps, request, { ...delivery, record: begun, settled: created.request });
+  }
+  const record = await untilEnd(deps, request, { ...delivery, reply, accepted: begun });
+  const failure = failureOf(record);
+  if (failure !== null) {
+    throw failure;
+  }
+  if (!isTerminal(record.status)) {
+    throw unfinished(record, { draining: deps.draining.value, hasKey });
+  }
   return present(deps, request, { ...delivery, record, settled: created.request });
 }
 

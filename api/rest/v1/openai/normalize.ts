@@ -17,10 +17,20 @@ export function normalizeBody(body: unknown): unknown {
   return {
     ...body,
     ...(Array.isArray(input) ? { input: input.map(normalizeItem) } : {}),
-    ...(Array.isArray(tools) ? { tools: tools.map(withoutNulls) } : {}),
+    ...(Array.isArray(tools) ? { tools: tools.map(normalizeTool) } : {}),
     ...(isRecord(text) ? { text: normalizeText(text) } : {}),
     ...(Array.isArray(include) ? { include: include.filter((name) => name !== encryptedReasoning) } : {}),
   };
+}
+
+/** When the vendor would load a tool, who but the model may call it, and what it answers: nothing to go by here. */
+const toolHints = new Set(['defer_loading', 'allowed_callers', 'output_schema']);
+
+function normalizeTool(tool: unknown): unknown {
+  const given = withoutNulls(tool);
+  return isRecord(given) && given.type === 'function'
+    ? Object.fromEntries(Object.entries(given).filter(([member]) => !toolHints.has(member)))
+    : given;
 }
 
 function normalizeItem(item: unknown): unknown {

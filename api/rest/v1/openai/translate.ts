@@ -1,3 +1,4 @@
+import { isHosted, type HostedTool } from '#api/contract/openai/hints.ts';
 import { neutralValues, type OpenAiCreateBody } from '#api/contract/openai/request.ts';
 import type { CreateResponseBody } from '#api/contract/responses.ts';
 import { unsupported } from '#domain/kernel/errors.ts';
@@ -5,15 +6,15 @@ import { unsupported } from '#domain/kernel/errors.ts';
 /** The same request as the native surface takes it. @throws `unsupported_parameter` */
 export function toNativeBody(body: OpenAiCreateBody): CreateResponseBody {
   refuseUnimplemented(body);
-  const { input, text } = body;
+  const { input, text, include, reasoning } = body;
   return {
     input: typeof input === 'string' ? { text: input } : { items: input },
     model: body.model,
-    tools: body.tools,
-    tool_choice: body.tool_choice,
+    tools: body.tools?.flatMap((tool) => (isHosted(tool) ? [] : [tool])),
+    tool_choice: toNativeChoice(body.tool_choice),
     tool_mode: 'auto_resolve',
     max_output_tokens: body.max_output_tokens,
-    reasoning: body.reasoning,
+    reasoning: reasoning == null ? reasoning : { effort: reasoning.effort, summary: reasoning.summary },
     stream: body.stream ?? false,
     previous_response_id: body.previous_response_id,
     metadata: body.metadata,
@@ -23,7 +24,7 @@ export function toNativeBody(body: OpenAiCreateBody): CreateResponseBody {
       temperature: body.temperature,
       top_p: body.top_p,
       parallel_tool_calls: body.parallel_tool_calls,
-      include: body.include,
+      include: include?.filter((name) => name === 'file_search_call.results'),
       max_tool_calls: body.max_tool_calls,
     },
   };
@@ -37,7 +38,24 @@ function refuseUnimplemented(body: OpenAiCreateBody): void {
       throw unsupported(name);
     }
   }
-  if (body.text?.verbosity != null && body.text.verbosity !== 'medium') {
-    throw unsupported('text.verbosity');
+}
+
+/** The types of the tools that are left out; of one that has a name, that too. */
+export function unsupportedTools({ tools }: OpenAiCreateBody): string[] {
+  return (tools ?? []).flatMap((tool) => (isHosted(tool) ? [nameOf(tool)] : []));
+}
+
+function nameOf({ type, name }: HostedTool): string {
+  return typeof name === 'string' && /^[\w-]{1,64}$/.test(name) ? `${type}/${name}` : type;
+}
+
+type Choice = OpenAiCreateBody['tool_choice'];
+
+/** One of several that are allowed may be left out; if none is left, none may be called. */
+function toNativeChoice(choice: Choice): Choice {
+  if (choice == null || typeof choice === 'string' || choice.type !== 'allowed_tools') {
+    return choice;
   }
+  const tools = choice.tools.filter((tool) => !isHosted(tool));
+  return tools.length === 0 && choice.mode === 'auto' ? 'none' : { ...choice, tools };
 }
