@@ -6,17 +6,21 @@ import { bodyLimit } from './body-limits.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { RequestLimits } from './limits/request-limits.ts';
 import { authenticate, openDoor } from './plugins/authentication.ts';
-import { answerClientError } from './plugins/client-errors.ts';
+import { answerClientError, refuseOddRequests } from './plugins/client-errors.ts';
 import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugins/error-handling.ts';
 import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
+import { refuseWhileDraining } from './plugins/draining.ts';
 import { describeApi } from './plugins/openapi.ts';
 import { closePromptly } from './plugins/prompt-close.ts';
 import { originOf, provideContext } from './plugins/unit-of-work.ts';
+import { leadBrowsers } from './plugins/lead-browsers.ts';
 import { limitRequests, rateLimiter } from './plugins/rate-limits.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { newRequestId } from './plugins/request-id.ts';
-import { sendSecureHeaders } from './plugins/secure-headers.ts';
+import { forbidStoring, sendSecureHeaders } from './plugins/secure-headers.ts';
+import { dropStalledReaders } from './plugins/stalled-readers.ts';
+import { withoutTrailingSlash } from './plugins/trailing-slash.ts';
 import { refuseUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
 import { signedInPage } from './pages/signed-in.ts';
@@ -37,9 +41,11 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
-    http: { maxHeaderSize: 16 * 1024, headersTimeout: 15_000 },
+    return503OnClosing: false,
+    http: { maxHeaderSize: 16 * 1024, headersTimeout: 15_000, requireHostHeader: false },
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+    rewriteUrl: withoutTrailingSlash,
     frameworkErrors: answerFrameworkError,
     clientErrorHandler: answerClientError,
   });
@@ -48,6 +54,9 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     done();
   });
   closePromptly(app);
+  dropStalledReaders(app);
+  refuseOddRequests(app);
+  refuseWhileDraining(app, deps);
   logRequests(app, deps);
   const errors: ErrorHandling = {
     onRefusal: async (request, error) => {
@@ -63,26 +72,27 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   readJsonBodies(app);
   await sendSecureHeaders(app);
   serveHealth(app, deps);
+  leadBrowsers(app);
   if (deps.config.DEMO_PAGES === '1') {
     await app.register(signedInPage(deps));
   }
   const door = openDoor(deps);
   const limiter = rateLimiter(new RequestLimits(deps.database, deps.config));
+  const rest = restV1(deps);
   // One route table, mounted under both prefixes.
   for (const prefix of ['/api', '/api-proxy']) {
     await app.register(
       async (scope) => {
         scope.setValidatorCompiler(validatorCompiler);
         scope.setSerializerCompiler(serializerCompiler);
-        if (prefix === '/api') {
-          await describeApi(scope);
-        }
+        await describeApi(scope, prefix);
         await scope.register(async (operations) => {
           limitRequests(operations, limiter, { authenticate: () => authenticate(operations, door) });
           requireWellFormed(operations);
           refuseUndeclared(operations);
+          forbidStoring(operations);
           provideContext(operations, deps);
-          await operations.register(restV1(deps), { prefix: '/v1' });
+          await operations.register(rest, { prefix: '/v1' });
         });
         await scope.register(async (procedures) => {
           const authenticated = () => authenticate(procedures, door);

@@ -1,23 +1,27 @@
 import type { Logger } from 'pino';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
+import { createRedactionThreads, gatewayRedaction } from '#adapters/governance/redaction-threads.ts';
 import { createOidcClient } from '#adapters/identity/oidc-client.ts';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry, type Telemetry } from '#adapters/telemetry/metrics.ts';
 import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
 import type { GatewayConfig } from '#domain/kernel/config.ts';
 import type { NameRecogniser } from '#domain/governance/found-names.ts';
+import type { LongTextRedactor } from '#domain/governance/redact-texts.ts';
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { KeyVerdicts } from '#domain/access/key-verdicts.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
+import { ConnectionWatch } from '#domain/persistence/connection-watch.ts';
 import { Database } from '#domain/persistence/database.ts';
 import { createOrm } from '#domain/persistence/orm.ts';
+import { standBehindTheWall } from '#domain/persistence/stand-behind-wall.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
 import type { OidcClient } from '#domain/sign-in/oidc-client.ts';
 import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { connectLazily } from '#temporal/client.ts';
-import { createDispatcher, startRelay } from '#temporal/dispatcher.ts';
+import { createDispatcher, relayPauseMs, startRelay } from '#temporal/dispatcher.ts';
 import { createWorkflowReader } from '#temporal/workflow-reader.ts';
 import type { OpenStreams } from './sse/response-stream.ts';
 import { StreamHub } from './sse/stream-hub.ts';
@@ -34,6 +38,7 @@ export interface GatewayDependencies {
   verdicts: KeyVerdicts;
   dispatcher: Dispatcher;
   names: NameRecogniser;
+  longTexts: LongTextRedactor;
   oidc: OidcClient;
   workflows: WorkflowReader;
   hub: StreamHub;
@@ -48,7 +53,10 @@ const gatewayTimeouts = { statementTimeoutMs: 5_000 };
 
 /** A gateway's parts with their beginning and end. */
 export interface Gateway extends GatewayDependencies {
-  /** Opens connections and begins background work. @throws when the database login is not behind the wall */
+  /**
+   * Opens connections, as soon as the database is there, and begins background work.
+   * @throws when its login is not behind the wall
+   */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -56,14 +64,22 @@ export interface Gateway extends GatewayDependencies {
 /** Wires a gateway by hand, top to bottom. Nothing is connected before `start`. */
 export function assemble(config: GatewayConfig): Gateway {
   const logger = createLogger('gateway', config.LOG_LEVEL);
-  const database = new Database({ url: config.DATABASE_URL, ...gatewayTimeouts });
-  const orm = createOrm({ url: config.DATABASE_URL, ...gatewayTimeouts });
   const telemetry = createTelemetry();
-  const client = connectLazily({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
+  const watch = new ConnectionWatch(() => telemetry.hungCall({ target: 'postgresql' }));
+  telemetry.observeConnections(() => watch.connections);
+  const database = new Database({ url: config.DATABASE_URL, ...gatewayTimeouts, watch });
+  const orm = createOrm({ url: config.DATABASE_URL, ...gatewayTimeouts, watch });
+  const secrets = new Secrets(config.MASTER_KEY);
+  const client = connectLazily({
+    address: config.TEMPORAL_ADDRESS,
+    namespace: config.TEMPORAL_NAMESPACE,
+    onHung: () => telemetry.hungCall({ target: 'temporal' }),
+  });
   const relayDependencies = { client, database, metrics: telemetry, logger };
   const dispatcher = createDispatcher(relayDependencies);
   const verdicts = new KeyVerdicts();
   const hub = new StreamHub(database, logger, verdicts);
+  const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onCutOff: telemetry.answerCutOff };
   let relay: ReturnType<typeof startRelay> | null = null;
   return {
     config,
@@ -71,11 +87,12 @@ export function assemble(config: GatewayConfig): Gateway {
     database,
     responseRows: new ResponseRows(database),
     unitOfWork: new UnitOfWork(orm),
-    secrets: new Secrets(config.MASTER_KEY),
+    secrets,
     verdicts,
     dispatcher,
-    names: createPresidio({ fetch: createGuardedFetch(config.EGRESS_ALLOW) }),
-    oidc: createOidcClient(createGuardedFetch(config.EGRESS_ALLOW)),
+    names: createPresidio(egress),
+    longTexts: createRedactionThreads(secrets, gatewayRedaction),
+    oidc: createOidcClient(egress),
     workflows: createWorkflowReader(client),
     hub,
     telemetry,
@@ -83,9 +100,9 @@ export function assemble(config: GatewayConfig): Gateway {
     streamPlaces: new StreamPlaces(config),
     draining: { value: false },
     start: async () => {
-      await database.assertBehindTheWall();
+      await standBehindTheWall(database);
       telemetry.observeQueueAge(() => outboxAgeSeconds(database));
-      relay = startRelay(relayDependencies, dispatcher);
+      relay = startRelay(relayDependencies, dispatcher, relayPauseMs.gateway);
       hub.start();
     },
     close: async () => {

@@ -18,6 +18,7 @@ const forbidden = { status: 403, type: 'permission_error' as const };
 const missing = { status: 404, type: 'not_found_error' as const };
 const conflict = { status: 409, type: 'conflict_error' as const };
 const limited = { status: 429, type: 'rate_limit_error' as const };
+const upstream = { status: 502, type: 'upstream_error' as const };
 const unavailable = { status: 503, type: 'unavailable_error' as const };
 
 /** Every code's status and class. A new code does not compile until it stands here. */
@@ -25,6 +26,7 @@ export const statusOf = {
   malformed_http: bad(400),
   invalid_header: bad(400),
   request_timeout: bad(408),
+  expectation_failed: bad(417),
   not_authenticated: unauthenticated,
   invalid_credentials: unauthenticated,
   ambiguous_credentials: unauthenticated,
@@ -79,6 +81,7 @@ export const statusOf = {
   response_not_cancellable: conflict,
   previous_response_in_progress: conflict,
   thread_archived: conflict,
+  tool_definition_conflict: conflict,
   payload_too_large: bad(413),
   headers_too_large: bad(431),
   invalid_request: bad(422),
@@ -101,7 +104,15 @@ export const statusOf = {
   too_many_failed_attempts: limited,
   budget_exceeded: limited,
   internal_error: { status: 500, type: 'server_error' },
-  identity_provider_unavailable: { status: 502, type: 'upstream_error' },
+  identity_provider_unavailable: upstream,
+  model_request_refused: bad(400),
+  model_error: upstream,
+  model_timeout: { status: 504, type: 'upstream_error' },
+  tool_outcome_unknown: upstream,
+  generation_lost: upstream,
+  policy_blocked: forbidden,
+  permission_revoked: forbidden,
+  response_cancelled: conflict,
   overloaded: unavailable,
   draining: unavailable,
   engine_unavailable: unavailable,
@@ -120,6 +131,8 @@ export interface ErrorObject {
   errors?: FieldError[];
   retry_after?: number;
   call_ids?: string[];
+  response_id?: string;
+  definitions?: { name: string; schema_hash: string; difference: string }[];
 }
 
 /** Status and error object in the dialect of the surface that the request came to, by its route if it has one. */
@@ -153,6 +166,15 @@ export function toErrorObject(error: DomainError, requestId: string): ErrorObjec
     ...(detail.errors === undefined ? {} : { errors: detail.errors }),
     ...(detail.retryAfter === undefined ? {} : { retry_after: detail.retryAfter }),
     ...(detail.callIds === undefined ? {} : { call_ids: detail.callIds }),
+    ...(detail.responseId === undefined ? {} : { response_id: detail.responseId }),
+    ...(detail.definitions === undefined
+      ? {}
+      : {
+          definitions: detail.definitions.map(({ schemaHash, ...rest }) => ({
+            ...rest,
+            schema_hash: schemaHash,
+          })),
+        }),
   };
 }
 

@@ -15,7 +15,13 @@ const deps = assemble(config);
 await deps.start();
 const app = await buildApp(deps);
 
-/** Readiness says no, open streams get a hint to resume elsewhere, then requests are let finish. */
+/** The share of the drain time that open streams and waits have; in the rest those that are left are broken off. */
+const streamsShare = 0.8;
+
+/**
+ * Readiness says no and nobody new is let in, while what is open goes on for most of the time. What is left then is
+ * broken off, so that no client takes a part for the whole.
+ */
 closeWithGrace({ delay: config.DRAIN_SECONDS * 1_000, logger: false }, async ({ err, signal }) => {
   if (err === undefined) {
     deps.logger.info({ signal }, 'stopping');
@@ -23,10 +29,12 @@ closeWithGrace({ delay: config.DRAIN_SECONDS * 1_000, logger: false }, async ({ 
     deps.logger.fatal(describeFault(err), 'stopping after a fault');
   }
   deps.draining.value = true;
-  for (const end of deps.openStreams) {
-    end('drain');
-  }
+  const timer = setTimeout(
+    () => deps.openStreams.forEach((breakOff) => breakOff()),
+    config.DRAIN_SECONDS * 1_000 * streamsShare,
+  );
   await app.close();
+  clearTimeout(timer);
   await deps.close();
 });
 

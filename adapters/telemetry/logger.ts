@@ -1,7 +1,12 @@
 import { pino, type Logger } from 'pino';
 
-const secretShapes =
-  /\b(ak|at|rt|n1)\.[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)?|\beyJ[\w-]+\.[\w-]+\.[\w-]+|Bearer\s+\S+/g;
+const secretShapes = /\b(?:ak|at|rt|n1)\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)?|Bearer\s+\S+/g;
+/** From where a word begins, so that a long one is read once. */
+const threeParts = /(?<![\w-])[\w-]+(?:\.[\w-]+){2,}/g;
+
+function withoutSecrets(line: string): string {
+  return line.replace(secretShapes, '***').replace(threeParts, (parts) => parts.replace(/\beyJ.*$/s, '***'));
+}
 
 /** Structured logs. What looks like a credential is cut out last, wherever it came from. */
 export function createLogger(name: string, level: string): Logger {
@@ -20,7 +25,7 @@ export function createLogger(name: string, level: string): Logger {
       ],
       censor: '***',
     },
-    hooks: { streamWrite: (line) => line.replace(secretShapes, '***') },
+    hooks: { streamWrite: withoutSecrets },
   });
 }
 

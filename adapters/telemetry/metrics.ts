@@ -1,13 +1,22 @@
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
+import type { CutOff } from '#adapters/egress/answer-cut-off.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
+import type { UpkeepState } from '#domain/maintenance/upkeep-state.ts';
 
 export interface Telemetry extends Metrics {
   request(request: { route: string; method: string; status: number; seconds: number }): void;
+  /** A call that was not answered in time; its connection was destroyed. */
+  hungCall(call: { target: 'postgresql' | 'temporal' }): void;
   streamOpened(): void;
   streamClosed(): void;
+  answerCutOff: (cutOff: CutOff) => void;
   /** Asked at each scrape. */
   observeQueueAge(read: () => Promise<number>): void;
+  /** Asked at each scrape. */
+  observeUpkeep(read: () => Promise<UpkeepState>): void;
+  /** Of PostgreSQL's, asked at each scrape. */
+  observeConnections(read: () => { inUse: number; max: number }): void;
   /** Prometheus text. */
   scrape(): Promise<string>;
   close(): Promise<void>;
@@ -30,7 +39,17 @@ export function createTelemetry(): Telemetry {
   const starts = meter.createCounter('workflow_starts_total');
   const turns = meter.createHistogram('model_turn_duration_seconds', { advice });
   const calls = meter.createCounter('tool_calls_total');
+  const misfits = meter.createCounter('tool_results_misfit_total');
+  const cutOffs = meter.createCounter('answers_cut_off_total');
+  const cutOffBytes = meter.createCounter('answers_cut_off_bytes_total');
+  const hung = meter.createCounter('hung_calls_total');
+  const inUse = meter.createObservableGauge('database_connections_in_use');
+  const most = meter.createObservableGauge('database_connections_max');
   const age = meter.createObservableGauge('outbox_oldest_row_seconds');
+  const unsealed = meter.createObservableGauge('events_unsealed');
+  const oldest = meter.createObservableGauge('events_unsealed_oldest_seconds');
+  const queue = meter.createObservableGauge('notification_queue_usage');
+  const sweeps = meter.createObservableGauge('sweep_age_seconds');
   return {
     request: ({ seconds, ...labels }) => requests.record(seconds, labels),
     streamOpened: () => streams.add(1),
@@ -38,10 +57,32 @@ export function createTelemetry(): Telemetry {
     workflowStart: (labels) => starts.add(1, labels),
     modelTurn: ({ seconds, outcome }) => turns.record(seconds, { outcome }),
     toolCall: (labels) => calls.add(1, labels),
+    toolMisfit: (labels) => misfits.add(1, labels),
+    answerCutOff: ({ use, limit, bytes }) => {
+      cutOffs.add(1, { use, limit });
+      cutOffBytes.add(bytes, { use });
+    },
+    hungCall: (labels) => hung.add(1, labels),
     observeQueueAge: (read) => {
       age.addCallback(async (result) => {
         result.observe(await read().catch(() => Number.NaN));
       });
+    },
+    observeUpkeep: (read) => {
+      meter.addBatchObservableCallback(
+        async (result) => {
+          const state = await read().catch(() => null);
+          result.observe(unsealed, state?.unsealedEvents ?? Number.NaN);
+          result.observe(oldest, state?.oldestUnsealedSeconds ?? Number.NaN);
+          result.observe(queue, state?.notificationQueueUsage ?? Number.NaN);
+          state?.sweeps.forEach(({ name, seconds }) => result.observe(sweeps, seconds, { sweep: name }));
+        },
+        [unsealed, oldest, queue, sweeps],
+      );
+    },
+    observeConnections: (read) => {
+      inUse.addCallback((result) => result.observe(read().inUse));
+      most.addCallback((result) => result.observe(read().max));
     },
     scrape: () => scrape(exporter),
     close: () => provider.shutdown(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { permissions } from '#domain/access/permissions.ts';
 import { continuations, inputModalities, providerKinds } from '#domain/models/model-gateway.ts';
+import { openAiTools } from '#domain/spaces/openai-tools.ts';
 import { pendingStates } from '#domain/workflows/workflow-reader.ts';
 import { data, page, timestamp, uuid } from './common.ts';
 import { responseRecord } from './responses.ts';
@@ -37,6 +38,7 @@ export const spaceRecord = z
     id: uuid,
     name: z.string(),
     default_model_id: uuid.nullable(),
+    openai_tools: z.enum(openAiTools),
     created_at: timestamp,
     updated_at: timestamp,
   })

@@ -7,13 +7,42 @@ export const uuid = z.uuid().toLowerCase();
 
 export const timestamp = z.iso.datetime();
 
-export const pageQuery = {
-  limit: z
+/**
+ * With an offset and in a year that PostgreSQL knows, too: up to 15:59, and from 1 to 9999 at Greenwich. Fractions
+ * beyond milliseconds only ever narrow a window.
+ */
+export const moment = z.iso
+  .datetime({ offset: true })
+  .max(40)
+  .refine(isStorable, 'must have an offset up to 15:59 and a year from 1 to 9999');
+
+function isStorable(text: string): boolean {
+  const year = new Date(text).getUTCFullYear();
+  return year >= 1 && year <= 9999 && !/[+-](1[6-9]|2\d):?\d\d$/.test(text);
+}
+
+/**
+ * An integer of a query, documented as what it is. Its text is read strictly: digits and nothing else, so that `5x`
+ * and `1e1` are none.
+ */
+export function queryInteger(minimum: number, maximum: number) {
+  return z
     .string()
-    .regex(/^\d{1,3}$/)
+    .refine((text) => /^\d{1,9}$/.test(text), 'must be an integer')
     .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .default(20),
+    .pipe(range(z.int(), minimum, maximum))
+    .meta({ type: 'integer', minimum, maximum });
+}
+
+/** How many are wanted at most. */
+export function pageSize(most: number, otherwise: number) {
+  return queryInteger(1, most)
+    .default(otherwise)
+    .meta({ type: 'integer', minimum: 1, maximum: most, description: `${otherwise} when left out.` });
+}
+
+export const pageQuery = {
+  limit: pageSize(100, 20),
   cursor: z.string().min(1).max(500).optional(),
 };
 
@@ -27,6 +56,12 @@ export const page = <T extends z.ZodType>(record: T) =>
 export const deleted = data(z.strictObject({ id: z.string(), deleted: z.literal(true) }));
 
 export const spaceParams = z.strictObject({ space_id: uuid });
+
+/** A number of a range that a refusal names whole. */
+export function range(schema: z.ZodNumber, least: number, most: number): z.ZodNumber {
+  const error = `must be ${least} to ${most}`;
+  return schema.min(least, { error }).max(most, { error });
+}
 
 /** 1 to 255 visible ASCII characters. */
 export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/);
@@ -64,6 +99,10 @@ const errorMembers = {
     .optional(),
   retry_after: z.number().optional(),
   call_ids: z.array(z.string()).optional(),
+  response_id: z.string().optional(),
+  definitions: z
+    .array(z.strictObject({ name: z.string(), schema_hash: z.string(), difference: z.string() }))
+    .optional(),
 };
 
 export const errorBody = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventCategories, resourceTypes } from '#domain/events/catalogue.ts';
-import { data, page, pageMeta, pageQuery, timestamp, uuid } from './common.ts';
+import { data, moment, page, pageMeta, pageQuery, timestamp, uuid } from './common.ts';
 
 /** Any id that the platform issues: a uuid, or `resp_` and its like. */
 export const resourceId = z
@@ -8,8 +8,6 @@ export const resourceId = z
   .max(100)
   .regex(/^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[a-z]{2,10}_[0-9a-z]{8,80})$/)
   .toLowerCase();
-/** With any offset; fractions beyond milliseconds only ever narrow the window. */
-export const moment = z.iso.datetime({ offset: true }).max(40);
 
 const filters = {
   category: z.enum(eventCategories).optional(),

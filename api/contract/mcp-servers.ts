@@ -14,6 +14,11 @@ const iconUrl = z
 
 const displayName = z.string().trim().min(1).max(200);
 const toolName = z.string().min(1).max(256);
+const requireApproval = z
+  .boolean()
+  .nullable()
+  .optional()
+  .meta({ description: 'Whether each call waits for consent; null: when the tool announces destruction.' });
 
 export const registerServerBody = z.strictObject({
   slug: z.string().regex(slugPattern).meta({ description: 'Part of every tool name: mcp__<slug>__<tool>.' }),
@@ -43,15 +48,33 @@ export const registerServerBody = z.strictObject({
 });
 
 export const updateServerBody = z.strictObject({
-  enabled_tools: z.array(toolName).max(512).optional().meta({
-    description: 'Names, ["*"] for all with future ones, [] for none. Saving approves today’s definitions.',
-  }),
+  enabled_tools: z
+    .array(
+      z.union([
+        toolName,
+        z.strictObject({
+          name: toolName,
+          schema_hash: z
+            .string()
+            .regex(/^[0-9a-f]{64}$/)
+            .optional()
+            .meta({ description: 'Of the definition that is approved, as discovered_tools shows it.' }),
+          require_approval: requireApproval,
+        }),
+      ]),
+    )
+    .max(513)
+    .optional()
+    .meta({
+      description:
+        'Exactly these are enabled; ["*"] for all with future ones, [] for none. A definition is approved by its schema_hash.',
+    }),
   tools: z
     .array(
       z.strictObject({
         name: toolName,
         repeatable: z.boolean().optional(),
-        require_approval: z.boolean().optional(),
+        require_approval: requireApproval,
       }),
     )
     .max(512)
@@ -61,17 +84,38 @@ export const updateServerBody = z.strictObject({
   enabled: z.boolean().optional().meta({ description: 'false: no tool of the server is offered or called.' }),
 });
 
-const discoveredTool = z.strictObject({
-  name: z.string(),
-  exposed_name: z.string(),
+const definition = {
   title: z.string().nullable(),
   description: z.string(),
   input_schema: z.record(z.string(), z.unknown()),
+  output_schema: z.record(z.string(), z.unknown()).nullable(),
   annotations: z.record(z.string(), z.unknown()).nullable(),
+};
+
+const hiddenPlace = z.strictObject({
+  where: z.string().meta({ description: 'A JSON pointer into the definition.' }),
+  kind: z.string(),
+  count: z.int(),
+});
+
+const discoveredTool = z.strictObject({
+  name: z.string(),
+  exposed_name: z.string(),
+  ...definition,
+  hidden_characters: z.array(hiddenPlace),
   schema_hash: z.string(),
   state: z.enum(toolStates),
   repeatable: z.boolean(),
   require_approval: z.boolean(),
+  requires_task: z.boolean().meta({ description: 'It can be called as a task only, so it is not offered.' }),
+  approved_definition: z
+    .strictObject({ ...definition, schema_hash: z.string() })
+    .nullable()
+    .meta({ description: 'What was approved, where that is not what the server lists now.' }),
+  difference: z
+    .string()
+    .nullable()
+    .meta({ description: 'The approved definition against the present one, as a unified difference.' }),
   first_seen_at: timestamp,
   last_seen_at: timestamp,
 });
@@ -86,6 +130,7 @@ export const serverRecord = z
     icon_url: z.string().nullable(),
     enabled_tools: z.array(z.string()),
     tool_count: z.int(),
+    tools_left_out: z.int().meta({ description: 'Of what the server lists: beyond 512, or of no use.' }),
     discovered_tools: z.array(discoveredTool),
     created_at: timestamp,
     space_id: uuid,

@@ -1,12 +1,23 @@
 import { z } from 'zod';
 import { inviteStatuses } from '#domain/invites/invite-status.ts';
+import { openAiTools } from '#domain/spaces/openai-tools.ts';
 import { description, name } from './access.ts';
 import { data, page, pageQuery, spaceParams, timestamp, uuid } from './common.ts';
 
 /** Spaces and who belongs to them: members, projects with their members, invites. */
 
 export const createSpaceBody = z.strictObject({ name });
-export const updateSpaceBody = z.strictObject({ name });
+export const updateSpaceBody = z.strictObject({
+  name: name.optional(),
+  openai_tools: z
+    .enum(openAiTools)
+    .optional()
+    .meta({
+      description:
+        'What a client of the OpenAI surface that names no tools is offered: `asked`, nothing, or `granted`, all that ' +
+        'the space grants.',
+    }),
+});
 const alias = z.string().min(1).max(128);
 export const setSpaceModelsBody = z.strictObject({
   models: z.array(alias).min(1).max(100),

@@ -6,7 +6,7 @@ import { memberRoles } from '#domain/spaces/member-roles.ts';
 import { shownThreadStatuses } from '#domain/threads/thread-status.ts';
 import * as access from './access.ts';
 import { createCollectionBody, uploadDocumentBody } from './collections.ts';
-import { uuid } from './common.ts';
+import { moment, uuid } from './common.ts';
 import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './mcp-servers.ts';
 import { eventCategory } from './notifications.ts';
@@ -143,7 +143,7 @@ export const setPriceInput = z.strictObject({
   tenant_id: tenantId,
   alias,
   price,
-  valid_from: z.iso.datetime({ offset: true }).nullish(),
+  valid_from: moment.nullish(),
 });
 export const importPricesInput = z.strictObject({
   tenant_id: tenantId,

@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { responseStatuses } from '#domain/responses/response-status.ts';
-import { data, idempotencyKey, page, pageQuery, spaceParams, timestamp, uuid } from './common.ts';
+import {
+  data,
+  idempotencyKey,
+  page,
+  pageQuery,
+  pageSize,
+  queryInteger,
+  range,
+  spaceParams,
+  timestamp,
+  uuid,
+} from './common.ts';
 import { inputItem, outputItem } from './items.ts';
 import { offeredTools, toolChoice, toolInputItems } from './tool-requests.ts';
 
@@ -74,14 +85,14 @@ const input = z
   ])
   .meta({ description: 'Exactly one of text, messages or items; a lone message is read as one.' });
 
-const tool = z.union([
+export const requestedTool = z.union([
   z.string().min(1).max(128),
   z.strictObject({
     type: z.enum(['knowledge_search', 'file_search']),
     collection_ids: z.array(uuid).max(50).optional(),
     vector_store_ids: z.array(uuid).max(50).optional(),
-    max_num_results: z.int().min(1).max(20).optional(),
-    alpha: z.number().min(0).max(1).optional(),
+    max_num_results: range(z.int(), 1, 20).optional(),
+    alpha: range(z.number(), 0, 1).optional(),
   }),
   ...offeredTools,
 ]);
@@ -99,21 +110,21 @@ export const textFormat = z.union([
 export const platformOptions = z.strictObject({
   instructions: text.nullish(),
   text: z.strictObject({ format: textFormat.optional() }).nullish(),
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
+  temperature: range(z.number(), 0, 2).nullish(),
+  top_p: range(z.number(), 0, 1).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   include: z
     .array(z.enum(['file_search_call.results']))
     .max(10)
     .nullish(),
   truncation: z.enum(['disabled']).nullish(),
-  max_iterations: z.int().min(1).max(50).nullish(),
-  max_tool_calls: z.int().min(1).max(256).nullish(),
+  max_iterations: range(z.int(), 1, 50).nullish(),
+  max_tool_calls: range(z.int(), 1, 256).nullish(),
   max_cost_usd: z
     .string()
     .regex(/^\d{1,6}(\.\d{1,6})?$/)
     .nullish(),
-  timeout_seconds: z.int().min(1).max(3_600).nullish(),
+  timeout_seconds: range(z.int(), 1, 3_600).nullish(),
   on_busy: z.enum(['reject', 'enqueue', 'cancel_previous']).nullish(),
   on_generation_loss: z.enum(['continue', 'restart', 'fail']).nullish(),
   on_unknown_tool_outcome: z.enum(['report', 'fail']).nullish(),
@@ -125,22 +136,22 @@ export const platformOptions = z.strictObject({
   collection_ids: z.array(uuid).min(1).max(50).nullish(),
 });
 
+export const reasoning = z.strictObject({
+  effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+  summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+});
+
 export const createResponseBody = z
   .strictObject({
     input,
     model: z
       .union([z.string().min(1).max(128), z.strictObject({ alias: z.string().min(1).max(128) })])
       .nullish(),
-    tools: z.array(tool).max(128).nullish(),
+    tools: z.array(requestedTool).max(128).nullish(),
     tool_choice: toolChoice.nullish(),
     tool_mode: z.enum(['auto_resolve', 'manual', 'none']).default('auto_resolve'),
-    max_output_tokens: z.int().min(16).max(1_000_000).nullish(),
-    reasoning: z
-      .strictObject({
-        effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
-        summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
-      })
-      .nullish(),
+    max_output_tokens: range(z.int(), 16, 1_000_000).nullish(),
+    reasoning: reasoning.nullish(),
     stream: z.boolean().default(false),
     previous_response_id: responseId.nullish(),
     idempotency_key: idempotencyKey.nullish(),
@@ -165,11 +176,7 @@ export const getResponseHeaders = z.looseObject({ 'last-event-id': z.string().op
 
 export const getResponseQuery = z.strictObject({
   stream: z.enum(['true', 'false']).optional(),
-  starting_after: z
-    .string()
-    .regex(/^\d{1,9}$/)
-    .transform(Number)
-    .optional(),
+  starting_after: queryInteger(0, 999_999_999).optional(),
 });
 
 export const listResponsesQuery = z.strictObject({
@@ -200,9 +207,13 @@ export const governanceRecord = z.strictObject({
           'schema_changed',
           'server_unavailable',
           'too_many_tools',
+          'definition_too_large',
+          'task_required',
           'name_taken',
+          'not_supported',
           'not_in_skill',
         ]),
+        count: z.int().optional().meta({ description: 'So many tools whose names begin so, before the *.' }),
       }),
     ]),
   ),
@@ -234,6 +245,7 @@ export const responseRecord = z
     output: z.array(outputItem),
     usage: z.strictObject({
       input_tokens: z.int(),
+      cached_input_tokens: z.int().optional(),
       output_tokens: z.int(),
       reasoning_tokens: z.int(),
       cost_usd: z.string().regex(/^\d+\.\d{6}$/),
@@ -262,17 +274,8 @@ export const responseDeleted = data(
 export const inputItemPage = page(inputItem);
 
 export const eventsQuery = z.strictObject({
-  after: z
-    .string()
-    .regex(/^\d{1,9}$/)
-    .transform(Number)
-    .optional(),
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(1_000))
-    .default(100),
+  after: queryInteger(0, 999_999_999).optional(),
+  limit: pageSize(1_000, 100),
 });
 
 /** A page of stream events; `last_n` is the cursor for the next page. */

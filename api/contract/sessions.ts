@@ -11,7 +11,9 @@ export const sessionRecord = z
     principal_id: uuid,
     identity_provider_id: uuid,
     status: z.enum(['active', 'expired', 'ended']),
-    end_reason: z.enum(['logout', 'revoked', 'reuse', 'provider_disabled', 'principal_deleted']).nullable(),
+    end_reason: z
+      .enum(['logout', 'revoked', 'reuse', 'provider_disabled', 'provider_changed', 'principal_deleted'])
+      .nullable(),
     current: z.boolean().meta({ description: 'Whether this very request is of the session.' }),
     created_at: timestamp,
     last_used_at: timestamp,

@@ -1,17 +1,43 @@
-import { STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { statusOf, toErrorObject } from '../errors.ts';
 import { newRequestId } from './request-id.ts';
 
 /** Answers what the HTTP parser itself refuses, in the one error shape, and closes the connection. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const refusal = translate(error.code);
+  refuseOn(socket, translate(error.code));
+}
+
+/**
+ * What Node's server would refuse by itself, without a word: requests that name no host, expect what nobody does, or
+ * want a tunnel. So with what it would let pass: two hosts, and the protocol before HTTP/1.0. For `app` with
+ * `requireHostHeader` off.
+ */
+export function refuseOddRequests(app: FastifyInstance): void {
+  app.server.on('checkExpectation', ({ socket }: IncomingMessage) =>
+    refuseOn(socket, new DomainError('expectation_failed', 'Only Expect: 100-continue is understood.')),
+  );
+  app.server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
+    refuseOn(socket, new DomainError('method_not_allowed', 'This is no proxy.', { allow: [] })),
+  );
+  app.addHook('onRequest', async ({ raw }, reply) => {
+    const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
+    if (hosts > 1 || raw.httpVersionMajor < 1 || (hosts === 0 && raw.httpVersion === '1.1')) {
+      reply.header('Connection', 'close');
+      throw new DomainError('malformed_http', 'The request is not valid HTTP: it must name its host, once.');
+    }
+  });
+}
+
+function refuseOn(socket: Duplex, refusal: DomainError): void {
   const { status } = statusOf[refusal.code];
+  const { allow } = refusal.detail;
   const requestId = newRequestId();
   const body = JSON.stringify({ error: toErrorObject(refusal, requestId) });
   socket.end(
@@ -23,6 +49,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
       'X-Content-Type-Options: nosniff',
       'Cache-Control: no-store',
       'Connection: close',
+      ...(allow === undefined ? [] : [`Allow: ${allow.join(', ')}`]),
       '',
       body,
     ].join('\r\n'),

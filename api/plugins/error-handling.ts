@@ -2,7 +2,9 @@ import { hasZodFastifySchemaValidationErrors } from '@fastify/type-provider-zod'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { answerFor, prefersProblem, statusOf, toProblem } from '../errors.ts';
+import { nothingAt } from '../present/openai/errors.ts';
 import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
+import { AllowedMethods, pathOf } from './allowed-methods.ts';
 import { fromValidation } from './validation-errors.ts';
 
 export interface ErrorHandling {
@@ -12,25 +14,27 @@ export interface ErrorHandling {
 
 /** The single error edge: whatever is thrown becomes the one error body. */
 export function handleErrors(app: FastifyInstance, options: ErrorHandling): void {
-  const routes = new Map<string, Set<string>>();
-  app.addHook('onRoute', (route) => {
-    const methods = routes.get(route.url) ?? new Set<string>();
-    [route.method].flat().forEach((method) => methods.add(method));
-    routes.set(route.url, methods);
-  });
+  const methods = new AllowedMethods();
+  app.addHook('onRoute', (route) => methods.add(route.url, [route.method].flat()));
   app.setErrorHandler(async (error: FastifyError, request, reply) =>
     send(request, reply, await noteFailure(request, error, options)),
   );
-  app.setNotFoundHandler(async (request, reply) => {
-    const allow = allowedMethods(routes, request.url);
-    return send(
-      request,
-      reply,
-      allow.length > 0
-        ? new DomainError('method_not_allowed', 'This path does not take this method.', { allow })
-        : new DomainError('route_not_found', 'There is nothing at this path.'),
-    );
+  // Before a body is read: what is wrong with it does not matter where nobody takes it.
+  app.addHook('preParsing', async (request) => {
+    const { is404, method, routeOptions } = request;
+    if (is404 || methods.fellThrough(routeOptions.url ?? '', method, pathOf(request.url))) {
+      throw nowhere(methods, request);
+    }
   });
+  app.setNotFoundHandler(async (request, reply) => send(request, reply, nowhere(methods, request)));
+}
+
+function nowhere(methods: AllowedMethods, { url, method }: { url: string; method: string }): DomainError {
+  const allow = methods.at(pathOf(url));
+  // A folder of files takes every path below it, and has something at a few.
+  return allow.length > 0 && !allow.includes(method)
+    ? new DomainError('method_not_allowed', 'This path does not take this method.', { allow })
+    : new DomainError('route_not_found', nothingAt(url));
 }
 
 /** What a caller is told of `error`. Writes the unexpected into the log and a refusal into the event log. */
@@ -39,8 +43,8 @@ export async function noteFailure(
   error: FastifyError,
   options: ErrorHandling,
 ): Promise<DomainError> {
-  const known = translate(error);
-  if (known.code === 'internal_error') {
+  const known = translate(error, request.body);
+  if (known.code === 'internal_error' && known.detail.responseId === undefined) {
     request.log.error({ error: error.name, code: error.code, frames: frames(error) }, 'unexpected error');
   }
   if (isNoted(known)) {
@@ -51,8 +55,14 @@ export async function noteFailure(
   return known;
 }
 
-/** What the event log should hold: who was refused by permission, and which limit on running work was reached. */
+/**
+ * What the event log should hold: who was refused by permission, and which limit on running work was reached. How a
+ * response ended stands there already.
+ */
 function isNoted({ code, detail }: DomainError): boolean {
+  if (detail.responseId !== undefined) {
+    return false;
+  }
   return (statusOf[code].status === 403 && code !== 'tenant_deleting') || detail.reached !== undefined;
 }
 
@@ -86,8 +96,9 @@ export function refuseWith(
   if (allow !== undefined) {
     reply.header('Allow', allow.join(', '));
   }
-  if (status === 409) {
-    reply.header('x-should-retry', 'false');
+  const mayRepeat = error.detail.mayRepeat ?? (status === 409 ? false : undefined);
+  if (mayRepeat !== undefined) {
+    reply.header('x-should-retry', String(mayRepeat));
   }
   if (status === 401) {
     reply.header('WWW-Authenticate', 'Bearer error="invalid_token"');
@@ -106,12 +117,13 @@ export function refuseWith(
     .serializer(JSON.stringify);
 }
 
-export function translate(error: FastifyError): DomainError {
+/** `body`: what was sent, of which a number or a short word may be repeated. */
+export function translate(error: FastifyError, body?: unknown): DomainError {
   if (error instanceof DomainError) {
     return error;
   }
   if (hasZodFastifySchemaValidationErrors(error)) {
-    return fromValidation(error);
+    return fromValidation(error, body);
   }
   if (isDatabaseUnavailable(error)) {
     return new DomainError(
@@ -135,25 +147,13 @@ export function translate(error: FastifyError): DomainError {
       return new DomainError('malformed_http', 'The path is not valid.');
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new DomainError('route_not_found', 'There is nothing at this path.');
+    case 'FST_STATIC_FORBIDDEN_PATH':
+      return new DomainError('route_not_found', 'There is nothing at this path.');
     default:
       return error.statusCode === 400
         ? new DomainError('invalid_request', 'The body is not valid JSON.')
         : new DomainError('internal_error', 'Something went wrong on our side.', {}, { cause: error });
   }
-}
-
-function allowedMethods(routes: ReadonlyMap<string, ReadonlySet<string>>, url: string): string[] {
-  const path = url.split('?', 1)[0] ?? '';
-  const exact = routes.get(path);
-  if (exact !== undefined) {
-    return [...exact].sort();
-  }
-  const methods = [...routes]
-    .filter(([pattern]) =>
-      new RegExp(`^${pattern.replaceAll(/:[^/]+/g, '[^/]+').replace('*', '.*')}$`).test(path),
-    )
-    .flatMap(([, allowed]) => [...allowed]);
-  return [...new Set(methods)].sort();
 }
 
 function frames(error: Error): string[] {

@@ -3,11 +3,29 @@ import { DomainError } from '#domain/kernel/errors.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Bodies are JSON in well-formed UTF-8 and nothing else; keys that reach for a prototype are refused. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Length of the body as it came, 0 without one. */
+    bodyBytes: number;
+  }
+}
+
+/** Bodies are JSON in well-formed UTF-8, as it is, and nothing else; keys that reach for a prototype are refused. */
 export function readJsonBodies(app: FastifyInstance): void {
+  app.addHook('preParsing', async ({ headers }) => {
+    const encoding = headers['content-encoding'] ?? 'identity';
+    if (encoding.trim().toLowerCase() !== 'identity') {
+      throw new DomainError(
+        'unsupported_media_type',
+        'The body must not be compressed: send it without Content-Encoding.',
+      );
+    }
+  });
+  app.decorateRequest('bodyBytes', 0);
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    request.bodyBytes = body.length;
     if (body.length === 0) {
       // Many clients name a content type whether or not there is content.
       done(null, undefined);

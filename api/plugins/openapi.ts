@@ -2,11 +2,14 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod';
 import type { FastifyInstance } from 'fastify';
+import { own } from '#domain/kernel/own.ts';
 import { problemBody } from '../contract/common.ts';
 
-/** OpenAPI 3.1 from the route schemas at `openapi.json`, with a page at `docs`. */
-export async function describeApi(scope: FastifyInstance): Promise<void> {
-  const transform = createJsonSchemaTransform({ skipList: ['/api/openapi.json'] });
+const servers = [{ url: '/api' }, { url: '/api-proxy', description: 'Legacy prefix.' }];
+
+/** OpenAPI 3.1 from the route schemas at `openapi.json`, with a page at `docs/` that first tries where it is itself. */
+export async function describeApi(scope: FastifyInstance, prefix: string): Promise<void> {
+  const transform = createJsonSchemaTransform({ skipList: [`${prefix}/openapi.json`] });
   await scope.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -15,7 +18,7 @@ export async function describeApi(scope: FastifyInstance): Promise<void> {
         version: '2026.11.21',
         description: 'Governed use of language models over an organisation’s knowledge and tools.',
       },
-      servers: [{ url: '/api' }, { url: '/api-proxy', description: 'Legacy prefix.' }],
+      servers: servers.toSorted((a, b) => Number(b.url === prefix) - Number(a.url === prefix)),
       components: {
         securitySchemes: {
           apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
@@ -27,19 +30,51 @@ export async function describeApi(scope: FastifyInstance): Promise<void> {
     transform: (route) => {
       const { schema, url } = transform(route);
       const streams = route.route.config?.streams === true;
-      return { schema: withMediaTypes(schema, streams), url: url.replace(/^\/api/, '') };
+      return { schema: withMediaTypes(schema, streams), url: url.slice(prefix.length) };
     },
     transformObject: jsonSchemaTransformObject,
   });
-  await scope.register(swaggerUi, {
-    routePrefix: '/docs',
-    logLevel: 'silent',
-    uiConfig: { deepLinking: true, defaultModelsExpandDepth: 0 },
+  let written: string | undefined;
+  const description = () => (written ??= JSON.stringify(scope.swagger()));
+  await scope.register(async (page) => {
+    // Its assets are found beside it: without the slash, somewhere else.
+    page.addHook('onRequest', async (request, reply) =>
+      request.url.split('?', 1)[0] === `${prefix}/docs` ? reply.redirect(`${prefix}/docs/`) : undefined,
+    );
+    // Anybody may ask for it, and writing it anew takes some ten milliseconds.
+    page.addHook('onRequest', async (request, reply) =>
+      request.url.split('?', 1)[0] === `${prefix}/docs/json`
+        ? reply.type(json).send(description())
+        : undefined,
+    );
+    await page.register(swaggerUi, {
+      routePrefix: '/docs',
+      logLevel: 'silent',
+      staticCSP: pagePolicy,
+      uiConfig: { deepLinking: true, defaultModelsExpandDepth: 0 },
+    });
   });
-  scope.get('/openapi.json', { schema: { hide: true }, config: { public: 'the API describes itself' } }, () =>
-    scope.swagger(),
+  scope.get(
+    '/openapi.json',
+    { schema: { hide: true }, config: { public: 'the API describes itself' } },
+    (_request, reply) => reply.type(json).serializer(String).send(description()),
   );
 }
+
+const json = 'application/json; charset=utf-8';
+
+/** Scripts and data come from here alone; the page's library writes styles into its elements, and draws with data. */
+const pagePolicy = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data:",
+  'font-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+};
 
 const problemRef = `#/components/schemas/${problemBody.meta()?.id}`;
 
@@ -49,7 +84,7 @@ type Described = ReturnType<ReturnType<typeof createJsonSchemaTransform>>['schem
 function withMediaTypes(schema: Described, streams: boolean): Described {
   const response = Object.entries(schema?.response ?? {}).map(([status, body]) => {
     if (status.startsWith('3')) {
-      return [status, { type: 'null', description: descriptions[status] }];
+      return [status, { type: 'null', description: own(descriptions, status) }];
     }
     const content: Record<string, object> = { 'application/json': { schema: body } };
     if (/^[45]/.test(status)) {
@@ -57,7 +92,7 @@ function withMediaTypes(schema: Described, streams: boolean): Described {
     } else if (streams && status === '200') {
       content['text/event-stream'] = { schema: { type: 'string' } };
     }
-    return [status, { description: descriptions[status] ?? 'Success', content }];
+    return [status, { description: own(descriptions, status) ?? 'Success', content }];
   });
   const ended = streams
     ? [['204', { type: 'null', description: 'Nothing comes after this Last-Event-ID.' }]]

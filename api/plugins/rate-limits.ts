@@ -11,8 +11,13 @@ export interface RateLimiter {
 
 export const rateLimiter = (limits: RequestLimits): RateLimiter => ({ limits, refused: new RefusedLately() });
 
+/** Of a body: what is read, screened and stored of a request costs with its length. */
+const bytesOfOne = 32 * 1_024;
+
+const costOfBody = (bytes: number): number => Math.floor(bytes / bytesOfOne);
+
 /**
- * Counts every request of a known caller and refuses those beyond its limits, before anything is read of them.
+ * Counts every request of a known caller, a large one as several, and refuses those beyond its limits, before anything is read of them.
  * `authenticate` is asked in between: who was refused a moment ago is refused without being looked up again.
  */
 export function limitRequests(
@@ -32,11 +37,20 @@ export function limitRequests(
     if ('public' in request.routeOptions.config) {
       return;
     }
-    const verdict = await limits.admit(request.identity, costOf(request));
-    if (verdict.retryAfter !== null) {
+    const ofBody = costOfBody(Number(request.headers['content-length'] ?? 0));
+    const verdict = await limits.admit(request.identity, costOf(request) + ofBody);
+    // One that is refused for its length says nothing of a short one.
+    if (verdict.retryAfter !== null && ofBody === 0) {
       refused.remember(request.headers, verdict);
     }
     answer(reply, verdict);
+  });
+  // The length of a body in chunks is known when it has been read.
+  app.addHook('preValidation', async (request, reply) => {
+    const cost = request.headers['content-length'] === undefined ? costOfBody(request.bodyBytes) : 0;
+    if (cost > 0 && !('public' in request.routeOptions.config)) {
+      answer(reply, await limits.admit(request.identity, cost));
+    }
   });
 }
 

@@ -12,10 +12,20 @@ export async function sendSecureHeaders(app: FastifyInstance): Promise<void> {
   });
 }
 
+/** Answers are for their caller alone, and some hold a key that is shown once: no cache keeps them. */
+export function forbidStoring(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('Cache-Control', 'no-store');
+    done();
+  });
+}
+
 async function learnHeaders(): Promise<Record<string, string>> {
   const [plain, dressed] = [await answerOf(), await answerOf(options)];
   return Object.fromEntries(
-    Object.entries(dressed).flatMap(([name, value]) => (name in plain ? [] : [[name, String(value)]])),
+    Object.entries(dressed).flatMap(([name, value]) =>
+      Object.hasOwn(plain, name) ? [] : [[name, String(value)]],
+    ),
   );
 }
 

@@ -1,5 +1,7 @@
 import type { FastifyError } from 'fastify';
 import { DomainError, type FieldError } from '#domain/kernel/errors.ts';
+import { own } from '#domain/kernel/own.ts';
+import { wordsOf, type SchemaIssue } from './problem-words.ts';
 
 export type ValidationError = Pick<FastifyError, 'validation'> & {
   validationContext?: keyof typeof placeOf;
@@ -8,8 +10,7 @@ export type ValidationError = Pick<FastifyError, 'validation'> & {
 const placeOf = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
 
 /** A problem as the schema library tells it; `path` is relative to the union that it lies in. */
-interface Issue {
-  code: string;
+interface Issue extends SchemaIssue {
   path: readonly PropertyKey[];
   keys?: string[];
   errors?: Issue[][];
@@ -18,26 +19,29 @@ interface Issue {
 interface Problem {
   path: readonly PropertyKey[];
   code: string;
+  issue: Issue;
 }
 
-/** The first problem becomes `param`; an unknown field goes before a wrong value. */
-export function fromValidation(error: ValidationError): DomainError {
-  const issues = (error.validation ?? []).map(({ keyword, instancePath, params }): Issue => ({
+/** The first problem becomes `param`; an unknown field goes before a wrong value. `body`: what was sent. */
+export function fromValidation(error: ValidationError, body?: unknown): DomainError {
+  const issues = (error.validation ?? []).map(({ keyword, instancePath, params, message }): Issue => ({
     ...params,
     code: keyword,
+    message,
     path: instancePath.split('/').filter(Boolean),
   }));
-  return fromIssues(issues, placeOf[error.validationContext ?? 'body']);
+  const place = placeOf[error.validationContext ?? 'body'];
+  return fromIssues(issues, place, place === 'body' ? body : undefined);
 }
 
 /** The same from the schema library's own words. */
-export function fromIssues(issues: readonly Issue[], place: FieldError['in']): DomainError {
+export function fromIssues(issues: readonly Issue[], place: FieldError['in'], body?: unknown): DomainError {
   const problems = issues.flatMap(explain);
-  const errors = problems.map(({ path, code }): FieldError => ({
+  const errors = problems.map(({ path, code, issue }): FieldError => ({
     in: place,
     pointer: path.map((step) => `/${String(step)}`).join(''),
     code,
-    message: code === 'unrecognized_keys' ? 'is not known' : 'is not valid',
+    message: wordsAt(issue, path, body),
   }));
   const unknown = problems.find(({ code }) => code === 'unrecognized_keys');
   const first = unknown ?? problems[0];
@@ -46,9 +50,34 @@ export function fromIssues(issues: readonly Issue[], place: FieldError['in']): D
   if (place === 'header') {
     return new DomainError('invalid_header', 'A header is not valid.', { ...detail, param: titled(param) });
   }
-  return unknown === undefined
-    ? new DomainError('invalid_request', 'The request is not valid.', detail)
-    : new DomainError('unknown_parameter', 'The request has an unknown parameter.', detail);
+  const words = errors[first === undefined ? 0 : problems.indexOf(first)]?.message ?? 'is not valid';
+  const subject = param === '' ? 'The request' : isPlain(param) ? `\`${param}\`` : 'A parameter';
+  return new DomainError(
+    unknown === undefined ? 'invalid_request' : 'unknown_parameter',
+    `${subject} ${words}.`,
+    detail,
+  );
+}
+
+/** What may stand in a sentence of ours: the name of a field, and no text that a key happens to be. */
+function isPlain(param: string): boolean {
+  return /^[\w.-]{1,100}$/.test(param);
+}
+
+function wordsAt(issue: Issue, path: readonly PropertyKey[], body: unknown): string {
+  const sent = valueAt(body, path);
+  const isMissing = body !== undefined && sent === undefined && issue.code !== 'unrecognized_keys';
+  return isMissing ? 'is missing' : wordsOf(issue, sent);
+}
+
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, step) =>
+      typeof value === 'object' && value !== null
+        ? own(value as Record<string, unknown>, String(step))
+        : undefined,
+    body,
+  );
 }
 
 /** At most 100 characters, since keys may be the caller's. */
@@ -64,13 +93,13 @@ function titled(header: string): string {
 function explain(issue: Issue): Problem[] {
   const { code, path, keys } = issue;
   if (keys !== undefined) {
-    return keys.slice(0, 1).map((key) => ({ code, path: [...path, key] }));
+    return keys.slice(0, 1).map((key) => ({ code, path: [...path, key], issue }));
   }
   const alternatives = (issue.errors ?? []).map((problems) => problems.flatMap(explain));
   const meant = alternatives.filter((problems) => !isAnother(problems)).sort(byLength)[0];
   const inner = meant ?? alternatives.map(wrongType).find((problems) => problems.length > 0);
   return inner === undefined
-    ? [{ code, path }]
+    ? [{ code, path, issue }]
     : inner.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
 }
 

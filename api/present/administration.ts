@@ -7,6 +7,7 @@ import type { ModelPrice } from '#domain/models/model-price.entity.ts';
 import type { Model } from '#domain/models/model.entity.ts';
 import { toPriceUsd, type Price } from '#domain/models/pricing.ts';
 import type { Principal } from '#domain/principals/principal.entity.ts';
+import { openAiToolsOf } from '#domain/spaces/openai-tools.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
 import type { TenantRow } from '#domain/tenants/list-tenants.ts';
 
@@ -19,6 +20,7 @@ export function presentSpace(space: Space): z.infer<typeof wire.spaceRecord> {
     id: space.id,
     name: space.name,
     default_model_id: space.defaultModelId ?? null,
+    openai_tools: openAiToolsOf(space),
     created_at: space.createdAt.toISOString(),
     updated_at: space.updatedAt.toISOString(),
   };

@@ -7,7 +7,6 @@ import type { Attachment, StreamHub } from './stream-hub.ts';
 
 const keepAliveMs = 15_000;
 const recheckMs = 60_000;
-const longestMs = 65 * 60_000;
 const blockedMs = 30_000;
 
 /** An event as a reader is sent it; null for one that its surface does not show. */
@@ -19,6 +18,8 @@ export interface StreamOptions {
   after: number;
   /** When the content goes out of reach. */
   expiresInMs: number;
+  /** Then it is broken off, and the reader resumes elsewhere. */
+  longestMs: number;
   render?: RenderEvent | undefined;
   /** For a reader who is shown what tokens stand for. */
   restorer: Restorer | null;
@@ -28,8 +29,8 @@ export interface StreamOptions {
   onClose(): void;
 }
 
-/** Open streams of this process, so that a drain can end them. */
-export type OpenStreams = Set<(reason: 'drain') => void>;
+/** Open streams and waits of this process, each by what ends it when the time to drain is over. */
+export type OpenStreams = Set<() => void>;
 
 /** Sends a response's events as SSE until its end, from wherever the reader stands. One write per frame. */
 export function streamResponse(
@@ -38,7 +39,7 @@ export function streamResponse(
   hub: StreamHub,
   options: StreamOptions & { open: OpenStreams },
 ): void {
-  const { responseId, render = asStored, restorer } = options;
+  const { responseId, render = asStored, restorer, longestMs } = options;
   // Clients of OpenAI take every blank line behind an id for an event, also one behind a comment.
   const aside = options.render === undefined ? '\n\n' : '\n';
   reply.hijack();
@@ -131,10 +132,16 @@ export function streamResponse(
     finish();
     raw.end();
   };
-  const drain = () => {
-    write(`retry: 500${aside}`);
+  /** Never by a clean end, which many clients would take for the answer's. */
+  const breakOff = () => {
+    const destroy = () =>
+      request.raw.httpVersionMinor === 0 ? raw.socket?.resetAndDestroy() : raw.destroy();
+    if (ended || blockedSince !== null) {
+      destroy();
+    } else {
+      raw.write(`retry: 500${aside}`, destroy);
+    }
     finish();
-    raw.end();
   };
 
   const timers = [
@@ -147,7 +154,7 @@ export function streamResponse(
       }
     }, keepAliveMs),
     setInterval(() => void follower.recheck(), recheckMs),
-    setTimeout(drain, longestMs),
+    setTimeout(breakOff, longestMs),
     setTimeout(
       () => endWith(new DomainError('response_expired', 'This response has expired.')),
       Math.min(Math.max(options.expiresInMs, 0), longestMs),
@@ -158,12 +165,12 @@ export function streamResponse(
     if (!ended) {
       ended = true;
       timers.forEach((timer) => clearTimeout(timer));
-      options.open.delete(drain);
+      options.open.delete(breakOff);
       attachment?.detach();
       options.onClose();
     }
   };
-  options.open.add(drain);
+  options.open.add(breakOff);
   options.onOpen();
   write(`retry: 2000${aside}`);
   attachment = hub.attach(follower);

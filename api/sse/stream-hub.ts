@@ -23,6 +23,8 @@ export interface Follower {
 export interface AccessMemory {
   /** Everything notified before `at`, of `performance.now()`, was heard. */
   trust(at: number): void;
+  /** Nobody has asked it for some seconds. */
+  readonly isIdle: boolean;
   /** Of a tenant, or of all. */
   forget(tenantId?: string): void;
 }
@@ -71,6 +73,7 @@ export class StreamHub {
           this.#recheckTenant(tenantId);
         },
         onBeat: (at) => memory?.trust(at),
+        isIdle: () => memory?.isIdle === true && this.#followers.size === 0,
         onLost: () => memory?.forget(),
         onReconnect: () => {
           memory?.forget();

@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import type { Database } from '#domain/persistence/database.ts';
 
 const heartbeatMs = 500;
+/** While nobody asks anything of this process: often enough to find out that the connection is dead. */
+const idleHeartbeatMs = 2_000;
 const patienceMs = 3_000;
 
 export interface WakeHandlers {
@@ -16,6 +18,8 @@ export interface WakeHandlers {
   onLost(): void;
   /** Everything that was notified before `at`, of `performance.now()`, has been heard. */
   onBeat(at: number): void;
+  /** Nobody needs to know how far it has heard. */
+  isIdle?(): boolean;
 }
 
 /** The gateway's one LISTEN connection. While it is down, `isUp` is false and readers poll. */
@@ -91,7 +95,6 @@ export class WakeListener {
 
   #newClient(): Client {
     const client = this.#database.newClient();
-    client.on('error', () => undefined);
     client.once('end', () => this.#open.delete(client));
     this.#open.add(client);
     return client;
@@ -119,13 +122,11 @@ export class WakeListener {
       }
     });
     try {
-      await patiently(client, async () => {
-        await client.connect();
-        await client.query('listen wake');
-      });
+      await client.connect();
+      await client.query(soon('listen wake'));
       await this.#expectToHear(client);
       // Asked of this connection, and last: one that has ended meanwhile is not taken as being up.
-      await patiently(client, () => client.query('listen access'));
+      await client.query(soon('listen access'));
     } catch (error) {
       cut(client);
       throw error;
@@ -170,10 +171,8 @@ export class WakeListener {
   async #notify(proof: string): Promise<void> {
     const client = this.#newClient();
     try {
-      await patiently(client, async () => {
-        await client.connect();
-        await client.query(`select pg_notify('wake', $1)`, [proof]);
-      });
+      await client.connect();
+      await client.query(soon(`select pg_notify('wake', $1)`), [proof]);
     } finally {
       client.end().catch(() => undefined);
     }
@@ -181,14 +180,18 @@ export class WakeListener {
 
   #watch(client: Client): void {
     let asking = false;
+    let askedAt = -Infinity;
     const beat = async () => {
-      if (asking) {
+      // A little less, since a timer may come early.
+      const rests =
+        this.#handlers.isIdle?.() === true && performance.now() - askedAt < idleHeartbeatMs - heartbeatMs / 2;
+      if (asking || rests) {
         return;
       }
       asking = true;
-      const askedAt = performance.now();
+      askedAt = performance.now();
       try {
-        await patiently(client, () => client.query('select 1'));
+        await client.query(soon('select 1'));
         this.#handlers.onBeat(askedAt);
       } catch {
         // Its end is told by itself.
@@ -216,11 +219,4 @@ export const retryAfterMs = (deafTimes: number): number => Math.min(250 * 2 ** d
 const cut = (client: Client): void => void client.connection.stream.destroy();
 
 /** A connection that does not answer in time is ended: a half-open one would never say so. */
-async function patiently(client: Client, work: () => Promise<unknown>): Promise<void> {
-  const late = setTimeout(() => cut(client), patienceMs);
-  try {
-    await work();
-  } finally {
-    clearTimeout(late);
-  }
-}
+const soon = (text: string) => ({ text, answerWithinMs: patienceMs });

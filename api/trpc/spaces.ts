@@ -54,9 +54,11 @@ export const spaces = router({
   update: procedure({ permission: 'spaces.update', audit: ['space.updated'] })
     .input(inputs.updateSpaceInput)
     .output(spaceEnvelope)
-    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, ...change } }) => ({
-      data: presentSpace(await request.inContext(spaceId, (ctx) => updateSpace(ctx, change))),
-    })),
+    .mutation(async ({ ctx: { request }, input }) => {
+      const { space_id: spaceId, name, openai_tools: openAiTools } = input;
+      const space = await request.inContext(spaceId, (ctx) => updateSpace(ctx, { name, openAiTools }));
+      return { data: presentSpace(space) };
+    }),
 
   models: procedure({ permission: 'spaces.read', audit: reads })
     .input(inputs.spaceInput)

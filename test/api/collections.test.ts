@@ -14,6 +14,7 @@ import type { Dispatch } from '#domain/kernel/dispatcher.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { Database } from '#domain/persistence/database.ts';
 import { ResponseRows } from '#domain/responses/response-rows.ts';
+import { longTexts } from '../support/long-texts.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
@@ -45,11 +46,12 @@ beforeAll(async () => {
         return Promise.resolve();
       },
     },
+    longTexts,
     names: { find: () => Promise.resolve([]) },
     workflows: { describe: () => Promise.resolve(null), historyOf: () => Promise.resolve(null) },
     hub: new StreamHub(database, logger),
     telemetry,
-    oidc: createOidcClient(fetch),
+    oidc: createOidcClient({ fetch }),
     openStreams: new Set(),
     streamPlaces: new StreamPlaces(config),
     draining: { value: false },

@@ -62,15 +62,14 @@ async function withCalls(end: 'commit' | 'cancel'): Promise<string> {
     return id;
   }
   const last = await engine.attempt(id, 1);
+  last.reason([
+    {
+      summary: ['Look at the moon.'],
+      providerState: { kind: 'openai_compatible', model: 'paid', turn: 1, place: 0 },
+    },
+  ]);
   await last.say('Twice a day.');
-  await last.commit({
-    reasoned: [
-      {
-        summary: ['Look at the moon.'],
-        providerState: { kind: 'openai_compatible', model: 'paid', turn: 1, place: 0 },
-      },
-    ],
-  });
+  await last.commit();
   return id;
 }
 

@@ -7,7 +7,7 @@ import { statementsDuring } from '../support/statements.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, secrets, type World } from '../support/world.ts';
 
-const rounds = 2_000;
+const rounds = 1_000;
 const mostApart = 0.05;
 /** Each cause has as many keys, so that none has its rows or counters more at hand than another. */
 const keysOfEach = 10;

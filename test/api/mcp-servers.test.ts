@@ -47,6 +47,14 @@ async function discovered(names = ['find', 'merge']): Promise<string> {
   return id;
 }
 
+/** A tool as somebody enables it who has looked at it. */
+async function looked(id: string, name: string): Promise<{ name: string; schema_hash: string }> {
+  const { discovered_tools: tools } = (await send('GET', `/${id}`)).body.data;
+  return (tools as { name: string; schema_hash: string }[])
+    .filter((each) => each.name === name)
+    .map(({ schema_hash: hash }) => ({ name, schema_hash: hash }))[0]!;
+}
+
 describe('a tool server', () => {
   it('is registered with the contract’s record, pending, with nothing enabled, and owed its first reading', async () => {
     gateway.dispatched.splice(0);
@@ -115,7 +123,7 @@ describe('a tool server', () => {
       (answer.body.data.discovered_tools as { name: string; state: string }[]).map(
         ({ name, state }) => `${name} ${state}`,
       );
-    const named = await send('PATCH', `/${id}`, { enabled_tools: ['find'] });
+    const named = await send('PATCH', `/${id}`, { enabled_tools: [await looked(id, 'find')] });
     expect([named.status, named.body.data.enabled_tools, states(named)]).toEqual([
       200,
       ['find'],
@@ -137,7 +145,7 @@ describe('a tool server', () => {
     const settings = {
       display_name: 'Same',
       enabled: true,
-      enabled_tools: ['find', 'merge'],
+      enabled_tools: [await looked(id, 'find'), await looked(id, 'merge')],
       tools: [{ name: 'find', repeatable: true }],
     };
     const first = await send('PATCH', `/${id}`, settings);
@@ -154,7 +162,7 @@ describe('a tool server', () => {
       applyDiscovery(em, id, { tools: [tool('find', { annotations: { idempotentHint: true } })] }),
     );
     const find = (answer: Answer) => answer.body.data.discovered_tools[0];
-    expect(find(await send('PATCH', `/${id}`, { enabled_tools: ['find'] }))).toMatchObject({
+    expect(find(await send('PATCH', `/${id}`, { enabled_tools: [await looked(id, 'find')] }))).toMatchObject({
       repeatable: false,
       require_approval: false,
       annotations: { idempotentHint: true },
@@ -176,7 +184,7 @@ describe('a tool server', () => {
     const tools = [{ name: 'find', repeatable: true }];
     for (let round = 0; round < 8; round += 1) {
       const isOn = round % 2 === 0;
-      const body = { tools, enabled_tools: isOn ? ['find'] : [], enabled: isOn };
+      const body = { tools, enabled_tools: isOn ? ['*'] : [], enabled: isOn };
       const [answer] = await Promise.all([send('PATCH', `/${id}`, body), read(`${round}`)]);
       expect(answer.status, answer.text).toBe(200);
       const now = (await send('GET', `/${id}`)).body.data;

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { RequestLimits } from '#api/limits/request-limits.ts';
@@ -81,6 +82,27 @@ describe('a request', () => {
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(90);
       expect(refused.headers['ratelimit']).toMatch(/^"principal";r=0;t=400/);
     }
+  });
+
+  it.each(['with its length', 'in chunks'])('whose body is long counts as several, sent %s', async (form) => {
+    const gateway = await open(asEnv(settings([0.01, 100], [100, 200])));
+    const { apiKey } = await addMember(database.unitOfWork, world);
+    const body = JSON.stringify({ input: { text: 'a'.repeat(320 * 1_024) } });
+    const post = (text: string) =>
+      gateway.app.inject({
+        method: 'POST',
+        url: `/api/v1/spaces/${world.spaceId}/responses`,
+        headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+        payload: form === 'in chunks' ? Readable.from([text]) : text,
+      });
+    const rest = async (text: string) => {
+      const { headers } = await post(text);
+      return Number(/"principal";r=(\d+)/.exec(String(headers['ratelimit']))![1]);
+    };
+    expect([await rest(body), await rest(JSON.stringify(question))]).toEqual([89, 88]);
+    const answers = [];
+    for (let i = 0; i < 9; i += 1) answers.push((await post(body)).statusCode);
+    expect(answers.filter((status) => status === 429)).toHaveLength(1);
   });
 
   it('that batches calls counts as many as it makes', async () => {

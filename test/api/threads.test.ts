@@ -6,6 +6,7 @@ import { createOrm } from '#domain/persistence/orm.ts';
 import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventTypesOf } from '../support/event-log.ts';
+import { sweepOnce } from '../support/sweeps.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, createWorld, type World } from '../support/world.ts';
@@ -96,7 +97,8 @@ describe('a thread', () => {
     }
     const orm = createOrm({ url: database.purgeUrl, statementTimeoutMs: 5_000, poolSize: 1 });
     try {
-      expect(await purgeThreads(database.database, new UnitOfWork(orm))).toEqual({ purged: 1, failed: 0 });
+      const deps = { database: database.database, purge: new UnitOfWork(orm) };
+      expect(await sweepOnce(purgeThreads, deps)).toMatchObject({ done: 1, failed: 0, next: null });
     } finally {
       await orm.close(true);
     }

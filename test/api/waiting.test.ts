@@ -97,7 +97,7 @@ describe('a caller that waits for the end', () => {
     await expect.poll(() => refused).toEqual([429, 429, 429, 429]);
   });
 
-  it('is told how it stands when the process is asked to stop before that', async () => {
+  it('is told that it goes on when the process cannot wait any longer', async () => {
     await expect.poll(waiting).toBe(0);
     const release = await holdBack('stopped');
     const answer = ask({ key: 'stopped' });
@@ -105,8 +105,11 @@ describe('a caller that waits for the end', () => {
     onTestFinished(() => void (gateway.gateway.draining.value = false));
     gateway.gateway.draining.value = true;
     await release();
+    await expect.poll(waiting).toBe(1);
+    gateway.gateway.openStreams.forEach((breakOff) => breakOff());
     const response = await answer;
-    expect([response.status, await response.json()]).toMatchObject([200, { status: 'queued' }]);
+    expect([response.status, await response.json()]).toMatchObject([503, { error: { code: 'draining' } }]);
+    expect(response.headers.get('x-should-retry'), 'with a key').toBe('true');
   });
 
   it('is not shown it with a key that was revoked meanwhile', async () => {

@@ -157,3 +157,28 @@ describe('the listening connection', () => {
     expect([0, 1, 2, 3, 7, 2_000].map(retryAfterMs)).toEqual([250, 500, 1_000, 2_000, 30_000, 30_000]);
   });
 });
+
+it('beats less often while nobody asks, and as before once somebody does', async () => {
+  const hot = new Database({ url: database.url, poolSize: 1, statementTimeoutMs: 60_000 });
+  const state = { idle: true, beats: 0 };
+  const handlers = {
+    onWake: () => undefined,
+    onAccessChange: () => undefined,
+    onReconnect: () => undefined,
+    onLost: () => undefined,
+    onBeat: () => void (state.beats += 1),
+    isIdle: () => state.idle,
+  };
+  const listener = new WakeListener(hot, handlers, pino({ level: 'silent' }));
+  endings.push(
+    () => hot.close(),
+    () => listener.stop(),
+  );
+  listener.start();
+  await expect.poll(() => state.beats, { timeout: 10_000 }).toBeGreaterThan(0);
+  await sleep(3_000);
+  expect(state.beats).toBeLessThanOrEqual(3);
+  state.idle = false;
+  const before = state.beats;
+  await expect.poll(() => state.beats, { timeout: 10_000 }).toBeGreaterThan(before + 3);
+});

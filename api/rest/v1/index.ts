@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
+import { signInLimits } from '#api/limits/sign-in-limits.ts';
 import { apiKeyRoutes } from './admin/api-key-routes.ts';
 import { principalRoutes } from './admin/principal-routes.ts';
 import { roleRoutes } from './admin/role-routes.ts';
@@ -28,8 +29,9 @@ import { spaceRoutes } from './spaces/routes.ts';
 import { messageRoutes } from './threads/message-routes.ts';
 import { threadRoutes } from './threads/routes.ts';
 
-/** Every REST operation of version 1. */
+/** Every REST operation of version 1, to be mounted wherever it is reached. */
 export function restV1(deps: GatewayDependencies) {
+  const limits = signInLimits(deps.config);
   return async (scope: FastifyInstance): Promise<void> => {
     await scope.register(responseRoutes(deps));
     await scope.register(openAiResponseRoutes(deps));
@@ -42,8 +44,8 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(governanceRoutes);
     await scope.register(eventRoutes);
     await scope.register(notificationRoutes);
-    await scope.register(signInRoutes(deps));
-    await scope.register(sessionRoutes(deps));
+    await scope.register(signInRoutes(deps, limits));
+    await scope.register(sessionRoutes(deps, limits));
     await scope.register(identityProviderRoutes);
     await scope.register(tenantRoutes(deps));
     await scope.register(roleRoutes);

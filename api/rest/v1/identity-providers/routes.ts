@@ -101,7 +101,8 @@ export async function identityProviderRoutes(instance: FastifyInstance): Promise
         tags,
         operationId: 'updateIdentityProvider',
         summary: 'Change an identity provider, or disable it',
-        description: 'Disabling it refuses new sign-ins and ends the sessions that came of it.',
+        description:
+          'Disabling it refuses new sign-ins and ends the sessions that came of it; another client_id ends them, too, and unlinks every identity.',
         params: contract.providerParams,
         body: contract.updateProviderBody,
         response: { 200: contract.providerEnvelope, ...errorResponses },

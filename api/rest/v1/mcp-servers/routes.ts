@@ -4,7 +4,7 @@ import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { createHeaders, listQuery } from '#api/contract/collections.ts';
 import { deleted, errorResponses, spaceParams } from '#api/contract/common.ts';
 import * as contract from '#api/contract/mcp-servers.ts';
-import { presentServer } from '#api/present/mcp-servers.ts';
+import { presentServer, toToolSettings } from '#api/present/mcp-servers.ts';
 import { toPage } from '#api/present/page.ts';
 import { listServers, readServer } from '#domain/tools/read-servers.ts';
 import { refreshServer } from '#domain/tools/refresh-server.ts';
@@ -121,11 +121,7 @@ export async function serverRoutes(instance: FastifyInstance): Promise<void> {
       const updated = await request.inContext(params.space_id, (ctx) =>
         updateServer(ctx, {
           serverId: params.server_id,
-          enabledTools: body.enabled_tools,
-          tools: body.tools?.map(({ require_approval: requireApproval, ...rest }) => ({
-            ...rest,
-            requireApproval,
-          })),
+          ...toToolSettings(body),
           displayName: body.display_name,
           iconUrl: body.icon_url,
           enabled: body.enabled,

@@ -15,11 +15,14 @@ export interface CreateRequest {
   /** Unlike the default: the content goes soon after the end. */
   store?: boolean;
   background?: boolean;
+  plain?: boolean;
+  unsupportedTools?: readonly string[];
 }
 
 /** Wire to use case: resolves the alternatives that the contract leaves open, refuses what does not exist yet. */
 export function toCreateInput(request: CreateRequest): CreateResponseInput {
   const { spaceId, body, headerKey, scope, store = true, background = false } = request;
+  const { plain = false, unsupportedTools = [] } = request;
   const platform: NonNullable<CreateResponseBody['platform']> = body.platform ?? {};
   refuseMissingFeatures(body);
   const asked = { ...body, stream: undefined, idempotency_key: undefined };
@@ -29,6 +32,8 @@ export function toCreateInput(request: CreateRequest): CreateResponseInput {
     input: toItems(body.input),
     modelAlias: typeof body.model === 'object' ? (body.model?.alias ?? null) : (body.model ?? null),
     tools: body.tools?.map(toTool) ?? null,
+    plain,
+    unsupportedTools,
     toolChoice: toToolChoice(body.tool_choice ?? 'auto'),
     toolMode: body.tool_mode,
     maxOutputTokens: body.max_output_tokens ?? null,

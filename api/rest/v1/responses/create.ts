@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import type { CreateResponseBody } from '#api/contract/responses.ts';
-import type { CreateResponseInput } from '#domain/responses/create-input.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { isTerminal } from '#domain/responses/response-status.ts';
-import { acceptOrResume } from './accept.ts';
+import { acceptOrResume, type Accepted } from './accept.ts';
 import { toCreateInput } from './create-input.ts';
-import { deliverCreated, locationOf, read, waitAccepted } from './deliver.ts';
+import { deliverCreated, locationOf, read, waitAccepted, type Delivery } from './deliver.ts';
 
 export interface CreateCall {
   params: { space_id: string };
@@ -18,13 +17,44 @@ export interface CreateCall {
   body: CreateResponseBody;
 }
 
+/** How the answer to a create is to come. */
+interface Form {
+  stream: boolean;
+  /** How long the caller waits; null when it does not. */
+  seconds: number | null;
+}
+
 /** `POST …/responses`: accepts, and answers in the form that was asked for. */
 export async function handleCreate(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<{ data: ResponseRecord } | undefined> {
-  const { params, headers, body } = request as FastifyRequest & CreateCall;
+  const form = formOf(request as FastifyRequest & CreateCall);
+  if (form.stream) {
+    deps.streamPlaces.refuseMore(request.identity);
+  }
+  // Whoever waits takes the place of a stream, and no connection of the database.
+  const leave = form.stream || form.seconds === null ? () => {} : deps.streamPlaces.take(request.identity);
+  try {
+    // A function of its own, so that nothing of this one holds what was asked while the answer is waited for.
+    const created = await accept(deps, request as FastifyRequest & CreateCall);
+    return await answer(deps, request, reply, { ...form, created });
+  } finally {
+    leave();
+  }
+}
+
+const formOf = ({ body, headers }: CreateCall): Form => ({
+  stream: body.stream,
+  seconds: waitSeconds(headers.prefer),
+});
+
+async function accept(
+  deps: GatewayDependencies,
+  request: FastifyRequest & CreateCall,
+): Promise<Accepted & Delivery> {
+  const { params, headers, body } = request;
   const spaceId = params.space_id;
   const input = toCreateInput({
     spaceId,
@@ -32,41 +62,22 @@ export async function handleCreate(
     headerKey: headers['idempotency-key'],
     scope: `POST /v1/spaces/${spaceId}/responses`,
   });
-  const seconds = waitSeconds(headers.prefer);
-  if (body.stream) {
-    deps.streamPlaces.refuseMore(request.identity);
-  }
-  // Whoever waits takes the place of a stream, and no connection of the database.
-  const leave = body.stream || seconds === null ? () => {} : deps.streamPlaces.take(request.identity);
-  try {
-    return await answer(deps, request, reply, { input, stream: body.stream, seconds });
-  } finally {
-    leave();
-  }
-}
-
-interface Answering {
-  input: CreateResponseInput;
-  stream: boolean;
-  /** How long the caller waits; null when it does not. */
-  seconds: number | null;
+  return { ...(await acceptOrResume(deps, request, input, headers['last-event-id'])), spaceId };
 }
 
 async function answer(
   deps: GatewayDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  { input, stream, seconds }: Answering,
+  { created, stream, seconds }: Form & { created: Accepted & Delivery },
 ): Promise<{ data: ResponseRecord } | undefined> {
-  const { spaceId } = input;
-  const { headers } = request as FastifyRequest & CreateCall;
-  const created = await acceptOrResume(deps, request, input, headers['last-event-id']);
-  const delivery = { spaceId, responseId: created.responseId };
+  const { spaceId, responseId } = created;
+  const delivery = { spaceId, responseId };
   if (created.replayed) {
     reply.header('Idempotent-Replayed', 'true');
   }
   if (stream) {
-    await deliverCreated(deps, request, reply, { ...created, ...delivery });
+    await deliverCreated(deps, request, reply, created);
     return undefined;
   }
   reply.header('Location', locationOf(request, delivery));

@@ -80,20 +80,23 @@ export function attach(
   reply: FastifyReply,
   attachment: Omit<Attachment, 'cursor'> & { expiresInMs: number; reader: Reader | null },
 ): void {
-  const { responseId, after, expiresInMs, render, reader } = attachment;
+  const { spaceId, responseId, after, expiresInMs, render, reader } = attachment;
   const { tenantId } = request.identity;
   reply.header('Location', locationOf(request, attachment));
+  // A stream may last an hour: what was asked is in the database, and is kept by nothing below.
+  request.body = undefined;
   let leave = () => {};
   streamResponse(request, reply, deps.hub, {
     responseId,
     after,
     expiresInMs,
+    longestMs: deps.config.MAX_STREAM_SECONDS * 1_000,
     render,
     restorer:
       reader === null ? null : new Restorer(() => openMapping(deps, { tenantId, responseId }, reader)),
     authorize: async () => {
       await request.reauthenticate();
-      const now = await readerNow(deps, addressOf(request, attachment), reader?.seesThread);
+      const now = await readerNow(deps, addressOf(request, { spaceId, responseId }), reader?.seesThread);
       if (reader !== null && seesLess(now, reader)) {
         throw new DomainError('missing_permission', 'Missing permission threads.read_pii in this space.');
       }
@@ -152,7 +155,7 @@ function endOfStream(reply: FastifyReply, cursor: Attachment['cursor']): void {
 }
 
 /**
- * Resolves with the response once it has ended, `seconds` are over, the caller has gone, or this process is to stop.
+ * Resolves with the response once it has ended, `seconds` are over, the caller has gone, or this process stops.
  * @throws as `read` does, also when the credential was revoked meanwhile
  */
 export async function waitForEnd(
@@ -164,14 +167,16 @@ export async function waitForEnd(
   if (isTerminal(first.record.status)) {
     return first;
   }
+  // A wait may last an hour, too.
+  request.body = undefined;
   const stop = new AbortController();
   const leave = () => stop.abort();
   const timer = setTimeout(leave, delivery.seconds * 1_000);
   const { raw } = delivery.reply;
   raw.once('close', leave);
   deps.openStreams.add(leave);
-  if (raw.destroyed || deps.draining.value) {
-    // It happened while the request was being accepted, and is not told again.
+  if (raw.destroyed) {
+    // It went while the request was being accepted, which is not told again.
     leave();
   }
   const place = {

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { contentPart } from '#api/contract/responses.ts';
 import { DomainError, invalid } from '#domain/kernel/errors.ts';
 import type { InputContent } from '#domain/responses/output-items.ts';
+import { own } from '#domain/kernel/own.ts';
 
 type ContentPart = z.infer<typeof contentPart>;
 
@@ -71,24 +72,28 @@ function toDataUrl(text: string, filename: string): string {
   if (text.startsWith('data:') || /^https?:/i.test(text)) {
     return text;
   }
-  const type = types[filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()];
+  const type = own(types, filename.slice(filename.lastIndexOf('.') + 1).toLowerCase());
   if (type === undefined) {
     throw invalid('input', 'file_data must be a data URL, or filename must tell its type.');
   }
   return `data:${type};base64,${text}`;
 }
 
+function withoutPadding(base64: string): string {
+  return base64.replace(/(?<!=)=+$/, '');
+}
+
 function readDataUrl(text: string): { url: string; mediaType: string } {
   refuseRemote(text);
   const match = /^data:([a-z]+\/[a-z0-9.+-]+)(?:;charset=[a-z0-9-]+)?;base64,/i.exec(text);
   const mediaType = match?.[1]?.toLowerCase() ?? '';
-  const beginning = beginnings[mediaType];
+  const beginning = own(beginnings, mediaType);
   if (match === null || (beginning === undefined && !texts.has(mediaType))) {
     throw invalid('input', 'A file must be a base64 data URL of an image, a PDF document or a text.');
   }
   const data = text.slice(match[0].length);
   const bytes = Buffer.from(data, 'base64');
-  if (bytes.length === 0 || bytes.toString('base64').replace(/=+$/, '') !== data.replace(/=+$/, '')) {
+  if (bytes.length === 0 || withoutPadding(bytes.toString('base64')) !== withoutPadding(data)) {
     throw invalid('input', 'A file is not base64.');
   }
   if (bytes.length > largestBytes) {

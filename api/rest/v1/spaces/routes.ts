@@ -89,17 +89,17 @@ export async function spaceRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'updateSpace',
-        summary: 'Rename a space',
+        summary: 'Change a space',
         params: spaceParams,
         body: contract.updateSpaceBody,
         response: { 200: spaceEnvelope, ...errorResponses },
       },
     },
     async (request) => {
-      const { params, body } = request;
-      return {
-        data: presentSpace(await request.inContext(params.space_id, (ctx) => updateSpace(ctx, body))),
-      };
+      const { space_id: spaceId } = request.params;
+      const { name, openai_tools: openAiTools } = request.body;
+      const space = await request.inContext(spaceId, (ctx) => updateSpace(ctx, { name, openAiTools }));
+      return { data: presentSpace(space) };
     },
   );
 

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { addMessageBody, startThreadBody } from '#api/contract/threads.ts';
 import type { AddMessage } from '#domain/threads/add-message.ts';
 import type { StartThread } from '#domain/threads/start-thread.ts';
+import { newId } from '#domain/kernel/ids.ts';
 
 /** What a message can come to because of what it says. */
 export const screens = ['security.pii_detected', 'security.content_blocked'] as const;
@@ -9,6 +10,7 @@ export const screens = ['security.pii_detected', 'security.content_blocked'] as 
 /** The wire's names as the use cases have them. */
 export function toNewThread(body: z.infer<typeof startThreadBody>): Omit<StartThread, 'idempotency'> {
   return {
+    threadId: newId(),
     content: body.content,
     role: body.role,
     metadata: body.metadata ?? {},
