@@ -61,10 +61,10 @@ export async function bringUp(launch: Launch): Promise<BroughtUp> {
   ]);
   const environments = childEnvironments({ env, settings, data, adminUrl, temporal, ollamaUrl, provider });
 
-  await runToEnd(launch, 'migrate', environments.admin);
+  await runToEnd(launch, 'migrate', environments.migrate);
   // They become ready while the demo data goes in; their schema is there.
-  children.startService('gateway', commands.gateway, environments.runtime);
-  children.startService('worker', commands.worker, environments.runtime);
+  children.startService('gateway', commands.gateway, environments.gateway);
+  children.startService('worker', commands.worker, environments.worker);
   const [demo] = await all(launch, [
     seedDemo(launch, environments),
     waitForService(launch, 'gateway', settings.ports.gateway),
@@ -132,11 +132,11 @@ async function startWorkflowServer(launch: Launch): Promise<TemporalPlace> {
   return { address: temporal.address, uiUrl: temporal.uiUrl };
 }
 
-async function seedDemo(launch: Launch, { admin }: ChildEnvironments): Promise<Demo | undefined> {
+async function seedDemo(launch: Launch, { demo }: ChildEnvironments): Promise<Demo | undefined> {
   const { settings, data } = launch;
   if (!settings.seedsDemo) return undefined;
   const known = knownDemoKey(data.path);
-  const printed = await runToEnd(launch, 'demo', { ...admin, ...(known ? { DEMO_API_KEY: known } : {}) });
+  const printed = await runToEnd(launch, 'demo', { ...demo, ...(known ? { DEMO_API_KEY: known } : {}) });
   return keepDemo(data.path, printed);
 }
 

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
+import { own } from '#domain/kernel/own.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { DemoProvider } from './identity-provider.ts';
 import type { Settings } from './settings.ts';
 import { NAMESPACE } from './temporal.ts';
 
-/** Handed on from the launcher's environment as they are; everything else of it stays here. */
-const HANDED_ON = [
-  'PATH',
-  'HOME',
-  'TMPDIR',
-  'NODE_EXTRA_CA_CERTS',
+/** Handed on from the launcher's environment to everybody as they are; everything else of it stays here. */
+const HANDED_ON = ['PATH', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS'] as const;
+
+/** Handed to the process that calls vendors and tool servers, and to no other. */
+const OF_THE_WORKER = [
   'OPENAI_API_KEY',
   'ANTHROPIC_API_KEY',
   'GOOGLE_GENERATIVE_AI_API_KEY',
@@ -20,11 +20,15 @@ const HANDED_ON = [
 const LOCAL_OLLAMA = 'http://127.0.0.1:11434';
 const OLLAMA_ANSWERS_WITHIN_MS = 300;
 
+/** Each has what it reads: a process that is taken over gives away its own secrets only. */
 export interface ChildEnvironments {
-  /** For the gateway and the worker: no administrator's rights on the database. */
-  runtime: NodeJS.ProcessEnv;
-  /** For migrations and demo data. */
-  admin: NodeJS.ProcessEnv;
+  /** No administrator's rights on the database, no vendor's key, no right to purge. */
+  gateway: NodeJS.ProcessEnv;
+  /** No administrator's rights on the database. */
+  worker: NodeJS.ProcessEnv;
+  migrate: NodeJS.ProcessEnv;
+  /** Seeds what the worker's keys make possible, as an administrator. */
+  demo: NodeJS.ProcessEnv;
 }
 
 export interface ChildEnvironmentInput {
@@ -45,43 +49,61 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
     ollamaUrl === undefined ? undefined : new URL(ollamaUrl).origin,
     provider?.issuer,
   ];
-  const keys = (env['MODEL_CREDENTIALS'] ?? '').split(',').map((entry) => entry.split('@')[0]?.trim() ?? '');
-  const handedOn = [...HANDED_ON, ...keys].filter((name) => env[name]);
-  const runtime: NodeJS.ProcessEnv = {
-    ...Object.fromEntries(handedOn.map((name) => [name, env[name]])),
+  const shared: NodeJS.ProcessEnv = {
+    ...chosen(env, HANDED_ON),
     DATABASE_URL: withUser(adminUrl, 'app_rt', data.passwords.runtime),
-    DATABASE_PURGE_URL: withUser(adminUrl, 'app_purge', data.passwords.purge),
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: NAMESPACE,
     MASTER_KEY: data.masterKey,
-    ANCHOR_FILE: join(data.path, 'event-anchors.jsonl'),
     HOST: '127.0.0.1',
-    PORT: String(settings.ports.gateway),
-    WORKER_PORT: String(settings.ports.worker),
     LOG_LEVEL: settings.logLevel,
     EXIT_WITH_PARENT: '1',
     PUBLIC_URL: gatewayUrl(settings),
-    ...(provider === undefined ? {} : { DEMO_PAGES: '1' }),
     EGRESS_ALLOW: egress.filter(Boolean).join(','),
-    ...toolCredentials(env),
+  };
+  const gateway = {
+    ...shared,
+    PORT: String(settings.ports.gateway),
+    ...(provider === undefined ? {} : { DEMO_PAGES: '1' }),
+  };
+  const purge = { DATABASE_PURGE_URL: withUser(adminUrl, 'app_purge', data.passwords.purge) };
+  const worker = {
+    ...shared,
+    ...purge,
+    ...chosen(env, [...OF_THE_WORKER, ...namesIn(env['MODEL_CREDENTIALS'])]),
+    ...chosen(env, ['TOOL_CREDENTIALS', ...namesIn(env['TOOL_CREDENTIALS'])]),
+    WORKER_PORT: String(settings.ports.worker),
+    ANCHOR_FILE: join(data.path, 'event-anchors.jsonl'),
     ...(temporal.uiUrl === undefined ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
     ...(ollamaUrl === undefined ? {} : { OLLAMA_URL: ollamaUrl }),
   };
-  const demo = provider && { DEMO_ISSUER: provider.issuer, DEMO_CLIENT_SECRET: provider.clientSecret };
-  return { runtime, admin: { ...runtime, ...demo, DATABASE_ADMIN_URL: adminUrl } };
+  const administrator = { DATABASE_ADMIN_URL: adminUrl };
+  return {
+    gateway,
+    worker,
+    migrate: { ...shared, ...purge, ...administrator },
+    demo: {
+      ...gateway,
+      ...worker,
+      ...administrator,
+      ...(provider && { DEMO_ISSUER: provider.issuer, DEMO_CLIENT_SECRET: provider.clientSecret }),
+    },
+  };
+}
+
+/** Those that are set and not empty. */
+function chosen(env: NodeJS.ProcessEnv, names: readonly string[]): NodeJS.ProcessEnv {
+  return Object.fromEntries(names.filter((name) => own(env, name)).map((name) => [name, own(env, name)]));
+}
+
+/** The variables that a list of bindings names: `NAME@address, …`. */
+function namesIn(bindings = ''): string[] {
+  return bindings.split(',').map((entry) => entry.split('@')[0]?.trim() ?? '');
 }
 
 /** Where browsers on this machine find the gateway. */
 export function gatewayUrl({ ports }: Settings): string {
   return `http://127.0.0.1:${ports.gateway}`;
-}
-
-/** The bindings, and the variables that they name. */
-function toolCredentials(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const bindings = env['TOOL_CREDENTIALS'] ?? '';
-  const names = bindings.split(',').map((entry) => entry.split('@')[0]?.trim() ?? '');
-  const values = names.filter((name) => env[name]).map((name) => [name, env[name]]);
-  return bindings === '' ? {} : { TOOL_CREDENTIALS: bindings, ...Object.fromEntries(values) };
 }
 
 /** The Ollama that OLLAMA_HOST or OLLAMA_URL names, or one that answers on this machine. */

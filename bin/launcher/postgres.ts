@@ -93,7 +93,11 @@ export async function waitForPostgres(adminUrl: string, signal: AbortSignal): Pr
   maintenance.pathname = '/postgres';
   for (;;) {
     signal.throwIfAborted();
-    const client = new Client({ connectionString: maintenance.href, connectionTimeoutMillis: 2000 });
+    const client = new Client({
+      connectionString: maintenance.href,
+      connectionTimeoutMillis: 2000,
+      query_timeout: 10_000,
+    });
     // The server may end while this is connected; the query then says so.
     client.on('error', () => undefined);
     try {

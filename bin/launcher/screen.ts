@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { Demo } from './demo.ts';
+import { NAMESPACE } from './temporal.ts';
 
 export interface ScreenInput {
   gatewayPort: number;
@@ -26,6 +27,7 @@ export function renderScreen(input: ScreenInput): string {
     `  API          ${api}`,
     `  API page     ${api}/docs`,
     `  Temporal UI  ${temporalUiUrl ?? 'of the server named by TEMPORAL_ADDRESS'}`,
+    ...(temporalUiUrl === undefined ? [] : temporalLinks(temporalUiUrl)),
   ];
   if (demo) {
     const responses = `${api}/v1/spaces/${demo.spaceId}/responses`;
@@ -47,4 +49,14 @@ export function renderScreen(input: ScreenInput): string {
   }
   lines.push('', 'Ctrl-C stops everything; the data stays.', '');
   return lines.join('\n');
+}
+
+/** Temporal's list of runs with the filter set, among upkeep and everything else. */
+function temporalLinks(uiUrl: string): string[] {
+  const link = (query: string) =>
+    `${uiUrl}/namespaces/${NAMESPACE}/workflows?query=${encodeURIComponent(query)}`;
+  return [
+    `  Responses    ${link('WorkflowType="generateResponse"')}`,
+    `  Failures     ${link('ExecutionStatus="Failed"')}`,
+  ];
 }

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { own } from '#domain/kernel/own.ts';
 import { LaunchError } from './errors.ts';
 import type { WantedPort } from './ports.ts';
 
@@ -63,7 +64,7 @@ export function wantedPorts({ ports, databaseUrl, temporalAddress }: Settings): 
 }
 
 function readPort(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {
-  const text = env[name];
+  const text = own(env, name);
   if (!text) return otherwise;
   const port = Number(text);
   if (!Number.isInteger(port) || port < 1 || port > 65_535)

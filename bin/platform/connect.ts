@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { createTRPCClient, httpLink, TRPCClientError } from '@trpc/client';
-import type { inferRouterOutputs } from '@trpc/server';
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from '#api/trpc/router.ts';
+import { lines } from './print.ts';
 
 export type Client = ReturnType<typeof createTRPCClient<AppRouter>>;
+
+/** What the procedures take. */
+export type Inputs = inferRouterInputs<AppRouter>;
 
 /** What the procedures answer. */
 export type Outputs = inferRouterOutputs<AppRouter>;
@@ -15,10 +19,17 @@ export interface Connection {
 
 class Unreachable extends Error {}
 
+/** The gateway gives each statement five seconds. */
+const answerWithinMs = 60_000;
+
 const defaultUrl = 'http://127.0.0.1:8080';
 
 /** The typed client of a gateway. The key comes from the environment or a file, never from an argument. */
-export function connect(connection: Connection, env: NodeJS.ProcessEnv = process.env): Client {
+export function connect(
+  connection: Connection,
+  env: NodeJS.ProcessEnv = process.env,
+  patienceMs = answerWithinMs,
+): Client {
   const base = connection.url ?? env['PLATFORM_URL'] ?? defaultUrl;
   if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol)) {
     throw new Error('The gateway’s URL (--url, PLATFORM_URL) must be an http or https URL.');
@@ -29,19 +40,39 @@ export function connect(connection: Connection, env: NodeJS.ProcessEnv = process
       httpLink({
         url: new URL('/api/trpc', base).href,
         headers: { 'X-API-Key': key },
-        fetch: (target, options) => reach(base, target, options),
+        fetch: (target, options) => reach(base, patienceMs, () => ask(target, options, patienceMs)),
       }),
     ],
   });
 }
 
-/** The only failure that is not an answer of the gateway. */
-async function reach(base: string, target: string | URL | Request, options: object = {}): Promise<Response> {
+interface Answered {
+  ok: boolean;
+  json: () => Promise<unknown>;
+}
+
+/** The only failures that are not an answer of the gateway. */
+async function reach(base: string, patienceMs: number, request: () => Promise<Answered>): Promise<Answered> {
   try {
-    return await fetch(target, options);
-  } catch {
-    throw new Unreachable(`The gateway at ${base} cannot be reached.`);
+    return await request();
+  } catch (error) {
+    throw new Unreachable(
+      error instanceof Error && error.name === 'TimeoutError'
+        ? `The gateway at ${base} has not answered in ${patienceMs / 1_000} seconds; it may have done what it was asked.`
+        : `The gateway at ${base} cannot be reached.`,
+    );
   }
+}
+
+/** The whole answer: its head may come, and its body never. */
+async function ask(
+  target: string | URL | Request,
+  options: object | undefined,
+  patienceMs: number,
+): Promise<Answered> {
+  const answer = await fetch(target, { ...options, signal: AbortSignal.timeout(patienceMs) });
+  const text = await answer.text();
+  return { ok: answer.ok, json: async () => JSON.parse(text) as unknown };
 }
 
 function readKey(file: string | undefined, given: string | undefined): string {
@@ -58,7 +89,7 @@ function readKey(file: string | undefined, given: string | undefined): string {
   return given;
 }
 
-/** One line for a person: what was refused, by its code, and the request to look for in the logs. */
+/** For a person: what was refused, by its code, the request to look for in the logs, and definitions that differ. */
 export function describe(error: unknown): string {
   if (!(error instanceof TRPCClientError)) {
     return error instanceof Error ? error.message : 'failed';
@@ -70,5 +101,8 @@ export function describe(error: unknown): string {
       : 'What answered is no gateway: is --url or PLATFORM_URL right?';
   }
   const param = refused.param === null ? '' : ` (${refused.param})`;
-  return `${refused.code}: ${refused.message}${param} [${refused.request_id}]`;
+  const shown = refused.definitions?.map(
+    ({ name, schema_hash: hash, difference }) => `\n\n${name}@${hash}\n${difference}`,
+  );
+  return `${refused.code}: ${refused.message}${param} [${refused.request_id}]${lines(shown?.join('') ?? '')}`;
 }

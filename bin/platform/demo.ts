@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { parseApiKey, secretMatches } from '#domain/access/api-key.ts';
 import { ApiKey } from '#domain/access/api-key.entity.ts';
 import type { Context } from '#domain/access/context.ts';
@@ -75,8 +76,7 @@ async function seedSpace({ unitOfWork }: Session): Promise<{ space: Space; model
       await createTenant(em, { id: tenantId, slug: 'demo', name: 'Demo', owner }, origin);
       await em.flush();
     }
-    const space =
-      (await em.findOne(Space, { name: 'Demo' })) ?? (await createSpace(em, actor, { name: 'Demo' }));
+    const space = (await em.findOne(Space, { name: 'Demo' })) ?? (await createDemoSpace(em));
     const models: Model[] = [];
     for (const settings of found) {
       models.push(
@@ -93,6 +93,13 @@ async function seedSpace({ unitOfWork }: Session): Promise<{ space: Space; model
     }
     return { space, model };
   });
+}
+
+/** Whose documents every client is answered from, also one that names no tools. */
+async function createDemoSpace(em: EntityManager): Promise<Space> {
+  const space = await createSpace(em, actor, { name: 'Demo' });
+  space.policy = { ...space.policy, openai_tools: 'granted' };
+  return space;
 }
 
 /** Only where the launcher has started a provider for it. */

@@ -27,6 +27,11 @@ export function fields(record: object): string {
     .join('\n');
 }
 
+/** Text of several lines. */
+export function lines(text: string): string {
+  return text.split('\n').map(clean).join('\n');
+}
+
 /** Names are other people's words: none of them gets to steer the terminal. */
 function clean(value: unknown): string {
   if (value === null || value === undefined) {

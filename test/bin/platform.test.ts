@@ -1,10 +1,14 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { implied, permissions } from '#domain/access/permissions.ts';
+import { connect, describe as describeError } from '../../bin/platform/connect.ts';
 import { createProgram, run } from '../../bin/platform/program.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
 import { addOperator } from '../support/operators.ts';
@@ -321,6 +325,10 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
       '--approval',
     ],
   },
+  'tool-servers get-tool': {
+    procedure: 'toolServers.get',
+    args: (input) => [...argument('server_id')(input), ...flags(inSpace)(input), '--tool', 'lift'],
+  },
   ...Object.fromEntries(
     ['get', 'discover', 'remove'].map((verb) => [
       `tool-servers ${verb}`,
@@ -481,6 +489,25 @@ describe('the program', () => {
     expect(answer).toEqual({ code: 1, out: '', err: line });
   });
 
+  it.each([
+    ['says nothing', () => undefined],
+    [
+      'begins an answer and falls silent',
+      (response: ServerResponse) => void response.writeHead(200).write('{'),
+    ],
+  ])('waits for no gateway that %s', async (_how, answer) => {
+    const silent = createServer((_request, response) => answer(response));
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const base = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const client = connect({ url: base, keyFile: undefined }, { PLATFORM_API_KEY: 'ak.x' }, 500);
+    const refused: unknown = await client.spaces.list.query({}).catch((error: unknown) => error);
+    expect(describeError(refused)).toBe(
+      `The gateway at ${base} has not answered in 0.5 seconds; it may have done what it was asked.`,
+    );
+    silent.closeAllConnections();
+    await once(silent.close(), 'close');
+  });
+
   it('tells wrong usage in one line, and helps', async () => {
     const wrong = await ask(['responses', 'list'], place.here.apiKey);
     expect(wrong).toEqual({
@@ -500,6 +527,23 @@ describe('the program', () => {
     await ask(['spaces', 'create', '--name', '\u001b[31mred\u202e'], place.here.apiKey);
     const list = await ask(['spaces', 'list'], place.here.apiKey);
     expect(list.out).toContain('?[31mred?');
+  });
+
+  it('shows what would be approved, and approves a tool by the hash of what was shown', async () => {
+    const asked = (await place.fixtures['toolServers.get']!.input(place.here)) as Record<string, string>;
+    const server = (verb: string, ...more: string[]) =>
+      ask(
+        ['tool-servers', verb, asked['server_id']!, '--space', asked['space_id']!, ...more],
+        place.here.apiKey,
+      );
+    const unseen = await server('update', '--enable-tool', 'lift');
+    expect(unseen.code).toBe(1);
+    expect(unseen.err).toMatch(/^tool_definition_conflict: .+\n\nlift@[0-9a-f]{64}\n--- approved\n/s);
+    expect(unseen.err).toContain('+  "description": "Lifts."');
+    const shown = await server('get-tool', '--tool', 'lift');
+    const [definition = ''] = shown.out.split('\n');
+    const approved = await server('update', '--enable-tool', definition);
+    expect(approved.out).toMatch(/^lift +mcp__.+__lift +approved/m);
   });
 
   it('makes operators and a first tenant on the database alone', async () => {

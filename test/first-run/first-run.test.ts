@@ -1,55 +1,176 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { builtInRoleId } from '#domain/access/role-ids.ts';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import { freshClone, type FreshClone } from '../support/fresh-clone.ts';
+import { demoUsers } from '../../bin/platform/demo-users.ts';
+import { findBrowser, launchBrowser, openBrowser } from '../support/browser.ts';
+import { CookieClient, type Visitor } from '../support/cookie-client.ts';
+import { freshClone, type FreshClone, type StartedClone } from '../support/fresh-clone.ts';
+import { lookAt } from '../support/page-look.ts';
+import { arrive, caller, refusal, useSession } from '../support/sign-in-journey.ts';
 import { slack } from '../support/slack.ts';
 import { splitFrames } from '../support/sse-frames.ts';
 
+const browser = findBrowser();
+const [first, second] = demoUsers;
 const firstStartMs = 30_000;
 const laterStartMs = 10_000;
 const stopMs = 10_000;
 
 describe('the first run of a fresh clone', () => {
   let clone: FreshClone;
+  let started: StartedClone;
+  let startedAfterMs: number;
+  let streamed: ResponseRecord;
+  const visitors: Visitor[] = [];
 
   beforeAll(async () => {
     clone = await freshClone();
-  });
-  afterAll(() => clone?.remove());
-
-  it('prints two lines that stream a cited answer and read it back, also after a stop and a start', async () => {
     const since = Date.now();
-    const first = await clone.start();
-    let second: typeof first | undefined;
-    try {
-      expect(Date.now() - since).toBeLessThan(firstStartMs * slack());
-      expect(first.curlLines).toHaveLength(2);
-      const streamed = await streamAnswer(first.curlLines[0]!);
-      expect(streamed.status).toBe('completed');
-      const cited = citationsOf(streamed);
-      expect(cited.length).toBeGreaterThan(0);
-      expect(cited.filter((name) => !/^(README|CONTRIBUTING|docs\/.+)\.md$/.test(name))).toEqual([]);
-      expect(textOf(streamed)).toMatch(/worker/);
-      expect(await readBack(first.curlLines[1]!)).toEqual(streamed);
-      for (const url of pagesOf(first.screen)) expect(await statusOf(url), url).toBe(200);
+    started = await clone.start();
+    startedAfterMs = Date.now() - since;
+    process.stderr.write(
+      `The sign-in journey runs in ${browser ?? 'a client of cookies and forms: there is no browser here'}.\n`,
+    );
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all(visitors.map((visitor) => visitor.close()));
+    await started?.stop();
+    clone?.remove();
+  });
 
-      const stopped = await first.stop();
-      expect(stopped.tookMs).toBeLessThan(stopMs);
-      expect(first.output()).toMatch(/^start +\| postgres stopped$/m);
-      expect(first.output()).not.toMatch(/unexpected|warning|deprecat/i);
+  const linkOf = (screen: string): string => /^ {2}Sign in +(\S+)$/m.exec(screen)![1]!;
+  const spaceOf = (screen: string): string => /spaces\/([0-9a-f-]{36})\/responses/.exec(screen)![1]!;
+  const visitor = (opened: Visitor): Visitor => {
+    visitors.push(opened);
+    return opened;
+  };
 
-      const again = Date.now();
-      second = await clone.start();
-      expect(Date.now() - again).toBeLessThan(laterStartMs * slack());
-      expect(second.curlLines).toEqual(first.curlLines);
-      expect(await readBack(second.curlLines[1]!)).toEqual(streamed);
-      expect((await second.stop('signal to npm')).tookMs).toBeLessThan(stopMs);
-      expect(second.output()).toMatch(/^start +\| postgres stopped$/m);
-    } finally {
-      await first.stop();
-      await second?.stop();
+  it('prints two lines that stream a cited answer and read it back', async () => {
+    expect(startedAfterMs).toBeLessThan(firstStartMs * slack());
+    expect(started.curlLines).toHaveLength(2);
+    streamed = await streamAnswer(started.curlLines[0]!);
+    expect(streamed.status).toBe('completed');
+    const cited = citationsOf(streamed);
+    expect(cited.length).toBeGreaterThan(0);
+    expect(cited.filter((name) => !/^(README|CONTRIBUTING|docs\/.+)\.md$/.test(name))).toEqual([]);
+    expect(textOf(streamed)).toMatch(/worker/);
+    expect(await readBack(started.curlLines[1]!)).toEqual(streamed);
+    for (const url of pagesOf(started.screen)) expect(await statusOf(url), url).toBe(200);
+  }, 60_000);
+
+  it('prints a link that signs in whoever follows it, for a session that is used, renewed and ended', async () => {
+    const client = visitor(new CookieClient());
+    const arrived = await arrive(client, linkOf(started.screen), first);
+    await useSession(client, arrived);
+  }, 60_000);
+
+  it('makes the link’s second user somebody of their own, who sees nothing of the first', async () => {
+    const client = visitor(new CookieClient());
+    const arrived = await arrive(client, linkOf(started.screen), second);
+    const api = `${new URL(linkOf(started.screen)).origin}/api/v1/spaces/${spaceOf(started.screen)}`;
+    expect(refusal(await caller(api, arrived.accessToken)('GET', '/collections'))).toBe(
+      '403 collections.read',
+    );
+    await useSession(client, arrived);
+  }, 60_000);
+
+  it('lets the second user into the space by an invite of the first, for what the role allows and no more', async () => {
+    const link = linkOf(started.screen);
+    const inviting = await arrive(visitor(new CookieClient()), link, first);
+    const invited = await arrive(visitor(new CookieClient()), link, second);
+    const api = `${new URL(link).origin}/api/v1/spaces/${spaceOf(started.screen)}`;
+    const host = caller(api, inviting.accessToken);
+    const guest = caller(api, invited.accessToken);
+    const made = await host('POST', '/invites', {
+      email: second.email,
+      role_id: builtInRoleId('space_viewer'),
+    });
+    expect(made.status).toBe(201);
+    const invite = `/invites/${made.body.data.id}`;
+    expect(refusal(await guest('GET', ''))).toBe('403 spaces.read');
+    expect(refusal(await guest('GET', invite))).toBe('403 invites.read');
+    expect((await host('POST', `${invite}/accept`)).body.error.code).toBe('invite_identity_mismatch');
+
+    const accepted = await guest('POST', `${invite}/accept`);
+    expect(accepted.body.data).toMatchObject({ status: 'accepted', role: 'space_viewer' });
+    for (const readable of ['', '/collections', '/members', '/projects', '/threads', '/models']) {
+      expect((await guest('GET', readable)).status, readable).toBe(200);
     }
+    const refused = [
+      await guest('POST', '/responses', { input: { text: 'May I?' } }),
+      await guest('POST', '/collections', { name: 'Mine' }),
+      await guest('POST', '/invites', { email: 'more@example.com' }),
+      await guest('PATCH', '', { name: 'Mine' }),
+    ];
+    expect(refused.map(refusal)).toEqual([
+      '403 responses.create',
+      '403 collections.create',
+      '403 invites.create',
+      '403 spaces.update',
+    ]);
+  }, 60_000);
+
+  it('shows nothing at the link to whoever comes with somebody else’s address', async () => {
+    const victim = visitor(new CookieClient());
+    await arrive(victim, linkOf(started.screen), first);
+    const thief = visitor(new CookieClient());
+    await thief.open(victim.url());
+    expect(await thief.textOf('h1')).toBe('Not signed in');
+  }, 60_000);
+
+  it.skipIf(browser === undefined)(
+    'signs in whoever follows the link in a headless browser',
+    async () => {
+      const page = visitor(await openBrowser(browser!));
+      const arrived = await arrive(page, linkOf(started.screen), first);
+      await useSession(page, arrived);
+    },
+    60_000,
+  );
+
+  it.skipIf(browser === undefined)(
+    'prints links that all show a page in a browser, with no error and nothing missing',
+    async () => {
+      const shown = {
+        API: '.opblock-summary-path',
+        'API page': '.opblock-summary-path',
+        'Temporal UI': 'main',
+        'Sign in': 'form',
+      };
+      const window = await launchBrowser(browser!);
+      try {
+        for (const [name, selector] of Object.entries(shown)) {
+          const [, link] = new RegExp(`^ {2}${name} +(https?:\\S+)$`, 'm').exec(started.screen) ?? [];
+          const { troubles, text } = await lookAt(window, link ?? '', selector);
+          expect(troubles, `${name} ${link}`).toEqual([]);
+          expect(text.trim().length, name).toBeGreaterThan(20);
+        }
+      } finally {
+        await window.close();
+      }
+    },
+    300_000,
+  );
+
+  it('reads back and signs in also after a stop and a start', async () => {
+    const { curlLines } = started;
+    const before = linkOf(started.screen);
+    expect((await started.stop()).tookMs).toBeLessThan(stopMs * slack());
+    expect(started.output()).toMatch(/^start +\| postgres stopped$/m);
+    expect(started.output()).not.toMatch(/unexpected|warning|deprecat/i);
+
+    const again = Date.now();
+    started = await clone.start();
+    expect(Date.now() - again).toBeLessThan(laterStartMs * slack());
+    expect(started.curlLines).toEqual(curlLines);
+    expect(await readBack(curlLines[1]!)).toEqual(streamed);
+    expect(linkOf(started.screen)).toBe(before);
+    const client = visitor(new CookieClient());
+    await useSession(client, await arrive(client, before, first));
+    expect((await started.stop('signal to npm')).tookMs).toBeLessThan(stopMs * slack());
+    expect(started.output()).toMatch(/^start +\| postgres stopped$/m);
   }, 150_000);
 });
 

@@ -15,7 +15,7 @@ it.each([
 it('what an address asks of the connection holds for every role', () => {
   const address = 'postgres://boss:word@db.example:6432/platform?sslmode=verify-full&host=/run/postgresql';
   const settings = readSettings({ DATABASE_URL: address }, [], '/checkout');
-  const { runtime, admin } = childEnvironments({
+  const { gateway, worker, demo, migrate } = childEnvironments({
     env: {},
     settings,
     data: {
@@ -29,8 +29,11 @@ it('what an address asks of the connection holds for every role', () => {
     provider: undefined,
   });
   const asked = 'db.example:6432/platform?sslmode=verify-full&host=/run/postgresql';
-  expect(runtime['DATABASE_URL']).toBe(`postgres://app_rt:r@${asked}`);
-  expect(runtime['DATABASE_PURGE_URL']).toBe(`postgres://app_purge:p@${asked}`);
-  expect(admin['DATABASE_ADMIN_URL']).toBe(address);
-  expect(runtime['DATABASE_ADMIN_URL']).toBeUndefined();
+  expect(gateway['DATABASE_URL']).toBe(`postgres://app_rt:r@${asked}`);
+  expect(worker['DATABASE_PURGE_URL']).toBe(`postgres://app_purge:p@${asked}`);
+  expect(demo['DATABASE_ADMIN_URL']).toBe(address);
+  expect(migrate['DATABASE_ADMIN_URL']).toBe(address);
+  for (const runtime of [gateway, worker]) {
+    expect(runtime['DATABASE_ADMIN_URL']).toBeUndefined();
+  }
 });
