@@ -269,9 +269,23 @@ export const hostileKinds: Record<string, Kind> = {
     queryOf(target)
       .filter((name) => name.endsWith('_date'))
       .flatMap((name) =>
-        ['yesterday', '2026-13-01T00:00:00Z', '2026-01-01', '%00', "';--"].map((value) =>
-          invalid(query(target.call, `${name}=${value}`), name),
-        ),
+        [
+          'yesterday',
+          '2026-13-01T00:00:00Z',
+          '2026-02-30T00:00:00Z',
+          '2026-01-01T24:00:00Z',
+          '2026-06-30T23:59:60Z',
+          '2026-01-01T00:00:00%2B16:00',
+          '2026-01-01T00:00:00-16:00',
+          '2026-01-01T00:00:00%2B23:59',
+          '0000-01-01T00:00:00Z',
+          '0001-01-01T00:00:00%2B00:01',
+          '9999-12-31T23:59:00-00:01',
+          '10000-01-01T00:00:00Z',
+          '2026-01-01',
+          '%00',
+          "';--",
+        ].map((value) => invalid(query(target.call, `${name}=${value}`), name)),
       ),
   'ids that are none': inPathId('1%20or%201=1', { status: 422, code: 'invalid_request' }, true),
   'malformed JSON': both(

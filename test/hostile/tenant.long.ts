@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newId } from '#domain/kernel/ids.ts';
+import { openSession } from '#domain/sign-in/open-session.ts';
+import { percentile } from '../../bench/support/stats.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { sendOver, type Answer } from '../support/gateway.ts';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
+import { defaultLimits } from '../support/raised-limits.ts';
+import { residentBytes } from '../support/process-memory.ts';
+import { registerProvider } from '../support/sign-in.ts';
+import { startStack, type Stack, type StackProcess } from '../support/stack.ts';
+import { createWorld, scriptedModel, secrets, type World } from '../support/world.ts';
+import { AttackingProcess } from './attacking-process.ts';
+import { manners } from './model-server.ts';
+
+/**
+ * One tenant does the worst that it may for as long as `HOSTILE_SECONDS` says, against one gateway and one worker;
+ * another asks its model in peace.
+ */
+const seconds = Number(process.env['HOSTILE_SECONDS'] ?? 600);
+const secondsAlone = Math.min(60, seconds);
+const everyMs = 500;
+/** Loops of each attack at once. */
+const width = 4;
+const allowed = { slowdown: 3, memoryMiB: 300 };
+let database: TestDatabase;
+let attacker: AttackingProcess;
+let models: ModelServer;
+let stack: Stack;
+let victim: World;
+let hostile: World;
+
+beforeAll(async () => {
+  models = await startModelServer([{ name: 'calm', text: 'The Moon pulls at the water of the Earth.' }]);
+  attacker = await AttackingProcess.start();
+  database = await createTestDatabase();
+  victim = await createWorld(database.unitOfWork, [scriptedModel(models, 'calm')]);
+  hostile = await createWorld(
+    database.unitOfWork,
+    manners.map((manner) => scriptedModel(attacker, manner)),
+  );
+  stack = await startStack({
+    database,
+    env: { ...defaultLimits, EGRESS_ALLOW: `${new URL(models.url).origin},${attacker.origin}` },
+  });
+});
+afterAll(async () => {
+  await stack?.stop();
+  await Promise.all([models?.stop(), attacker?.stop()]);
+  await database?.drop();
+});
+
+const gateway = () => stack.gateways[0]!;
+
+function send(method: string, path: string, body: object): Promise<Answer> {
+  return sendOver(gateway).send({
+    method,
+    path: `/v1/spaces/${hostile.spaceId}${path}`,
+    apiKey: hostile.apiKey,
+    body,
+  });
+}
+
+/** The refresh token of a session of the world's owner. */
+async function signedIn({ tenantId, owner }: World): Promise<string> {
+  const provider = await registerProvider(database, hostile, {
+    issuer: 'https://id.example.com',
+    alg: 'ES256',
+  });
+  const { principalId } = owner;
+  const { tokens } = await database.unitOfWork.inTenant(tenantId, (em) =>
+    openSession({ em, secrets }, { tenantId, principalId, provider, longest: null, requestId: newId() }),
+  );
+  return tokens.refreshToken;
+}
+
+/** Milliseconds from the create to the first piece of text. @throws when the answer is no stream with text */
+async function timeToFirstToken(): Promise<number> {
+  const startedAt = performance.now();
+  const answer = await fetch(`${gateway().url}/api/v1/spaces/${victim.spaceId}/responses`, {
+    method: 'POST',
+    headers: { 'X-API-Key': victim.apiKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      input: { text: `Why are there tides? ${randomUUID()}` },
+      stream: true,
+      tools: [],
+    }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  let first: number | null = null;
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of answer.body!) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (first === null && text.includes('response.output_text.delta')) first = performance.now() - startedAt;
+  }
+  expect(text, `status ${answer.status}`).toContain('event: response.completed');
+  return first!;
+}
+
+async function sample(forSeconds: number): Promise<number[]> {
+  const times: number[] = [];
+  for (const deadline = performance.now() + forSeconds * 1_000; performance.now() < deadline;) {
+    const startedAt = performance.now();
+    times.push(await timeToFirstToken());
+    await sleep(Math.max(0, everyMs - (performance.now() - startedAt)));
+  }
+  return times;
+}
+
+/** Looks every half second at what the processes have resident, until stopped. */
+function watchMemory(watched: readonly StackProcess[]): { stop(): number[] } {
+  const highest = watched.map(() => 0);
+  const look = () =>
+    watched.forEach(({ child }, at) => {
+      if (child.exitCode === null && child.signalCode === null)
+        highest[at] = Math.max(highest[at]!, residentBytes(child.pid!));
+    });
+  look();
+  const timer = setInterval(look, 500);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      look();
+      return highest.map((bytes) => bytes / 2 ** 20);
+    },
+  };
+}
+
+it(
+  `a tenant that does its worst for ${seconds} s leaves another one’s answers quick and the processes alive`,
+  async () => {
+    const put = await send('PUT', '/governance', { pii: { mode: 'redact' } });
+    expect(put.status, put.text).toBe(200);
+    const collection = await send('POST', '/collections', { name: 'Attack' });
+    expect(collection.status, collection.text).toBe(201);
+    const refreshToken = await signedIn(hostile);
+
+    await sample(5);
+    const processes = [...stack.gateways, ...stack.workers];
+    const calm = watchMemory(processes);
+    const alone = await sample(secondsAlone);
+    const idle = calm.stop();
+
+    const memory = watchMemory(processes);
+    attacker.attack(
+      {
+        base: `${gateway().url}/api`,
+        world: hostile,
+        collectionId: collection.body.data.id as string,
+        refreshToken,
+      },
+      width,
+    );
+    const beside = await sample(seconds);
+    const { answers, requests } = await attacker.end();
+    const grown = memory.stop().map((highest, at) => highest - idle[at]!);
+
+    const [p95Alone, p95] = [percentile(alone, 0.95), percentile(beside, 0.95)];
+    console.log(
+      [
+        `first token p95: alone ${p95Alone.toFixed(0)} ms (n = ${alone.length}), beside the attacks ${p95.toFixed(0)} ms (n = ${beside.length}), ratio ${(p95 / p95Alone).toFixed(2)}`,
+        ...processes.map(
+          ({ role }, at) =>
+            `${role}: ${idle[at]!.toFixed(0)} MiB idle, ${grown[at]!.toFixed(0)} MiB more at most`,
+        ),
+        `answers to the attacks: ${JSON.stringify(answers)}`,
+        `requests to the hostile models: ${JSON.stringify(requests)}`,
+      ].join('\n'),
+    );
+    expect(processes.map(({ child }) => [child.exitCode, child.signalCode])).toEqual(
+      processes.map(() => [null, null]),
+    );
+    // Each attack was really made, and each manner of the model server was met.
+    for (const [name, counted] of Object.entries(answers)) {
+      const accepted = (counted[200] ?? 0) + (counted[201] ?? 0) + (counted[202] ?? 0);
+      expect(accepted, `${name}: ${JSON.stringify(counted)}`).toBeGreaterThan(5);
+      expect(Object.keys(counted).filter((status) => Number(status) === 500)).toEqual([]);
+    }
+    for (const manner of manners) expect(requests[manner], manner).toBeGreaterThan(0);
+    expect(p95 / p95Alone).toBeLessThanOrEqual(allowed.slowdown);
+    for (const [at, mebibytes] of grown.entries())
+      expect(mebibytes, processes[at]!.role).toBeLessThanOrEqual(allowed.memoryMiB);
+  },
+  (seconds + secondsAlone + 180) * 1_000,
+);
