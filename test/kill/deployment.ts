@@ -9,12 +9,14 @@ import { startPostgres, type RunningPostgres } from '../../bin/launcher/postgres
 import { startTemporal, type RunningTemporal } from '../../bin/launcher/temporal.ts';
 import { makeDataFolder } from '../support/data-folder.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { startSilentRelay, throughRelay, type SilentRelay } from '../support/silent-relay.ts';
 import { startStack, type Stack, type StackProcess } from '../support/stack.ts';
 import { prepareTemplate } from '../support/test-servers.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { startKillable, type KillableServer } from './killable-server.ts';
 import { startModels } from './models.ts';
+import type { SilenceTarget } from './plan.ts';
 import { knowledge, silent, type Part } from './scripts.ts';
 import { repeatableTools, toolDelayMs, toolSlug } from './tool-parts.ts';
 
@@ -26,6 +28,8 @@ export interface Deployment {
   world: World;
   /** The tools that responses use, null when they use none. No kill touches it. */
   tools: ToolServer | null;
+  /** Every process reaches each server through one of these. */
+  relays: Record<SilenceTarget, SilentRelay | null>;
   /** Rows as the superuser sees them, on a connection of its own. */
   query: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
   stop(): Promise<void>;
@@ -76,6 +80,13 @@ export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deploy
       callsTools ? startToolServer({ log: join(folder.path, 'tools') }) : null,
     ]);
     undo.push(() => Promise.all([postgres.stop(), temporal.stop(), models.stop(), tools?.stop()]));
+    const relays = {
+      postgres: await startSilentRelay({ port: postgres.current.port }),
+      temporal: await startSilentRelay({ port: Number(temporal.current.address.split(':')[1]) }),
+      model: models.relay,
+      tool: tools === null ? null : await startSilentRelay({ port: Number(new URL(tools.url).port) }),
+    };
+    undo.push(() => Promise.all(Object.values(relays).map(async (relay) => relay?.close())));
     const server = await prepareTemplate(postgres.current.adminUrl);
     const database = await createTestDatabase(server);
     const world = await createWorld(database.unitOfWork, models.rows);
@@ -86,7 +97,13 @@ export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deploy
       ...size,
       temporalAddress: temporal.current.address,
       env: {
-        EGRESS_ALLOW: [...models.origins, ...(tools === null ? [] : [tools.origin])].join(','),
+        DATABASE_URL: throughRelay(database.url, relays.postgres),
+        DATABASE_PURGE_URL: throughRelay(database.purgeUrl, relays.postgres),
+        TEMPORAL_ADDRESS: relays.temporal.address,
+        EGRESS_ALLOW: [
+          ...models.origins,
+          ...(relays.tool === null ? [] : [`http://${relays.tool.address}`]),
+        ].join(','),
         MAX_ACTIVE_RESPONSES_PER_SPACE: '100',
         MAX_STREAMS_PER_PRINCIPAL: '200',
       },
@@ -94,8 +111,9 @@ export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deploy
     undo.push(() => stack.stop());
     const call = caller(stack.gateways[0]!, world);
     await uploadKnowledge(call);
-    if (tools !== null) {
-      await registerTools(call, tools);
+    if (tools !== null && relays.tool !== null) {
+      await tools.control({ delay_ms: toolDelayMs });
+      await registerTools(call, throughRelay(tools.url, relays.tool));
     }
     const query = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> => {
       const client = new Client({ connectionString: database.adminUrl });
@@ -107,7 +125,7 @@ export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deploy
         await client.end().catch(() => undefined);
       }
     };
-    return { postgres, temporal, stack, world, tools, query, stop };
+    return { postgres, temporal, stack, world, tools, relays, query, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -150,9 +168,8 @@ async function uploadKnowledge(call: Call): Promise<void> {
 }
 
 /** Registers the run's tool server as an operator would, once it has been read. */
-async function registerTools(call: Call, tools: ToolServer): Promise<void> {
-  await tools.control({ delay_ms: toolDelayMs });
-  const server = { slug: toolSlug, url: tools.url, display_name: 'Ledger' };
+async function registerTools(call: Call, url: string): Promise<void> {
+  const server = { slug: toolSlug, url, display_name: 'Ledger' };
   const { mcp_server_config_id: id } = await call<{ mcp_server_config_id: string }>(
     'POST',
     'mcp-servers',

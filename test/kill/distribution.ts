@@ -1,3 +1,4 @@
+import type { SilenceTarget } from './plan.ts';
 import { silent } from './scripts.ts';
 import type { Held, Struck } from './strike.ts';
 import type { Attempt } from './verify.ts';
@@ -63,6 +64,37 @@ export function measureRecovery(struck: readonly Struck[], attempts: readonly At
     }
   }
   return recovery;
+}
+
+/** Longer than a model or a tool may be silent. */
+const pauseHorizonMs = 130_000;
+
+/**
+ * How soon streams went on after a silence: the end of the longest pause of each that was running, counted from when a
+ * new connection would be answered. A model that begins from zero is silent by itself.
+ */
+export function measureSilences(struck: readonly Struck[]): Map<SilenceTarget, number[]> {
+  const found = new Map<SilenceTarget, number[]>();
+  for (const { strike, at, held } of struck) {
+    if (strike.kind !== 'silence') continue;
+    const backAt = at + strike.silence.awayMs;
+    // Two that come together, such as a model's and a tool's, cannot be told apart.
+    const next = Math.min(...struck.map((other) => other.at).filter((time) => time > at + 1_000));
+    const pauses = held
+      .filter(({ live }) => live.part !== silent && live.part.script.manner !== 'restarts')
+      .flatMap(({ live }) => {
+        const times = live.heard
+          .map((heard) => heard.at)
+          .filter((time) => time > at && time < backAt + pauseHorizonMs);
+        const ends = times
+          .map((time, i) => ({ time, pauseMs: time - (times[i - 1] ?? at) }))
+          .filter(({ time, pauseMs }) => time - pauseMs < next);
+        const longest = ends.toSorted((a, b) => b.pauseMs - a.pauseMs)[0];
+        return longest === undefined ? [] : [Math.max(0, Math.min(longest.pauseMs, longest.time - backAt))];
+      });
+    found.set(strike.target, [...(found.get(strike.target) ?? []), ...pauses]);
+  }
+  return found;
 }
 
 function describe({ live, boundary }: Held, begunMs: number, eventMs: number): string {

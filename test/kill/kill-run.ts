@@ -1,9 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mulberry32 } from '../support/model-script.ts';
 import { deploy } from './deployment.ts';
-import { distribute, measureRecovery, type Recovery, type WorkerKills } from './distribution.ts';
+import {
+  distribute,
+  measureRecovery,
+  measureSilences,
+  type Recovery,
+  type WorkerKills,
+} from './distribution.ts';
 import { Fleet } from './fleet.ts';
-import { makePlan, type PlanSize, type Strike } from './plan.ts';
+import type { PlannedStrike, SilenceTarget, Strike } from './plan.ts';
 import type { Part } from './scripts.ts';
 import { perform, type Struck } from './strike.ts';
 import { judgeTools, type ToolVerdict } from './tool-verdict.ts';
@@ -20,6 +26,8 @@ export interface KillRun extends Verdict {
   missed: string[];
   workerKills: WorkerKills;
   recovery: Recovery;
+  /** Milliseconds from when a server can be reached again to the end of the longest pause of each stream. */
+  silences: ReadonlyMap<SilenceTarget, number[]>;
   /** Null where no response used a tool. */
   tools: ToolVerdict | null;
   seconds: number;
@@ -27,7 +35,7 @@ export interface KillRun extends Verdict {
 
 export interface KillRunOptions {
   seed: number;
-  size: PlanSize;
+  plan: readonly PlannedStrike[];
   gateways: number;
   workers: number;
   /** What the models say, one after the other. */
@@ -37,16 +45,16 @@ export interface KillRunOptions {
   say: (line: string) => void;
 }
 
-/** After the last kill everything must have ended within this time. */
+/** After the last kill everything must have ended within this time, and later by what a silent model or tool may take. */
 const stuckAfterMs = 60_000;
+const silentCallMs = 120_000;
 
 /** Brings up a deployment, kills its processes by plan while responses stream, and judges every response. */
 export async function runKills(options: KillRunOptions): Promise<KillRun> {
-  const { seed, size, say } = options;
+  const { seed, plan, say } = options;
   const startedAt = performance.now();
   const seconds = () => Math.round((performance.now() - startedAt) / 1_000);
   const random = mulberry32(seed);
-  const plan = makePlan(size, seed);
   const deployment = await deploy(options);
   try {
     say(`deployed after ${seconds()} s`);
@@ -72,7 +80,10 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
       }
     }
     say(`the last kill was ${seconds()} s after the start`);
-    await traffic.finish(stuckAfterMs);
+    const calls = plan.some(
+      ({ strike }) => strike.kind === 'silence' && ['model', 'tool'].includes(strike.target),
+    );
+    await traffic.finish(stuckAfterMs + (calls ? silentCallMs : 0));
     await fleet.settle();
     missed.push(...fleet.failures.map((failure) => `a replacement did not start: ${failure.message}`));
     say(`everything had ended after ${seconds()} s`);
@@ -87,6 +98,7 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
       missed,
       workerKills: distribute(struck),
       recovery: measureRecovery(struck, verdict.attempts),
+      silences: measureSilences(struck),
       tools: tools === null ? null : await judgeTools({ ...deployment, tools }, struck),
       seconds: seconds(),
     };
@@ -95,12 +107,19 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
   }
 }
 
+/** Whether what was to be killed ended otherwise. */
+export function isSurvived({ strike, signal }: Struck): boolean {
+  return strike.kind !== 'silence' && signal !== 'SIGKILL';
+}
+
 export function nameOf(strike: Strike): string {
   switch (strike.kind) {
     case 'worker':
       return `worker (${strike.aim})`;
     case 'failpoint':
       return `failpoint ${strike.name}:${strike.skip}`;
+    case 'silence':
+      return `${strike.target} silent ${strike.silence.way}${strike.silence.awayMs > 0 ? `, away for ${strike.silence.awayMs} ms` : ''}`;
     default:
       return strike.kind;
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { NewModel } from '#domain/models/add-model.ts';
+import { startSilentRelay, throughRelay, type SilentRelay } from '../support/silent-relay.ts';
 import { startWireFake } from '../support/wire-fakes/fake-server.ts';
 import { fakeKind, fakeModel } from '../support/wire-fakes/index.ts';
 import { scriptedModel } from '../support/world.ts';
@@ -14,11 +15,15 @@ import type { Part } from './scripts.ts';
 export interface Models {
   rows: NewModel[];
   origins: string[];
+  /** Before the one that speaks Chat Completions. */
+  relay: SilentRelay;
   stop(): Promise<unknown>;
 }
 
 export async function startModels(folder: string, parts: readonly Part[]): Promise<Models> {
   const chat = await startChat(folder, parts);
+  const relay = await startSilentRelay({ port: Number(new URL(chat.url).port) });
+  const url = throughRelay(chat.url, relay);
   const fakes = await Promise.all(
     parts
       .filter(({ wire }) => wire !== undefined)
@@ -27,13 +32,14 @@ export async function startModels(folder: string, parts: readonly Part[]): Promi
   const rows = parts.map(({ script, continuation, wire }) => {
     const own = fakes.find(({ part }) => part.script === script);
     return own === undefined || wire === undefined
-      ? scriptedModel(chat, script.name, continuation)
+      ? scriptedModel({ url }, script.name, continuation)
       : fakeModel(fakeKind(wire), own.fake.origin, { alias: script.name, continuation });
   });
   return {
     rows,
-    origins: [new URL(chat.url).origin, ...fakes.map(({ fake }) => fake.origin)],
-    stop: () => Promise.all([chat.stop(), ...fakes.map(({ fake }) => fake.stop())]),
+    origins: [new URL(url).origin, ...fakes.map(({ fake }) => fake.origin)],
+    relay,
+    stop: () => Promise.all([relay.close(), chat.stop(), ...fakes.map(({ fake }) => fake.stop())]),
   };
 }
 

@@ -1,5 +1,10 @@
 import { failpoints, type Failpoint } from '#domain/kernel/failpoint.ts';
 import { mulberry32 } from '../support/model-script.ts';
+import type { Silence } from '../support/silent-relay.ts';
+
+/** What can fall silent behind its relay. */
+export const silenceTargets = ['postgres', 'temporal', 'model', 'tool'] as const;
+export type SilenceTarget = (typeof silenceTargets)[number];
 
 /** One kill. `aim` of a worker kill: while a message is being written, while a tool has a call, or wherever it is. */
 export type Strike =
@@ -7,6 +12,7 @@ export type Strike =
   | { kind: 'gateway' }
   | { kind: 'postgres' }
   | { kind: 'temporal' }
+  | { kind: 'silence'; target: SilenceTarget; silence: Required<Silence> }
   | { kind: 'failpoint'; name: Failpoint; skip: number };
 
 export interface PlannedStrike {
@@ -22,6 +28,8 @@ export interface PlanSize {
   gateways: number;
   postgres: number;
   temporal: number;
+  /** Of PostgreSQL and of Temporal in turn. */
+  silences: number;
   /** How often each of these is armed. */
   failpoints: readonly Failpoint[];
   rounds: number;
@@ -39,6 +47,7 @@ export const toolForm: PlanSize = {
   gateways: 0,
   postgres: 0,
   temporal: 0,
+  silences: 0,
   failpoints: ['call.after_start', ...aroundEffects, 'call.before_commit', 'call.after_commit'],
   rounds: 2,
   pauseMs: 1_500,
@@ -50,6 +59,7 @@ export const longForm: PlanSize = {
   gateways: 30,
   postgres: 10,
   temporal: 10,
+  silences: 6,
   failpoints: failpoints.filter((name) => !aroundEffects.includes(name) && !name.startsWith('notify.')),
   rounds: 2,
   pauseMs: 2_500,
@@ -62,6 +72,7 @@ export const shortForm: PlanSize = {
   gateways: 2,
   postgres: 1,
   temporal: 1,
+  silences: 1,
   failpoints: ['create.after_commit', 'publish.after_commit'],
   rounds: 1,
   pauseMs: 900,
@@ -80,6 +91,7 @@ export function makePlan(size: PlanSize, seed: number): PlannedStrike[] {
     ...times(size.gateways, (): Strike => ({ kind: 'gateway' })),
     ...times(size.postgres, (): Strike => ({ kind: 'postgres' })),
     ...times(size.temporal, (): Strike => ({ kind: 'temporal' })),
+    ...times(size.silences, (i) => silence(i % 2 === 0 ? 'postgres' : 'temporal', Math.floor(i / 2))),
     ...times(size.rounds, () =>
       size.failpoints.map((name): Strike => ({ kind: 'failpoint', name, skip: Math.floor(random() * 3) })),
     ).flat(),
@@ -88,6 +100,27 @@ export function makePlan(size: PlanSize, seed: number): PlannedStrike[] {
     strike,
     pauseMs: 300 + Math.floor(random() * (size.pauseMs - 300)),
   }));
+}
+
+const ways = ['both', 'to-server', 'to-client'] as const;
+
+/** The `nth` silence of its target: of each way in turn, and each fifth time of a host that is not back for long. */
+function silence(target: SilenceTarget, nth: number): Strike {
+  const awayMs = nth % 5 === 4 ? 30_000 : 0;
+  return { kind: 'silence', target, silence: { way: ways[nth % ways.length] ?? 'both', awayMs } };
+}
+
+/** Longer than a call may take whose server is silent: a model's or a tool's. */
+export const longestCallMs = 75_000;
+
+/** Each target in turn, with time to go on between, and so that no call meets two silences of its server. */
+export function makeSilences(rounds: number): PlannedStrike[] {
+  return times(rounds, (nth) => [
+    { strike: silence('postgres', nth), pauseMs: nth === 0 ? 2_000 : longestCallMs },
+    { strike: silence('temporal', nth), pauseMs: nth % 5 === 4 ? 55_000 : 25_000 },
+    { strike: silence('model', nth), pauseMs: nth % 5 === 4 ? 55_000 : 25_000 },
+    { strike: silence('tool', nth), pauseMs: 200 },
+  ]).flat();
 }
 
 /** The seed of a run: SEED in the environment, or one by the clock. */

@@ -14,7 +14,7 @@ export function report(run: KillRun): string {
   const { betweenDeltas, otherwise, total } = run.workerKills;
   const rows: [string, string][] = [
     ['seed', `${run.seed} (repeat with SEED=${run.seed})`],
-    ['kills', `${run.struck.length} (${kills}); ${bySigkill} seen as SIGKILL in the exit status`],
+    ['strikes', `${run.struck.length} (${kills}); ${bySigkill} seen as SIGKILL in the exit status`],
     ['not done', run.missed.length === 0 ? '0' : run.missed.join(' | ')],
     ['responses', `${run.responses}, ${run.eventsChecked} events checked against O1–O10`],
     ['lost', String(run.lost.length)],
@@ -24,8 +24,12 @@ export function report(run: KillRun): string {
       'worker kills',
       `${betweenDeltas} of ${total} between two deltas of one item (${share(betweenDeltas, total)}), ${otherwise} elsewhere`,
     ],
-    ['recovery begun', times(run.recovery.begun)],
-    ['next event', times(run.recovery.nextEvent)],
+    ['recovery begun', `${times(run.recovery.begun)} after a worker's kill`],
+    ['next event', `${times(run.recovery.nextEvent)} after a worker's kill`],
+    ...[...run.silences].map(([target, pauses]): [string, string] => [
+      `${target} silent`,
+      `${times(pauses)}: longest pause of each stream`,
+    ]),
     ...(run.tools === null ? [] : toolRows(run.tools, run.struck.length)),
     ['took', `${run.seconds} s`],
   ];
@@ -59,7 +63,7 @@ function toolRows(tools: ToolVerdict, kills: number): [string, string][] {
 
 function times(values: readonly number[]): string {
   const shown = [0.5, 0.95, 1].map((part) => Math.round(percentile(values, part)));
-  return `p50 ${shown[0]} ms, p95 ${shown[1]} ms, max ${shown[2]} ms after a worker's kill (n = ${values.length})`;
+  return `p50 ${shown[0]} ms, p95 ${shown[1]} ms, max ${shown[2]} ms (n = ${values.length})`;
 }
 
 function share(count: number, total: number): string {

@@ -18,7 +18,7 @@ export interface Held {
 export interface Struck {
   strike: Strike;
   pid: number;
-  /** As the exit status shows it. */
+  /** As the exit status shows it; null where nothing is killed. */
   signal: string | null;
   /** By `performance.now()` and by the clock. */
   at: number;
@@ -45,6 +45,8 @@ export function perform(field: Field, strike: Strike): Promise<Struck> {
     case 'postgres':
     case 'temporal':
       return killServer(field, strike);
+    case 'silence':
+      return silence(field, strike);
     case 'failpoint':
       return killAtFailpoint(field, strike);
   }
@@ -134,6 +136,20 @@ async function killServer(field: Field, strike: Strike & { kind: 'postgres' | 't
   const moment = { at: performance.now(), time: Date.now() };
   const { pid, signal } = await field.deployment[strike.kind].killAndRestart();
   return { strike, pid, signal, ...moment, held: [] };
+}
+
+/** No process ends: what is said over the connections of one server is lost. */
+async function silence(field: Field, strike: Strike & { kind: 'silence' }): Promise<Struck> {
+  const { deployment, traffic } = field;
+  const relay = deployment.relays[strike.target];
+  if (relay === null) throw new Error(`Nothing uses a ${strike.target}.`);
+  const writing = traffic.running.filter((live) => live.isWriting(performance.now()) || live.open === null);
+  const held = writing
+    .filter((live) => live.id !== null)
+    .map((live) => ({ live, boundary: (live.heard.at(-1)?.n ?? -1) + 1 }));
+  const moment = { at: performance.now(), time: Date.now() };
+  relay.silence(strike.silence);
+  return { strike, pid: 0, signal: null, ...moment, held };
 }
 
 const failpointMs = 90_000;

@@ -11,6 +11,8 @@ export interface ToolVerdict {
   effects: number;
   /** Outcomes that are unknown, in the ledger. */
   unknown: number;
+  /** By the clock, when each of them was recorded. */
+  unknownAt: number[];
   /** Kills that fell between a tool's receipt of a call and its recorded outcome. */
   inFlight: number;
   /** Each a sentence: an effect too many or too few, an arrival that had no right to be, an unknown that nobody was told of. */
@@ -35,8 +37,8 @@ export async function judgeTools(
   struck: readonly Struck[],
 ): Promise<ToolVerdict> {
   const rows = await query<LedgerRow>(`select ${columns} from tool_calls where server_label is not null`);
-  const events = await query<{ call_id: string }>(
-    `select metadata ->> 'call_id' as call_id from events where event_type = 'space.tool_outcome_unknown'`,
+  const events = await query<{ call_id: string; created_at: Date }>(
+    `select metadata ->> 'call_id' as call_id, created_at from events where event_type = 'space.tool_outcome_unknown'`,
   );
   const items = await query<{ id: string; wire: string }>(
     `select id, wire from items where tenant_id = $1 and type = 'mcp_call'`,
@@ -70,6 +72,7 @@ export async function judgeTools(
     arrivals: arrivals.length,
     effects: effects.length,
     unknown: rows.filter((row) => row.outcome === 'unknown').length,
+    unknownAt: events.map((event) => event.created_at.getTime()),
     inFlight: struck.filter(({ inTool = [] }) => inTool.some((held) => wasCutOff(held, ended))).length,
     broken,
   };
