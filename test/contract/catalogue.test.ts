@@ -104,7 +104,7 @@ describe('the doors between tenants', () => {
                where a.grantee <> p.proowner order by 1)::text[] as grantees
        from pg_proc p where p.pronamespace = 'app'::regnamespace and p.prosecdef order by 1`,
     );
-    const path = ['search_path=pg_catalog, public'];
+    const path = ['search_path=pg_catalog, public, pg_temp'];
     const system = { owner: 'app_system', config: path, grantees: ['app_purge', 'app_rt'] };
     expect(rows).toEqual([
       {
@@ -113,7 +113,12 @@ describe('the doors between tenants', () => {
         config: [...path, 'TimeZone=UTC'],
         grantees: [],
       },
-      { door: 'app.add_partition(text,text,text,text)', owner: 'app_owner', config: path, grantees: [] },
+      {
+        door: 'app.add_stream_day(date)',
+        owner: 'app_owner',
+        config: [...path, 'TimeZone=UTC'],
+        grantees: [],
+      },
       { door: 'app.claim_outbox(integer)', ...system },
       {
         door: 'app.drop_event_months(timestamp with time zone)',
@@ -121,26 +126,35 @@ describe('the doors between tenants', () => {
         config: [...path, 'TimeZone=UTC'],
         grantees: ['app_purge'],
       },
+      { door: 'app.drop_stream_day()', owner: 'app_owner', config: [...path, 'TimeZone=UTC'], grantees: [] },
       { door: 'app.find_credential(text)', ...system },
       { door: 'app.find_identity_provider(uuid,uuid,text)', ...system },
       { door: 'app.find_login_transaction(text,text)', ...system },
       { door: 'app.find_token(text)', ...system },
+      { door: 'app.has_unfinished(timestamp with time zone)', ...system, grantees: ['app_owner'] },
+      { door: 'app.last_expiry()', ...system, grantees: ['app_owner'] },
+      { door: 'app.last_log_position()', ...system },
+      { door: 'app.list_aged_rows(text,text,interval,timestamp with time zone,integer)', ...system },
       { door: 'app.list_chains(uuid,integer)', ...system },
       { door: 'app.list_deleted_threads(uuid,uuid,integer)', ...system },
       { door: 'app.list_due_invites(uuid,uuid,integer)', ...system },
       { door: 'app.list_event_tenants(timestamp with time zone)', ...system },
-      { door: 'app.list_expired(uuid,text,integer)', ...system },
+      { door: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
+      { door: 'app.list_orphans(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { door: 'app.list_tenants(uuid,integer)', ...system },
-      { door: 'app.list_tenants_with_old_notifications(integer)', ...system },
-      { door: 'app.list_tenants_with_stale_rows()', ...system },
-      { door: 'app.list_tenants_with_stale_sign_ins()', ...system },
       { door: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
       { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { door: 'app.list_unsealed()', ...system },
-      { door: 'app.maintain_partitions()', owner: 'app_owner', config: path, grantees: ['app_purge'] },
+      {
+        door: 'app.maintain_partitions()',
+        owner: 'app_owner',
+        config: [...path, 'TimeZone=UTC'],
+        grantees: ['app_purge'],
+      },
       { door: 'app.outbox_age_seconds()', ...system },
+      { door: 'app.sealing_lag()', ...system },
     ]);
   });
 
@@ -159,11 +173,13 @@ describe('the doors between tenants', () => {
       'idempotency_keys r',
       'identity_providers r',
       'invites r',
+      'items r',
       'login_transactions r',
       'notifications r',
       'notified_periods r',
       'outbox *',
       'principals r',
+      'response_context r',
       'response_ids r',
       'responses r',
       'session_tokens r',
@@ -176,7 +192,7 @@ describe('the doors between tenants', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -204,6 +220,7 @@ describe('the doors between tenants', () => {
       { name: 'idempotency_keys', columns: ['expires_at', 'principal_id', 'tenant_id'] },
       { name: 'identity_providers', columns: ['id', 'slug', 'tenant_id'] },
       { name: 'invites', columns: ['expires_at', 'id', 'status', 'tenant_id'] },
+      { name: 'items', columns: ['id', 'response_id', 'tenant_id'] },
       {
         name: 'login_transactions',
         columns: ['expires_at', 'handle_hash', 'id', 'nonce_hash', 'state_hash', 'tenant_id'],
@@ -211,6 +228,7 @@ describe('the doors between tenants', () => {
       { name: 'notifications', columns: ['created_at', 'tenant_id'] },
       { name: 'notified_periods', columns: ['created_at', 'tenant_id'] },
       { name: 'principals', columns: ['email', 'name', 'sealed_email', 'sealed_name', 'tenant_id'] },
+      { name: 'response_context', columns: ['item_id', 'tenant_id'] },
       { name: 'response_ids', columns: ['expires_at', 'id', 'tenant_id'] },
       {
         name: 'responses',
@@ -248,15 +266,20 @@ describe('the doors between tenants', () => {
     expect(rows.map(({ name }) => name)).toEqual([
       'add_due_month',
       'append_stream',
+      'count_active',
       'count_events',
+      'count_running',
       'cover_window',
       'drop_stale_names',
       'event_months',
       'first_id',
       'floor_to',
+      'hold_call',
       'is_fleeting',
       'join_event_months',
       'list_events',
+      'log_beginning',
+      'log_position',
       'note_key_use',
       'open_event_months',
       'read_access',
@@ -273,7 +296,9 @@ describe('the doors between tenants', () => {
       'record_event',
       'refuse_change',
       'remove_outbox',
+      'stream_days',
       'sum_usage',
+      'take_due_sweeps',
       'take_tokens',
       'tell_key_change',
       'write_response',

@@ -60,6 +60,13 @@ describe('the scripts of package.json', () => {
   });
 });
 
+describe.each(['README.md', 'CONTRIBUTING.md'])('%s', (page) => {
+  it.each(['npm ci && npm start', 'npm ci && npm test'])('has `%s` as it is typed', (command) => {
+    const lines = codeOf(page).map((code) => code.replace(/ +#.*/, '').trim());
+    expect(lines).toContain(command);
+  });
+});
+
 describe('the commands that the docs tell', () => {
   const told = pages.flatMap((page) =>
     codeOf(page).flatMap((code) => commandsIn(code).map((words) => ({ page, words }))),

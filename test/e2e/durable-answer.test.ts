@@ -49,7 +49,6 @@ describe('a durable answer', () => {
     const kill = async (responseId: string) => {
       const holder = await holderOf(stack, { tenantId: world.tenantId, responseId });
       stack.workers.splice(stack.workers.indexOf(holder), 1);
-      void stack.launch('worker');
       return holder.kill();
     };
     const { responseId, segments } = await followResponse({
@@ -91,6 +90,8 @@ describe('a durable answer', () => {
   });
 
   it('is told anew by a model that cannot go on: readers see the half closed, the record has the whole alone', async () => {
+    // Recovery is promised with a second worker standing by.
+    await stack.start('worker');
     const { record, events } = await withKill('cannot-go-on');
     expect(record.output).toMatchObject([{ type: 'message', status: 'completed', content: [{ text }] }]);
     expect(record.output[0]).not.toHaveProperty('platform');

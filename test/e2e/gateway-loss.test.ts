@@ -36,8 +36,7 @@ describe('a lost gateway', () => {
     world = await createWorld(database.unitOfWork, [scriptedModel(models, 'plain')]);
     stack = await startStack({
       database,
-      gateways: 0,
-      workers: 1,
+      armable: true,
       env: { EGRESS_ALLOW: new URL(models.url).origin },
     });
   });
@@ -53,7 +52,8 @@ describe('a lost gateway', () => {
   const rows = async (sql: string, values: unknown[] = []) => (await admin.query(sql, values)).rows;
 
   it('whose commit was its last act leaves an answer that another process begins and ends', async () => {
-    const doomed = await stack.start('gateway', { PLATFORM_FAILPOINT: 'create.after_commit' });
+    const [doomed] = stack.gateways.splice(0) as [StackProcess];
+    await doomed.arm('create.after_commit');
     await expect(at(doomed).create(body)).rejects.toThrow('fetch failed');
     expect(await doomed.exited).toBe('SIGKILL');
     // No gateway is up: the start is in the outbox alone, and a worker is all that is left to find it.
@@ -71,7 +71,8 @@ describe('a lost gateway', () => {
 
   it('that dies before its commit leaves nothing', async () => {
     const before = await rows('select count(*)::int as count from responses');
-    const doomed = await stack.start('gateway', { PLATFORM_FAILPOINT: 'create.before_commit' });
+    const [doomed] = stack.gateways.splice(0) as [StackProcess];
+    await doomed.arm('create.before_commit');
     await expect(at(doomed).create(body)).rejects.toThrow('fetch failed');
     expect(await doomed.exited).toBe('SIGKILL');
     expect(await rows('select count(*)::int as count from responses')).toEqual(before);

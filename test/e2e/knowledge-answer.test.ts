@@ -23,7 +23,7 @@ describe('an answer from the documents of a space', () => {
     database = await createTestDatabase();
     admin = await connect(database.adminUrl);
     world = await createWorld(database.unitOfWork);
-    stack = await startStack({ database });
+    stack = await startStack({ database, armable: true });
   });
 
   afterAll(async () => {
@@ -121,9 +121,8 @@ describe('an answer from the documents of a space', () => {
     const question = 'How many lamps did the keepers of Hallsund light in the winter of the long frost?';
     const undisturbed = await ask(question);
 
-    const [resting] = stack.workers.splice(0);
-    const armed = await stack.launch('worker', { PLATFORM_FAILPOINT: 'publish.after_commit' });
-    await Promise.all([armed.ready, resting!.stop()]);
+    const [armed] = stack.workers.splice(0);
+    await armed!.arm('publish.after_commit');
     const following = followResponse({
       request: () => ({
         url: `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/responses`,
@@ -132,8 +131,7 @@ describe('an answer from the documents of a space', () => {
         body: { input: { text: question }, stream: true },
       }),
     });
-    expect(await armed.exited).toBe('SIGKILL');
-    stack.workers.splice(0);
+    expect(await armed!.exited).toBe('SIGKILL');
     await stack.launch('worker');
     const { responseId, segments } = await following;
     const record = await call<ResponseRecord>('GET', `responses/${responseId}`);

@@ -17,7 +17,7 @@ const perWindow = 40;
 /** Pairs of windows that are judged by, and how many are tried for them; fewer where none of the first is calm. */
 const wanted = 3;
 const tried = 6;
-const triedInVain = 4;
+const triedInVain = 2;
 
 let database: TestDatabase;
 let stack: Stack;

@@ -127,11 +127,11 @@ describe('operating the processes', () => {
     expect((await fetch(home, { headers: { 'X-API-Key': other.apiKey } })).status).toBe(200);
   });
 
-  it('drains on SIGTERM: open streams end with a hint to resume, and resume elsewhere', async () => {
+  it('drains on SIGTERM: open streams are broken off with a hint to resume, and resume elsewhere', async () => {
     const going = await stack.start('gateway');
     const stream = await openStream(going.url, world.apiKey);
     const stopped = going.stop();
-    await stream.ended;
+    await expect(stream.ended).rejects.toThrow('terminated');
     expect(await stopped).toBe(0);
     expect(stream.text()).toMatch(/retry: 500\n\n$/);
     const lastId = stream
@@ -172,7 +172,10 @@ describe('operating the processes', () => {
       const answer = await fetch(`${alone.url}${path()}/${data.id}`, {
         headers: { 'X-API-Key': world.apiKey },
       });
-      status = ((await answer.json()) as { data: { status: string } }).data.status;
+      const text = await answer.text();
+      // On a machine that stalls, the database may be found silent for a moment.
+      expect([200, 503], text).toContain(answer.status);
+      status = answer.status === 200 ? (JSON.parse(text) as { data: { status: string } }).data.status : '';
     }
   });
 

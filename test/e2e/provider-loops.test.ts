@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { readOnSurface } from '../support/open-responses-space.ts';
@@ -33,7 +33,9 @@ const fakes = new Map<string, WireFake>();
 
 beforeAll(async () => {
   for (const of of fakeKinds) {
-    fakes.set(of.kind, await startWireFake(of.vendor(), script));
+    // In mid-text until the worker is killed, so that one kill meets them all.
+    const fail = [{ onAttempt: 1, onRound: calls.length, hangAfterChars: text.length / 3 }];
+    fakes.set(of.kind, await startWireFake(of.vendor(), { ...script, fail }));
   }
   const background = await startWireFake(fakeKind('openai').vendor(), script);
   fakes.set('background', background);
@@ -70,12 +72,15 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Follows a response; its worker is killed at a third of the text, and another one started. */
-async function withKill(model: string): Promise<{ record: ResponseRecord; kill: string | null }> {
-  let read = 0;
-  const kills: Promise<string | null>[] = [];
+interface Followed {
+  /** Characters of its text that its reader has. */
+  read: number;
+  ended: Promise<ResponseRecord>;
+}
+
+function follow(model: string): Followed {
   const summary = model === 'openai_compatible' ? {} : { summary: 'auto' };
-  const recording = await followResponse({
+  const recorded = followResponse({
     request: () => ({
       url: client.url(),
       method: 'POST',
@@ -89,23 +94,37 @@ async function withKill(model: string): Promise<{ record: ResponseRecord; kill: 
     }),
     onFrame: ({ event, data }) => {
       if (event === 'response.output_text.delta') {
-        read += (JSON.parse(data!) as { delta: string }).delta.length;
-      }
-      if (kills.length === 0 && read > text.length / 3) {
-        kills.push(stack.workers.at(-1)!.kill());
-        void stack.launch('worker');
+        followed.read += (JSON.parse(data!) as { delta: string }).delta.length;
       }
     },
   });
-  const record = await client.read(recording.responseId!);
-  const { responseId, segments } = recording;
-  expect(checkStream({ responseId: responseId!, segments, final: { ...record } })).toEqual([]);
-  return { record, kill: (await kills[0]) ?? null };
+  const followed = {
+    read: 0,
+    ended: recorded.then(async ({ responseId, segments }) => {
+      const record = await client.read(responseId!);
+      expect(checkStream({ responseId: responseId!, segments, final: { ...record } })).toEqual([]);
+      return record;
+    }),
+  };
+  followed.ended.catch(() => undefined);
+  return followed;
+}
+
+/** Once the readers of all have a quarter of the text, their worker is killed and another one started. */
+async function killWithin(followed: readonly Followed[]): Promise<string | null> {
+  await vi.waitUntil(() => followed.every(({ read }) => read > text.length / 4), {
+    timeout: 60_000,
+    interval: 5,
+  });
+  const [victim] = stack.workers.splice(0);
+  const killed = victim!.kill();
+  await stack.launch('worker');
+  return killed;
 }
 
 const types = ({ output }: ResponseRecord) => output.map(({ type }) => type);
-/** Both ran, one after the other, before the answer; the second one once, although its worker was killed later. */
-function expectBothTools({ output }: ResponseRecord, added: number): void {
+/** Both ran, one after the other, before the answer. */
+function expectBothTools({ output }: ResponseRecord): void {
   expect(output.filter(({ type }) => type !== 'reasoning')).toMatchObject([
     { type: 'file_search_call', status: 'completed', queries: ['tides'] },
     {
@@ -117,21 +136,29 @@ function expectBothTools({ output }: ResponseRecord, added: number): void {
     },
     { type: 'message', status: 'completed' },
   ]);
-  expect(gauge.arrivals().length - added).toBe(1);
 }
 const callsOf = (requests: readonly FakeExchange[]) =>
   requests.filter(({ method }) => method === 'POST').length;
 
 describe('a loop of two tools with reasoning, and a kill in mid-text', () => {
+  const records = new Map<string, Promise<ResponseRecord>>();
+
+  beforeAll(async () => {
+    const followed = fakeKinds.map(({ kind }) => {
+      const each = follow(kind);
+      records.set(kind, each.ended);
+      return each;
+    });
+    expect(await killWithin(followed)).toBe('SIGKILL');
+  });
+
   it.each(fakeKinds)('$kind: exactly the text, and nothing that the vendor refuses', async ({ kind }) => {
     const fake = fakes.get(kind)!;
-    const added = gauge.arrivals().length;
-    const { record, kill } = await withKill(kind);
-    expect(kill).toBe('SIGKILL');
+    const record = (await records.get(kind))!;
     expect(fake.refusals()).toEqual([]);
     expect(record).toMatchObject({ status: 'completed', platform: { tool_call_count: 2, attempts: 4 } });
     expect(textOf(record)).toBe(text);
-    expectBothTools(record, added);
+    expectBothTools(record);
     // The two calls, the answer, and its continuation.
     expect(callsOf(fake.requests)).toBe(4);
     if (kind !== 'google') {
@@ -142,12 +169,20 @@ describe('a loop of two tools with reasoning, and a kill in mid-text', () => {
     expect(JSON.stringify(record)).not.toContain('encrypted');
   });
 
+  it('calls each tool once, although the worker is killed later', async () => {
+    await Promise.all(records.values());
+    expect(gauge.arrivals()).toHaveLength(fakeKinds.length);
+  });
+
   it('a run on the side of OpenAI is read again, and paid for once', async () => {
     const fake = fakes.get('background')!;
     const added = gauge.arrivals().length;
-    const { record, kill } = await withKill('background');
-    expect(kill).toBe('SIGKILL');
-    expectBothTools(record, added);
+    await stack.workers[0]!.ready;
+    const followed = follow('background');
+    expect(await killWithin([followed])).toBe('SIGKILL');
+    const record = await followed.ended;
+    expectBothTools(record);
+    expect(gauge.arrivals().length - added).toBe(1);
     expect(textOf(record)).toBe(text);
     expect(fake.refusals()).toEqual([]);
     expect(callsOf(fake.requests)).toBe(3);

@@ -74,9 +74,9 @@ describe('two gateways', () => {
     expect((await listOwn(first, signedIn.access_token)).status).toBe(200);
   });
 
-  it('refuse a token at once where the other has ended its session, a hundred times in a hundred', async () => {
+  it('refuse a token at once where the other has ended its session, thirty times in thirty', async () => {
     const slowest: number[] = [];
-    for (let i = 0; i < 100; i += 1) {
+    for (let i = 0; i < 30; i += 1) {
       const signedIn = await signIn(first, server, provider.slug, `user-${i % 5}`);
       expect((await listOwn(second, signedIn.access_token)).status).toBe(200);
       const ended = await first.send({
@@ -90,7 +90,7 @@ describe('two gateways', () => {
       expect((await refresh(second, signedIn.refresh_token)).status).toBe(401);
       slowest.push(performance.now() - since);
     }
-    expect(slowest).toHaveLength(100);
+    expect(slowest).toHaveLength(30);
   }, 120_000);
 
   it('say nothing in their logs that opens anything', async () => {

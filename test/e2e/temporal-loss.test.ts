@@ -88,9 +88,8 @@ describe('an engine that loses its runs', () => {
     }
     expect(running).toHaveLength(3);
     // Upkeep is back as well, so that the next loss is noticed, too.
-    expect((await stack.temporal.schedule.getHandle('maintenance').describe()).scheduleId).toBe(
-      'maintenance',
-    );
+    const upkeep = await stack.temporal.workflow.getHandle('upkeep/reconcileResponses').describe();
+    expect(upkeep.status.name).toBe('RUNNING');
   });
 
   async function untilThreeRun(): Promise<unknown[]> {

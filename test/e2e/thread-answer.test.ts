@@ -30,7 +30,7 @@ beforeAll(async () => {
     scriptedModel(models, 'guide'),
   ]);
   const origin = new URL(models.url).origin;
-  stack = await startStack({ database, workers: 1, env: { EGRESS_ALLOW: origin } });
+  stack = await startStack({ database, armable: true, env: { EGRESS_ALLOW: origin } });
   client = new ResponsesClient(world, () => stack.gateways[0]!);
 });
 afterAll(async () => {
@@ -58,6 +58,13 @@ async function begin(content = 'Hello'): Promise<string> {
 async function said(threadId: string): Promise<string[]> {
   const { data } = await thread(`/${threadId}/messages`);
   return (data as { role: string; content: string }[]).map(({ role, content }) => `${role}: ${content}`);
+}
+
+/** Responses of other tests have passed every failpoint. */
+async function untilNothingRuns(): Promise<void> {
+  const query = `ExecutionStatus = 'Running' AND WorkflowType = 'generateResponse'`;
+  const running = () => stack.temporal.workflow.count(query);
+  await expect.poll(async () => (await running()).count, { timeout: 30_000 }).toBe(0);
 }
 
 const ask = (threadId: string, question: string, more: object = {}) => ({
@@ -201,14 +208,13 @@ describe('a response of a thread', () => {
     'brings its answer once when its worker dies at %s',
     async (failpoint) => {
       const id = await begin(failpoint);
-      const [steady] = stack.workers.splice(0, 1);
-      await steady?.stop();
-      const armed = await stack.launch('worker', { PLATFORM_FAILPOINT: failpoint });
-      await armed.ready;
+      const [armed] = stack.workers.splice(0);
+      await armed!.ready;
+      await untilNothingRuns();
+      await armed!.arm(failpoint);
       const made = await client.create(ask(id, 'Once?'));
-      expect(await armed.exited).toBe('SIGKILL');
-      stack.workers.splice(0);
-      await stack.start('worker');
+      expect(await armed!.exited).toBe('SIGKILL');
+      await stack.launch('worker');
       const record = await client.ended(made.data.id);
       expect(record.status).toBe('completed');
       expect(await said(id)).toEqual([`user: ${failpoint}`, 'user: Once?', `assistant: ${textOf(record)}`]);

@@ -170,7 +170,7 @@ describe('a traced response', () => {
     for (const { total, ...kinds } of parsed('langfuse.observation.usage_details')) {
       expect(Object.values(kinds).reduce((all, each) => all + each, 0)).toBe(total);
     }
-    expect(await workflow(record).result()).toEqual({ outcome: 'exported' });
+    expect(await workflow(record).result()).toEqual({ status: 'exported', reason: null });
     expect(of(here, record)).toHaveLength(1);
   });
 
@@ -225,7 +225,7 @@ describe('a traced response', () => {
     here.answer = 503;
     await arrived(here, record, 2);
     here.answer = 200;
-    expect(await workflow(record).result()).toEqual({ outcome: 'exported' });
+    expect(await workflow(record).result()).toEqual({ status: 'exported', reason: null });
     const sent = of(here, record);
     expect(sent.length).toBeGreaterThan(2);
     for (const { spans } of sent) {
@@ -238,7 +238,7 @@ describe('a traced response', () => {
     const record = await ask('plain');
     expect(record.status).toBe('completed');
     await arrived(here, record);
-    expect(await workflow(record).result()).toEqual({ outcome: 'given_up' });
+    await expect(workflow(record).result()).rejects.toMatchObject({ cause: { type: 'trace_unauthorized' } });
     expect(of(here, record)).toHaveLength(1);
     const lastError = async () =>
       ((await (await config('GET', tools.world.spaceId)).json()) as { data: { last_error: string } }).data
@@ -247,7 +247,7 @@ describe('a traced response', () => {
     here.answer = 200;
     const next = await ask('plain');
     await arrived(here, next);
-    expect(await workflow(next).result()).toEqual({ outcome: 'exported' });
+    expect(await workflow(next).result()).toEqual({ status: 'exported', reason: null });
     expect(await lastError()).toBeNull();
   });
 
@@ -257,7 +257,9 @@ describe('a traced response', () => {
     await configure(tools.world.spaceId, { ...keys, tracing_base_url: stranger.url });
     const refused = await ask('plain');
     await begun(refused);
-    expect(await workflow(refused).result()).toEqual({ outcome: 'given_up' });
+    await expect(workflow(refused).result()).rejects.toMatchObject({
+      cause: { type: 'trace_url_not_allowed' },
+    });
     expect(stranger.arrivals).toEqual([]);
     await stranger.stop();
     expect((await config('DELETE', tools.world.spaceId)).status).toBe(200);

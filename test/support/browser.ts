@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chromium } from 'playwright-core';
+import { chromium, type Browser } from 'playwright-core';
 import type { Visitor } from './cookie-client.ts';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -9,12 +9,23 @@ export function findBrowser(): string | undefined {
   return [process.env.CHROMIUM_PATH, ...places].find((path) => path !== undefined && existsSync(path));
 }
 
-/** A headless browser of this machine. */
-export async function openBrowser(executablePath: string): Promise<Visitor> {
-  const browser = await chromium.launch({
+/** A headless browser of this machine, which asks for nothing by itself. */
+export function launchBrowser(executablePath: string): Promise<Browser> {
+  return chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: [
+      '--no-sandbox',
+      '--disable-dev-shm-usage',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+    ],
   });
+}
+
+/** One window of it, for a journey. */
+export async function openBrowser(executablePath: string): Promise<Visitor> {
+  const browser = await launchBrowser(executablePath);
   const page = await browser.newPage();
   return {
     open: async (url) => void (await page.goto(url)),

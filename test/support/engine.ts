@@ -154,7 +154,6 @@ export const usage: TokenUsage = {
 
 export interface CommitOptions {
   calls?: RequestedCall[];
-  reasoned?: Reasoned[];
   textState?: ProviderState | null;
   reason?: 'stop' | 'length' | 'tool_calls' | 'content_filter';
   usage?: TokenUsage | null;
@@ -174,17 +173,22 @@ export class Attempt {
     this.#composer = new MessageComposer(turn.composer);
   }
 
+  /** Reasoning that is finished before the model says more. */
+  reason(reasoned: readonly Reasoned[]): void {
+    this.#composer.reasoning(reasoned);
+  }
+
   /** @returns whether it went in; false: fenced. */
   say(text: string): Promise<boolean> {
     return this.#publish(this.#composer.text(text));
   }
 
   async commit(options: CommitOptions = {}): Promise<TurnResult> {
+    const rest = this.#composer.endOfText();
     const outcome = {
       composer: this.#composer,
-      rest: this.#composer.endOfText(),
+      rest,
       calls: options.calls ?? [],
-      reasoned: options.reasoned ?? [],
       textState: options.textState ?? null,
       reason: options.reason ?? ('stop' as const),
       usage: options.usage === undefined ? usage : options.usage,

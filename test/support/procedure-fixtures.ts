@@ -76,7 +76,14 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
   /** One whose only tool has been read. */
   const aServer = async (place: Place) => {
     const { id } = await maker.server(place);
-    const tool = { name: 'lift', title: null, description: 'Lifts.', inputSchema: {}, annotations: null };
+    const tool = {
+      name: 'lift',
+      title: null,
+      description: 'Lifts.',
+      inputSchema: {},
+      outputSchema: null,
+      annotations: null,
+    };
     await database.unitOfWork.inTenant(place.tenantId, (em) => applyDiscovery(em, id, { tools: [tool] }));
     return { space_id: place.spaceId, server_id: id };
   };

@@ -4,14 +4,15 @@ import { closeSync, openSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection, ScheduleNotFoundError } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { inject } from 'vitest';
-import { scheduleIds } from '#temporal/schedules.ts';
+import type { Failpoint } from '#domain/kernel/failpoint.ts';
 import { claimPort } from './free-port.ts';
 import type { TestDatabase } from './database.ts';
 import { raisedLimits } from './raised-limits.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
+const armOnMessage = fileURLToPath(new URL('arm-on-message.ts', import.meta.url));
 
 /** Keys of every test deployment: the same master key, so that keys minted in a test work in its processes. */
 export const masterKey = Buffer.alloc(32, 7).toString('base64');
@@ -28,6 +29,8 @@ export interface StackProcess {
   readonly ready: Promise<void>;
   /** Resolves with the signal that its exit status shows, null for an exit of its own. */
   readonly exited: Promise<NodeJS.Signals | null>;
+  /** From now on it dies when it reaches the failpoint for the `skip + 1`-th time. Only where the stack is `armable`. */
+  arm(failpoint: Failpoint, skip?: number): Promise<void>;
   /** SIGKILL; resolves with the signal that the exit status shows. */
   kill(): Promise<NodeJS.Signals | null>;
   /** SIGTERM; resolves with the exit code. */
@@ -51,6 +54,8 @@ export interface StackOptions {
   gateways?: number;
   workers?: number;
   env?: Record<string, string>;
+  /** Failpoints are armed while a process runs, which spares the start of one that is armed from its beginning. */
+  armable?: boolean;
   /** Another server than the run's own. */
   temporalAddress?: string;
   /** One that is there already; without it the stack makes its own. */
@@ -89,17 +94,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       return started;
     },
     launch: async (role, extra = {}) => {
-      const launched = await launchProcess(role, { ...env, ...extra });
+      const launched = await launchProcess(role, { ...env, ...extra }, options.armable);
       (role === 'gateway' ? stack.gateways : stack.workers).push(launched);
       return launched;
     },
     stop: async () => {
       await Promise.all([...stack.gateways, ...stack.workers].map((running) => running.stop()));
-      try {
-        if (options.temporalAddress === undefined) await deleteSchedules(stack.temporal);
-      } finally {
-        await connection.close();
-      }
+      await connection.close();
     },
   };
   try {
@@ -136,34 +137,28 @@ async function createNamespace(connection: Connection): Promise<string> {
   }
 }
 
-/** Without workers they would still fire on the run's server: those of sixty stacks take half a processor. */
-async function deleteSchedules({ schedule }: Client): Promise<void> {
-  for (const id of scheduleIds) {
-    try {
-      await schedule.getHandle(id).delete();
-    } catch (error) {
-      if (!(error instanceof ScheduleNotFoundError)) throw error;
-    }
-  }
-}
-
 type Long = NonNullable<
   NonNullable<
     Parameters<Connection['workflowService']['registerNamespace']>[0]['workflowExecutionRetentionPeriod']
   >['seconds']
 >;
 
-async function launchProcess(role: StackProcess['role'], env: Record<string, string>): Promise<StackProcess> {
+async function launchProcess(
+  role: StackProcess['role'],
+  env: Record<string, string>,
+  armable = false,
+): Promise<StackProcess> {
   const port = await claimPort();
   const entry = role === 'gateway' ? 'api/main.ts' : 'temporal/worker.ts';
   const portVariable = role === 'gateway' ? 'PORT' : 'WORKER_PORT';
   // Its log is the process's own file: read through here, each of its lines would cost the tests' processor.
   const log = `${inject('logFolder')}/${role}-${port}-${randomBytes(3).toString('hex')}.log`;
   const opened = openSync(log, 'a');
-  const child = spawn(process.execPath, ['--disable-warning=FSTDEP023', entry], {
+  const flags = ['--disable-warning=FSTDEP023', ...(armable ? ['--import', armOnMessage] : [])];
+  const child = spawn(process.execPath, [...flags, entry], {
     cwd: checkout,
     env: { ...env, [portVariable]: String(port) },
-    stdio: ['pipe', opened, opened],
+    stdio: ['pipe', opened, opened, ...(armable ? (['ipc'] as const) : [])],
   });
   closeSync(opened);
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
@@ -179,6 +174,14 @@ async function launchProcess(role: StackProcess['role'], env: Record<string, str
     child,
     ready,
     exited: exited.then(([, signal]) => signal),
+    arm: async (failpoint, skip = 0) => {
+      const armed = once(child, 'message');
+      child.send({ failpoint, skip }, () => undefined);
+      const ended = exited.then(([code, signal]) => {
+        throw new Error(`The process ended before it was armed (${signal ?? code}).`);
+      });
+      await Promise.race([armed, ended]);
+    },
     kill: async () => {
       child.kill('SIGKILL');
       return (await exited)[1];

@@ -86,7 +86,7 @@ async function startWorkflowServer({ log, progress }: TestServersInput): Promise
   const { env } = process;
   const { path } = await findTemporal({ cacheDir: temporalCache(env), env, progress });
   // A tenth of what is usual, so that a workflow which goes on in a new history need not run for a minute before.
-  const settings = { 'limit.historyCount.suggestContinueAsNew': 400 };
+  const settings = { 'limit.historyCount.suggestContinueAsNew': 400, 'frontend.WorkflowPauseEnabled': true };
   return repeat(() => startTemporal({ binary: path, settings, log: (line) => log('temporal', line) }));
 }
 

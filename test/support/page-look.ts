@@ -1,0 +1,54 @@
+import type { Browser } from 'playwright-core';
+
+/** What somebody sees who opens an address, and what went wrong on the way. */
+export interface Look {
+  url: string;
+  /** The visible text. */
+  text: string;
+  /** Errors of the console and of scripts, requests that failed or were refused. */
+  troubles: string[];
+  /** The page's Content-Security-Policy. */
+  policy: string | undefined;
+}
+
+/** A page that takes three seconds alone may take far longer beside other tests. */
+const longestWaitMs = 60_000;
+
+/** Opens an address in a window of its own and waits for `selector`, which holds what the page is for. */
+export async function lookAt(browser: Browser, address: string, selector: string): Promise<Look> {
+  const page = await browser.newPage();
+  // Temporal's UI asks its makers for news: what is on other machines is no part of what is looked at.
+  await page.route(
+    ({ hostname }) => hostname !== '127.0.0.1',
+    (route) => route.fulfill({ status: 200, contentType: 'application/json', body: '{"items":[]}' }),
+  );
+  const troubles: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning')
+      troubles.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => troubles.push(`script: ${error.message}`));
+  page.on('requestfailed', (request) =>
+    troubles.push(`${request.url()}: ${request.failure()?.errorText ?? 'failed'}`),
+  );
+  page.on('response', (answer) => {
+    if (answer.status() >= 400) troubles.push(`${answer.url()}: ${answer.status()}`);
+  });
+  try {
+    const answer = await page.goto(address, { timeout: longestWaitMs });
+    const found = await page
+      .locator(selector)
+      .first()
+      .waitFor({ timeout: longestWaitMs })
+      .then(
+        () => true,
+        () => false,
+      );
+    const text = await page.locator('body').innerText();
+    if (!found) troubles.push(`nothing at ${selector} of ${page.url()}, which shows: ${text.slice(0, 200)}`);
+    const policy = answer?.headers()['content-security-policy'];
+    return { url: page.url(), text, troubles, policy };
+  } finally {
+    await page.close();
+  }
+}

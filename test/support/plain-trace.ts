@@ -1,0 +1,23 @@
+import type { ResponseTrace } from '#domain/observability/response-trace.ts';
+
+/** The trace of a response that did nothing, at one moment. */
+export function plainTrace(at: Date): ResponseTrace {
+  return {
+    traceId: 'a'.repeat(32),
+    spanId: 'b'.repeat(16),
+    responseId: 'resp_x',
+    spaceId: 'space',
+    principalId: 'principal',
+    previousResponseId: null,
+    status: 'completed',
+    reason: null,
+    model: 'model',
+    modelAlias: 'alias',
+    providerKind: 'openai',
+    skill: null,
+    startedAt: at,
+    endedAt: at,
+    generations: [],
+    tools: [],
+  };
+}

@@ -1,0 +1,35 @@
+import type { ModelServer } from './model-server.ts';
+import type { Reader, Target } from './openai-clients.ts';
+import type { StackProcess } from './stack.ts';
+
+/** What a client made of an answer in the middle of which its gateway was stopped. */
+export type Made = 'the whole' | 'an error' | `a part of ${number} characters`;
+
+/**
+ * Sends SIGTERM to a gateway once the model writes for each of the readers, which all ask it, and says what they made
+ * of it.
+ */
+export async function stopWhileReading(
+  gateway: StackProcess,
+  models: ModelServer,
+  asking: { readers: readonly Reader[]; target: Omit<Target, 'baseURL'>; spaceId: string; text: string },
+): Promise<Record<string, Made>> {
+  const { readers, spaceId, text } = asking;
+  const target = { ...asking.target, baseURL: `${gateway.url}/api/v1/spaces/${spaceId}/openai` };
+  const seen = models.requests.length;
+  const reading = Promise.allSettled(readers.map((reader) => reader.read(target, () => undefined)));
+  const writes = () => models.requests.slice(seen).filter(({ streamed }) => streamed.length > 20).length;
+  while (writes() < readers.length) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await gateway.stop();
+  const ends = await reading;
+  return Object.fromEntries(readers.map(({ name }, i) => [name, madeOf(ends[i]!, text)]));
+}
+
+function madeOf(end: PromiseSettledResult<{ text: string }>, text: string): Made {
+  if (end.status === 'rejected') {
+    return 'an error';
+  }
+  return end.value.text === text ? 'the whole' : `a part of ${end.value.text.length} characters`;
+}
