@@ -1,5 +1,24 @@
+import { accessDefects } from './access-defects.ts';
+import { boundsDefects } from './bounds-defects.ts';
+import { callsDefects } from './calls-defects.ts';
+import { clientsDefects } from './clients-defects.ts';
 import type { Defect } from './defect.ts';
 import { engineDefects } from './engine-defects.ts';
 import { peopleDefects } from './people-defects.ts';
+import { textDefects } from './text-defects.ts';
+import { silenceDefects } from './silence-defects.ts';
+import { toolsDefects } from './tools-defects.ts';
+import { upkeepDefects } from './upkeep-defects.ts';
 
-export const defects: readonly Defect[] = [...engineDefects, ...peopleDefects];
+export const defects: readonly Defect[] = [
+  ...accessDefects,
+  ...boundsDefects,
+  ...callsDefects,
+  ...clientsDefects,
+  ...engineDefects,
+  ...peopleDefects,
+  ...textDefects,
+  ...silenceDefects,
+  ...toolsDefects,
+  ...upkeepDefects,
+];

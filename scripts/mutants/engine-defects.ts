@@ -105,7 +105,7 @@ export const engineDefects: readonly Defect[] = [
   {
     name: 'a step of the ledger taken twice',
     file: turn,
-    replace: [['and c.call_index = n.call_index and c.status = n.was;', 'and c.call_index = n.call_index;']],
+    replace: [['and c.call_index = n.call_index and c.status = n.was', 'and c.call_index = n.call_index']],
     test: changes,
     caughtBy: 'only from where it was read',
   },
@@ -287,16 +287,14 @@ export const engineDefects: readonly Defect[] = [
   {
     name: 'drift ignored in offers',
     file: 'domain/tools/mcp-tool.entity.ts',
-    replace: [
-      [`this.state === 'approved' && this.approvedHash === this.schemaHash`, 'this.approvedHash !== null'],
-    ],
+    replace: [[`state === 'approved' && approvedHash === schemaHash`, 'approvedHash !== null']],
     test: 'test/domain/tools/offers.test.ts',
     caughtBy: 'without a word is all that is enabled',
   },
   {
     name: 'drift ignored at the call',
     file: 'adapters/tools/mcp-client.ts',
-    replace: [[' || schemaHash(toDiscovered(tool)) !== call.schemaHash', '']],
+    replace: [[' || schemaHash(found) !== call.schemaHash', '']],
     test: 'test/adapters/tool-server.test.ts',
     caughtBy: 'is not called when the tool is not what was approved',
   },

@@ -34,7 +34,9 @@ export const peopleDefects: readonly Defect[] = [
   {
     name: 'sealing beside a transaction that still runs',
     file: 'domain/events/seal-events.ts',
-    replace: [['      and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())\n', '']],
+    replace: [
+      ['      and e.transaction_id < app.log_position(pg_snapshot_xmin(pg_current_snapshot()))\n', ''],
+    ],
     test: 'test/domain/events/verify-chain.test.ts',
     caughtBy: 'goes on behind events that were recorded while others were still open',
   },
@@ -177,8 +179,8 @@ export const peopleDefects: readonly Defect[] = [
     name: 'a connection that ended while it was proved to hear is taken as being up',
     file: 'api/sse/wake-listener.ts',
     replace: [
-      ["await patiently(client, () => client.query('listen access'));", ''],
-      ["await client.query('listen wake');", "await client.query('listen wake; listen access');"],
+      ["await client.query(soon('listen access'));", ''],
+      ["soon('listen wake')", "soon('listen wake; listen access')"],
     ],
     test: 'test/api/wake-listener.test.ts',
     caughtBy: 'that ends while it is being proved to hear is not taken as being up',

@@ -1,0 +1,57 @@
+import type { Defect } from './defect.ts';
+
+const documents = 'test/adapters/extraction.test.ts';
+const hostileDocuments = 'test/adapters/hostile-documents.test.ts';
+
+/** In what works through foreign text: limits of threads, turns of tenants. */
+export const textDefects: readonly Defect[] = [
+  {
+    name: 'a thread without a limit of time',
+    file: 'adapters/threads/thread-pool.ts',
+    replace: [["stop.abort(new ThreadLimitExceeded('time'))", '{}']],
+    test: documents,
+    caughtBy: 'is given up when it takes too long',
+  },
+  {
+    name: 'a thread without a limit of memory',
+    file: 'adapters/threads/thread-pool.ts',
+    replace: [['maxOldGenerationSizeMb: heapMb', 'maxOldGenerationSizeMb: heapMb * 100']],
+    test: hostileDocuments,
+    caughtBy: 'needs more memory than it may have',
+  },
+  {
+    name: 'one tenant in all threads',
+    file: 'adapters/threads/thread-pool.ts',
+    replace: [['slotsPerKey: threads - 1', 'slotsPerKey: threads']],
+    test: hostileDocuments,
+    caughtBy: 'does not delay another tenant',
+  },
+  {
+    name: 'long texts on the event loop',
+    file: 'domain/governance/redact-texts.ts',
+    replace: [['const longestInline = 16_000;', 'const longestInline = Infinity;']],
+    test: 'test/api/long-texts.test.ts',
+    caughtBy: 'needs a thread',
+  },
+  {
+    name: 'a long repeat that is looked through for each of its pieces',
+    file: 'domain/responses/continuation.ts',
+    replace: [['if (length < MAX_JUDGED_EACH_TIME) return 0;', 'if (length >= 0) return 0;']],
+    test: 'test/domain/responses/continuation.test.ts',
+    caughtBy: 'is not looked through again for each of its pieces',
+  },
+  {
+    name: 'two purges of a tenant at once',
+    file: 'domain/maintenance/purge-responses.ts',
+    replace: [['      await lockPurge(em, row.tenant_id);\n', '']],
+    test: 'test/domain/maintenance/maintenance.test.ts',
+    caughtBy: 'leave none of them',
+  },
+  {
+    name: 'partitions that wait for readers',
+    file: 'domain/maintenance/change-partitions.ts',
+    replace: [['          await inside.execute(`set local lock_timeout = ${lockTimeoutMs}`);\n', '']],
+    test: 'test/domain/maintenance/partition-locks.test.ts',
+    caughtBy: 'keeps no writer waiting',
+  },
+];
