@@ -13,20 +13,43 @@ export type CpuByPart = Record<string, number>;
 
 /** Milliseconds of processor time that each of these processes has used, with everything below it, the dead included. */
 export function cpuOf(parts: Record<string, number>): CpuByPart {
-  const rows = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => readRow(pid));
+  const rows = readRows();
   const of = (root: number) => {
-    const found = new Set([root]);
-    for (let before = -1; before !== found.size;) {
-      before = found.size;
-      for (const { pid, parent } of rows) if (found.has(parent)) found.add(pid);
-    }
+    const found = below(root, rows);
     return rows.filter(({ pid }) => found.has(pid)).reduce((ticks, row) => ticks + row.ticks, 0) * msPerTick;
   };
   return Object.fromEntries(
     Object.entries(parts).map(([name, pid]) => [name, pid === process.pid ? ownCpu() : of(pid)]),
   );
+}
+
+function readRows(): ProcessRow[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => readRow(pid));
+}
+
+/** A process and all that it began. */
+function below(root: number, rows: readonly ProcessRow[]): Set<number> {
+  const found = new Set([root]);
+  for (let before = -1; before !== found.size;) {
+    before = found.size;
+    for (const { pid, parent } of rows) if (found.has(parent)) found.add(pid);
+  }
+  return found;
+}
+
+export interface ProcessCpu {
+  pid: number;
+  /** Milliseconds of processor time so far. */
+  ms: number;
+}
+
+/** The same of a process and each one below it by itself. */
+export function cpuBelow(root: number): ProcessCpu[] {
+  const rows = readRows();
+  const found = below(root, rows);
+  return rows.filter(({ pid }) => found.has(pid)).map(({ pid, ticks }) => ({ pid, ms: ticks * msPerTick }));
 }
 
 /** Without the processes below: here they are what is measured. */
