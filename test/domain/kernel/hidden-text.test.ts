@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withoutHidden } from '#domain/kernel/hidden-text.ts';
+import { expectLinear } from '../../support/growth.ts';
 
 const tags = (text: string) =>
   Array.from(text, (c) => String.fromCodePoint(0xe0000 + c.codePointAt(0)!)).join('');
@@ -83,17 +84,8 @@ describe('hidden characters', () => {
     ['selectors', '\uFE0F'],
     ['joiners', '\u0645\u200C'],
     ['marks', '\u05D0!\u200F'],
-  ])('are found in a time that grows with the text: %s', (_what, unit) => {
-    const microseconds = (length: number) => {
-      const text = unit.repeat(length / unit.length);
-      const runs = Array.from({ length: 3 }, () => {
-        const before = process.cpuUsage();
-        withoutHidden(text);
-        return process.cpuUsage(before).user;
-      });
-      return Math.min(...runs);
-    };
-    microseconds(50_000);
-    expect(microseconds(400_000)).toBeLessThan(24 * Math.max(microseconds(50_000), 1_000));
+  ])('are found in a time that grows with the text: %s', (what, unit) => {
+    const make = (size: number) => unit.repeat(size / unit.length);
+    expectLinear(what, { make, work: withoutHidden, size: 400_000 });
   });
 });
