@@ -89,7 +89,7 @@ async function extract(
 
 /** Longer from attempt to attempt, and apart from the others': hundreds may wait. */
 const busyPauseMs = (attempt: number): number =>
-  Math.round(Math.min(8_000 * 2 ** (attempt - 1), longestBusyPauseMs) * (0.75 + Math.random() / 2));
+  Math.round(Math.min(1_000 * 2 ** (attempt - 1), longestBusyPauseMs) * (0.75 + Math.random() / 2));
 
 function lostExtractions(details: unknown): number {
   return typeof details === 'number' ? details : 0;

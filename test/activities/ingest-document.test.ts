@@ -100,7 +100,7 @@ describe('ingestDocument', () => {
     await expect(run(input, busy)).rejects.toMatchObject({
       type: 'extractor_busy',
       nonRetryable: false,
-      nextRetryDelay: expect.toSatisfy((ms: number) => ms >= 6_000 && ms <= 10_000),
+      nextRetryDelay: expect.toSatisfy((ms: number) => ms >= 750 && ms <= 1_250),
     });
     expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
   });
