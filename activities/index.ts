@@ -6,16 +6,16 @@ import {
   deliverNotifications,
   type NotificationDependencies,
 } from './notifications/deliver-notifications.ts';
-import { createResponseActivities } from './responses/create-response-activities.ts';
-import type { TurnDependencies } from './responses/run-turn.ts';
-import type { CallDependencies } from './responses/run-call.ts';
+import {
+  createResponseActivities,
+  type ResponseDependencies,
+} from './responses/create-response-activities.ts';
 import { discoverTools, type DiscoveryDependencies } from './tools/discover-tools.ts';
 import type { PageInput } from '#workflows/fan-out-event/messages.ts';
 import type { DiscoverToolsInput } from '#workflows/discover-tools/messages.ts';
 import type { TraceResponseInput } from '#workflows/trace-response/messages.ts';
 
-export type ActivityDependencies = TurnDependencies &
-  CallDependencies &
+export type ActivityDependencies = ResponseDependencies &
   DocumentDependencies &
   DiscoveryDependencies &
   TraceDependencies &

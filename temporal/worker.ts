@@ -26,6 +26,7 @@ import { parseWorkerConfig } from '#domain/kernel/config.ts';
 import type { SweepDependencies } from '#domain/maintenance/sweep.ts';
 import { readUpkeepState } from '#domain/maintenance/upkeep-state.ts';
 import { armFailpointFrom } from '#domain/kernel/failpoint.ts';
+import { Pace } from '#domain/kernel/pace.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
 import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
 import { ConnectionWatch } from '#domain/persistence/connection-watch.ts';
@@ -101,6 +102,7 @@ const activities = createActivities({
   names: createPresidio(egress),
   longTexts: createRedactionThreads(secrets, workerRedaction),
   writer: new StreamWriter(database),
+  pace: new Pace({ burst: config.TURN_BURST_PER_TENANT, perSecond: config.TURNS_PER_SECOND_PER_TENANT }),
   extractor: createTextExtractor(),
   toolServers: createToolServers({
     ...egress,

@@ -2,23 +2,31 @@ import type { CloseReason } from '#domain/responses/close-response.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
 import type { CallKey, TurnKey } from '#domain/responses/turn-key.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
+import type { Pace } from '#domain/kernel/pace.ts';
 import { lockHead } from '#domain/responses/head.ts';
 import { endOfEnded } from '#domain/responses/response-end.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { endSessions } from './end-sessions.ts';
+import { keepPace } from './keep-pace.ts';
 import { runCall, type CallDependencies } from './run-call.ts';
 import { runTurn, type TurnDependencies } from './run-turn.ts';
 
-export function createResponseActivities(deps: TurnDependencies & CallDependencies) {
+export type ResponseDependencies = TurnDependencies & CallDependencies & { pace: Pace };
+
+export function createResponseActivities(deps: ResponseDependencies) {
   return {
     runTurn: async (key: TurnKey) => {
+      await keepPace(deps.pace, key.tenantId);
       const result = await runTurn(deps, key);
       if (key.iteration > 0 && result.next === 'done') {
         await keepAlive(() => endSessions(deps, key));
       }
       return result;
     },
-    runCall: (key: CallKey) => runCall(deps, key),
+    runCall: async (key: CallKey) => {
+      await keepPace(deps.pace, key.tenantId);
+      return runCall(deps, key);
+    },
     closeResponse: (input: { tenantId: string; responseId: string; reason: CloseReason }) =>
       keepAlive(async () => {
         const leftMs = await deps.unitOfWork.inTenant(input.tenantId, (em) =>

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context as ActivityContext } from '@temporalio/activity';
-import { CancelledFailure } from '@temporalio/common';
 import { reach } from '#domain/kernel/failpoint.ts';
 import type { Metrics } from '#domain/kernel/metrics.ts';
 import { ModelFailure, type ModelGateway } from '#domain/models/model-gateway.ts';
@@ -13,6 +12,7 @@ import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
 import type { TurnKey } from '#domain/responses/turn-key.ts';
 import type { TurnResult } from '#domain/responses/turn-result.ts';
 import { retryLater } from '../failures.ts';
+import { interruption, isCancelled } from '../interruption.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { abandonRun } from './abandon-run.ts';
 import { commitSurely } from './commit-surely.ts';
@@ -123,12 +123,11 @@ async function stream(
 
 /** Maps what ended an attempt: the vendor, another writer, a shutdown, a cancel, or a fault of ours. */
 async function settleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: unknown): Promise<TurnResult> {
-  const { cancellationSignal } = ActivityContext.current();
-  if (cancellationSignal.aborted) {
+  if (ActivityContext.current().cancellationSignal.aborted) {
     const yielded = deps.unitOfWork.inTenant(turn.tenantId, (em) => yieldTurn(em, turn));
     // Where it cannot be written down, the next claim does it.
     await Promise.race([yielded.catch(() => undefined), sleep(yieldPatienceMs)]);
-    throw isCancelled() ? cancellationSignal.reason : retryLater('worker_shutdown');
+    throw interruption();
   }
   if (error instanceof ModelFailure) {
     deps.metrics.modelTurn({ outcome: error.code, seconds: 0 });
@@ -146,13 +145,4 @@ async function settleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: u
     throw retryLater('fenced');
   }
   throw error;
-}
-
-/** Whether Temporal ended this attempt, for one of `reasons`, or for any but that its worker is asked to go. */
-function isCancelled(reasons?: readonly string[]): boolean {
-  const reason: unknown = ActivityContext.current().cancellationSignal.reason;
-  return (
-    reason instanceof CancelledFailure &&
-    (reasons?.includes(reason.message) ?? reason.message !== 'WORKER_SHUTDOWN')
-  );
 }

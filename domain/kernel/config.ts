@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { failpoints } from './failpoint.ts';
 
@@ -142,6 +143,12 @@ const worker = z.object({
       'must be an http(s) address',
     )
     .transform((text) => (text === '' ? null : text)),
+  /** Turns and tool calls of one tenant that this process begins: a second's, and at once. */
+  TURNS_PER_SECOND_PER_TENANT: z.coerce
+    .number()
+    .positive()
+    .default(5 * availableParallelism()),
+  TURN_BURST_PER_TENANT: z.coerce.number().int().positive().default(300),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
   SEAL_INTERVAL_SECONDS: z.coerce.number().int().positive().default(5),
   ANCHOR_INTERVAL_SECONDS: z.coerce.number().int().positive().default(3_600),

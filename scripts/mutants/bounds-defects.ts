@@ -20,6 +20,13 @@ export const boundsDefects: readonly Defect[] = [
     caughtBy: 'no answer fills the memory of a process',
   },
   {
+    name: 'turns without a pace',
+    file: 'activities/responses/keep-pace.ts',
+    replace: [['if (ms === 0) {', 'if (ms >= 0) {']],
+    test: 'test/activities/keep-pace.test.ts',
+    caughtBy: 'a tenant that begins more than its pace waits',
+  },
+  {
     name: 'no limit for one event',
     file: boundedFetch,
     replace: [['if (events.passes(value)) {', 'if (events.passes(value) && false) {']],

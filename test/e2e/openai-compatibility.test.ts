@@ -3,7 +3,7 @@ import { createOpenResponses } from '@ai-sdk/open-responses';
 import { generateText, streamText, type LanguageModel } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseGatewayConfig } from '#domain/kernel/config.ts';
+import { parseGatewayConfig, parseWorkerConfig } from '#domain/kernel/config.ts';
 import { codexHeaders, codexRequest, type CodexCall } from '../support/codex-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
@@ -46,11 +46,13 @@ afterAll(async () => {
 
 /** The limits that a deployment has which sets none, where the other tests raise them. */
 function defaults(): Record<string, string> {
-  const settings = parseGatewayConfig({
+  const env = {
     DATABASE_URL: database.url,
+    DATABASE_PURGE_URL: database.purgeUrl,
     TEMPORAL_ADDRESS: 'unused',
     MASTER_KEY: masterKey,
-  });
+  };
+  const settings = { ...parseWorkerConfig(env), ...parseGatewayConfig(env) };
   const raised = Object.keys(raisedLimits) as (keyof typeof raisedLimits)[];
   return Object.fromEntries(raised.map((name) => [name, String(settings[name])]));
 }
