@@ -10,6 +10,8 @@ export interface Target {
   refreshToken: string;
   /** Those of the attacks that are made; all where it is left out. */
   only?: readonly string[];
+  /** How long a loop that was refused waits before it asks again; 100 where it is left out. */
+  pauseMs?: number;
   signal: AbortSignal;
 }
 
@@ -63,7 +65,9 @@ export async function attack(target: Target, width: number): Promise<Answers> {
           const status = await once().catch(() => 0);
           counted[status] = (counted[status] ?? 0) + 1;
           // What was refused is asked again after a moment: the test must not be what keeps the machine busy.
-          if (status === 429 || status === 503 || status === 0) await pause(100, target.signal);
+          if (status === 429 || status === 503 || status === 0) {
+            await pause(target.pauseMs ?? 100, target.signal);
+          }
         }
       }),
     ),

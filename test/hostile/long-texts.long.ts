@@ -8,7 +8,7 @@ import { startStack, type Stack } from '../support/stack.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { AttackingProcess } from './attacking-process.ts';
 
-/** One tenant sends texts of a megabyte to be redacted, as often as it may; another reads, and is timed. */
+/** One tenant sends fifty texts of a megabyte a second to be redacted; another reads, and is timed. */
 const seconds = Number(process.env['HOSTILE_SECONDS'] ?? 60);
 const everyMs = 25;
 const allowedSlowdown = 2;
@@ -58,7 +58,12 @@ it(
     expect((await send(hostile, 'PUT', '/governance', { pii: { mode: 'redact' } })).status).toBe(200);
     await sample();
     const alone = await sample();
-    const target = { base: `${stack.gateways[0]!.url}/api`, world: hostile, only: ['messages'] };
+    const target = {
+      base: `${stack.gateways[0]!.url}/api`,
+      world: hostile,
+      only: ['messages'],
+      pauseMs: 1_000,
+    };
     attacker.attack({ ...target, collectionId: '', refreshToken: '' }, 50);
     const beside = await sample();
     const { answers } = await attacker.end();
