@@ -9,6 +9,7 @@ import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
 import type { GatewayConfig } from '#domain/kernel/config.ts';
 import type { NameRecogniser } from '#domain/governance/found-names.ts';
 import type { LongTextRedactor } from '#domain/governance/redact-texts.ts';
+import { ContendedPace } from '#domain/kernel/contended-pace.ts';
 import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
 import { KeyVerdicts } from '#domain/access/key-verdicts.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
@@ -22,6 +23,7 @@ import type { OidcClient } from '#domain/sign-in/oidc-client.ts';
 import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
 import { connectLazily } from '#temporal/client.ts';
 import { createDispatcher, relayPauseMs, startRelay } from '#temporal/dispatcher.ts';
+import { pacedDispatcher } from '#temporal/paced-dispatcher.ts';
 import { createWorkflowReader } from '#temporal/workflow-reader.ts';
 import type { OpenStreams } from './sse/response-stream.ts';
 import { StreamHub } from './sse/stream-hub.ts';
@@ -77,6 +79,10 @@ export function assemble(config: GatewayConfig): Gateway {
   });
   const relayDependencies = { client, database, metrics: telemetry, logger };
   const dispatcher = createDispatcher(relayDependencies);
+  const pace = new ContendedPace({
+    burst: config.START_BURST_PER_TENANT,
+    perSecond: config.STARTS_PER_SECOND_PER_TENANT,
+  });
   const verdicts = new KeyVerdicts();
   const hub = new StreamHub(database, logger, verdicts);
   const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onCutOff: telemetry.answerCutOff };
@@ -89,7 +95,7 @@ export function assemble(config: GatewayConfig): Gateway {
     unitOfWork: new UnitOfWork(orm),
     secrets,
     verdicts,
-    dispatcher,
+    dispatcher: pacedDispatcher({ dispatcher, pace, database, logger }),
     names: createPresidio(egress),
     longTexts: createRedactionThreads(secrets, gatewayRedaction),
     oidc: createOidcClient(egress),

@@ -6,7 +6,7 @@ export const recoveryOptions = {
   shutdownForceTime: '20s',
   maxCachedWorkflows: 500,
   stickyQueueScheduleToStartTimeout: '1s',
-  maxHeartbeatThrottleInterval: '1s',
+  maxHeartbeatThrottleInterval: '2s',
   defaultHeartbeatThrottleInterval: '500ms',
 } satisfies Partial<WorkerOptions>;
 

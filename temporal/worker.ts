@@ -23,10 +23,10 @@ import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
 import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/kernel/config.ts';
+import { ContendedPace } from '#domain/kernel/contended-pace.ts';
 import type { SweepDependencies } from '#domain/maintenance/sweep.ts';
 import { readUpkeepState } from '#domain/maintenance/upkeep-state.ts';
 import { armFailpointFrom } from '#domain/kernel/failpoint.ts';
-import { Pace } from '#domain/kernel/pace.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
 import { outboxAgeSeconds } from '#domain/durable/outbox.ts';
 import { ConnectionWatch } from '#domain/persistence/connection-watch.ts';
@@ -102,7 +102,10 @@ const activities = createActivities({
   names: createPresidio(egress),
   longTexts: createRedactionThreads(secrets, workerRedaction),
   writer: new StreamWriter(database),
-  pace: new Pace({ burst: config.TURN_BURST_PER_TENANT, perSecond: config.TURNS_PER_SECOND_PER_TENANT }),
+  pace: new ContendedPace({
+    burst: config.TURN_BURST_PER_TENANT,
+    perSecond: config.TURNS_PER_SECOND_PER_TENANT,
+  }),
   extractor: createTextExtractor(),
   toolServers: createToolServers({
     ...egress,

@@ -2,7 +2,7 @@ import type { CloseReason } from '#domain/responses/close-response.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
 import type { CallKey, TurnKey } from '#domain/responses/turn-key.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
-import type { Pace } from '#domain/kernel/pace.ts';
+import type { ContendedPace } from '#domain/kernel/contended-pace.ts';
 import { lockHead } from '#domain/responses/head.ts';
 import { endOfEnded } from '#domain/responses/response-end.ts';
 import { keepAlive } from '../keep-alive.ts';
@@ -11,7 +11,7 @@ import { keepPace } from './keep-pace.ts';
 import { runCall, type CallDependencies } from './run-call.ts';
 import { runTurn, type TurnDependencies } from './run-turn.ts';
 
-export type ResponseDependencies = TurnDependencies & CallDependencies & { pace: Pace };
+export type ResponseDependencies = TurnDependencies & CallDependencies & { pace: ContendedPace };
 
 export function createResponseActivities(deps: ResponseDependencies) {
   return {

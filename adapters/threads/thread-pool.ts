@@ -25,7 +25,7 @@ export class ThreadLimitExceeded extends Error {
 const threads = Math.min(4, Math.max(2, availableParallelism() - 1));
 
 /** Added to the nice value of each thread where the system has them: what people wait for comes first. */
-const politeness = 5;
+const politeness = 15;
 
 /** Runs the default export of a module in threads of this process. Keys take turns, and none holds every thread. */
 export class ThreadPool<Task, Result> {

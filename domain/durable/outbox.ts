@@ -107,6 +107,15 @@ export async function removeFromOutbox(database: Database, row: Dispatch): Promi
   await database.call('remove_outbox', 'select app.remove_outbox($1, $2)', [row.tenantId, row.id]);
 }
 
+/** Nobody sends the row before `waitMs` milliseconds are over; a relay does then. */
+export async function postponeInOutbox(database: Database, row: Dispatch, waitMs: number): Promise<void> {
+  await database.call('postpone_outbox', 'select app.postpone_outbox($1, $2, $3)', [
+    row.tenantId,
+    row.id,
+    waitMs,
+  ]);
+}
+
 export async function outboxAgeSeconds(database: Database): Promise<number> {
   const [row] = await database.call<{ age: number }>(
     'outbox_age',

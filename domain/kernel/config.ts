@@ -97,6 +97,12 @@ const gateway = z.object({
   REQUEST_BURST_PER_PRINCIPAL: z.coerce.number().int().positive().default(300),
   REQUESTS_PER_SECOND_PER_TENANT: z.coerce.number().positive().default(300),
   REQUEST_BURST_PER_TENANT: z.coerce.number().int().positive().default(600),
+  /** Workflows of one type that this process starts for one tenant while other tenants start some: a second's, and at once. */
+  STARTS_PER_SECOND_PER_TENANT: z.coerce
+    .number()
+    .positive()
+    .default(1.5 * availableParallelism()),
+  START_BURST_PER_TENANT: z.coerce.number().int().positive().default(20),
   /** Where browsers reach the gateway: sign-in comes back here. `http://127.0.0.1:PORT` when not given. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
@@ -143,12 +149,12 @@ const worker = z.object({
       'must be an http(s) address',
     )
     .transform((text) => (text === '' ? null : text)),
-  /** Turns and tool calls of one tenant that this process begins: a second's, and at once. */
+  /** Turns and tool calls of one tenant that this process begins while other tenants begin some: a second's, and at once. */
   TURNS_PER_SECOND_PER_TENANT: z.coerce
     .number()
     .positive()
-    .default(5 * availableParallelism()),
-  TURN_BURST_PER_TENANT: z.coerce.number().int().positive().default(300),
+    .default(1.5 * availableParallelism()),
+  TURN_BURST_PER_TENANT: z.coerce.number().int().positive().default(20),
   SWEEP_INTERVAL_SECONDS: z.coerce.number().int().positive().default(20),
   SEAL_INTERVAL_SECONDS: z.coerce.number().int().positive().default(5),
   ANCHOR_INTERVAL_SECONDS: z.coerce.number().int().positive().default(3_600),

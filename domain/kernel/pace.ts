@@ -25,4 +25,12 @@ export class Pace {
     this.#fullAt.set(key, fullAt);
     return Math.max(0, fullAt - now - (burst / perSecond) * 1_000);
   }
+
+  /** One that has not to wait: it is taken from the burst as far as there is any. @returns 0 */
+  drain(key: string, now = performance.now()): 0 {
+    const { burst, perSecond } = this.#limits;
+    const fullAt = Math.max(this.#fullAt.get(key) ?? 0, now) + 1_000 / perSecond;
+    this.#fullAt.set(key, Math.min(fullAt, now + (burst / perSecond) * 1_000));
+    return 0;
+  }
 }

@@ -22,9 +22,16 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'turns without a pace',
     file: 'activities/responses/keep-pace.ts',
-    replace: [['if (ms === 0) {', 'if (ms >= 0) {']],
+    replace: [['const ms = pace.take(tenantId);', 'const ms = 0 * pace.take(tenantId);']],
     test: 'test/activities/keep-pace.test.ts',
     caughtBy: 'a tenant that begins more than its pace waits',
+  },
+  {
+    name: 'starts without a pace',
+    file: 'temporal/paced-dispatcher.ts',
+    replace: [["row.kind === 'start' ?", "row.kind === 'start' && row.id === '' ?"]],
+    test: 'test/temporal/paced-dispatcher.test.ts',
+    caughtBy: 'a start beyond the pace stays in the outbox',
   },
   {
     name: 'no limit for one event',

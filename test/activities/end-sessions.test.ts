@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createResponseActivities } from '#activities/responses/create-response-activities.ts';
-import { Pace } from '#domain/kernel/pace.ts';
+import { ContendedPace } from '#domain/kernel/contended-pace.ts';
 import { closeResponse } from '#domain/responses/close-response.ts';
 import { commitCall } from '#domain/responses/commit-call.ts';
 import { keepCallSession } from '#domain/responses/call-sessions.ts';
@@ -37,7 +37,7 @@ it('the last turn shows that it lives while a tool server is slow to end its ses
   const deps = {
     ...engine.database,
     secrets,
-    pace: new Pace({ burst: 1, perSecond: 1 }),
+    pace: new ContendedPace({ burst: 1, perSecond: 1 }),
     toolServers: { endSession },
   } as unknown;
   const temporal = new MockActivityEnvironment();

@@ -1,23 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Info } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { keepPace } from '#activities/responses/keep-pace.ts';
-import { Pace } from '#domain/kernel/pace.ts';
+import { ContendedPace } from '#domain/kernel/contended-pace.ts';
 
-/** Two at once, and one more each two seconds. */
-const slow = () => new Pace({ burst: 2, perSecond: 0.5 });
+/** Two at once, and then one more each second and a half, since another tenant has begun something. */
+function slow(perSecond = 0.7): ContendedPace {
+  const pace = new ContendedPace({ burst: 2, perSecond });
+  pace.take('another');
+  return pace;
+}
 
 /** Begins as an activity of its own. */
-function begin(pace: Pace, tenantId: string) {
-  const temporal = new MockActivityEnvironment();
+function begin(pace: ContendedPace, tenantId: string, info: Partial<Info> = {}) {
+  const temporal = new MockActivityEnvironment(info);
   let [hasBegun, beats] = [false, 0];
-  temporal.on('heartbeat', () => (beats += 1));
+  let details: unknown;
+  temporal.on('heartbeat', (told: unknown) => {
+    beats += 1;
+    details = told;
+  });
   const begun = temporal.run(async () => {
     await keepPace(pace, tenantId);
     hasBegun = true;
   });
   begun.catch(() => undefined);
-  return { temporal, begun, hasBegun: () => hasBegun, beats: () => beats };
+  return { temporal, begun, hasBegun: () => hasBegun, beats: () => beats, details: () => details };
 }
 
 it('a tenant that begins more than its pace waits, and shows that it lives; another tenant does not', async () => {
@@ -41,4 +50,21 @@ it.each([
   third.temporal.cancel(reason);
   await expect(third.begun).rejects.toMatchObject(failure);
   expect(third.hasBegun()).toBe(false);
+});
+
+it('a long wait is left to Temporal, and the next attempt begins at once', async () => {
+  const pace = slow(0.1);
+  await Promise.all([begin(pace, 'a').begun, begin(pace, 'a').begun]);
+  const third = begin(pace, 'a');
+  await expect(third.begun).rejects.toMatchObject({
+    type: 'tenant_pace',
+    nonRetryable: false,
+    nextRetryDelay: expect.toSatisfy((ms: number) => ms > 9_000 && ms <= 10_000),
+  });
+  await begin(pace, 'a', { attempt: 2, heartbeatDetails: third.details() }).begun;
+  await expect(
+    begin(pace, 'a', { attempt: 3, heartbeatDetails: third.details() }).begun,
+  ).rejects.toMatchObject({
+    type: 'tenant_pace',
+  });
 });

@@ -18,7 +18,10 @@ export class AttackingProcess {
   }
 
   static async start(): Promise<AttackingProcess> {
-    const child = fork(fileURLToPath(new URL('attacker.ts', import.meta.url)));
+    const child = fork(fileURLToPath(new URL('attacker.ts', import.meta.url)), [], {
+      execPath: 'chrt',
+      execArgv: ['--idle', '0', process.execPath],
+    });
     return new AttackingProcess(child, await next(child, 'ready'));
   }
 

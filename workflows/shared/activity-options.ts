@@ -7,21 +7,21 @@ import type { ActivityOptions } from '@temporalio/workflow';
 
 /** A model turn: bounded by the response's deadline, which the workflow holds. */
 export const modelTurn = {
-  heartbeatTimeout: '2.5s',
+  heartbeatTimeout: '3.5s',
   startToCloseTimeout: '65m',
   retry: { initialInterval: '250ms', backoffCoefficient: 1 },
 } satisfies ActivityOptions;
 
 /** A tool call. The ledger decides whether a second attempt touches the tool. */
 export const toolCall = {
-  heartbeatTimeout: '2.5s',
+  heartbeatTimeout: '3.5s',
   startToCloseTimeout: '10m',
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 100 },
 } satisfies ActivityOptions;
 
 /** A short transaction that ends a response, and must happen. */
 export const closing = {
-  heartbeatTimeout: '2.5s',
+  heartbeatTimeout: '3.5s',
   startToCloseTimeout: '10s',
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s' },
 } satisfies ActivityOptions;

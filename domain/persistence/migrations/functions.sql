@@ -117,6 +117,12 @@ begin
   delete from outbox where tenant_id = p_tenant and id = p_id;
 end $$;
 
+create function app.postpone_outbox(p_tenant uuid, p_id uuid, p_wait_ms double precision) returns void language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  update outbox set claimed_until = now() + p_wait_ms * interval '1 millisecond' where tenant_id = p_tenant and id = p_id;
+end $$;
+
 create function app.sum_usage(p_tenant uuid, p_response text) returns jsonb language sql stable as $$
   select jsonb_build_object(
     'input_tokens', coalesce(sum(input_tokens), 0)::bigint,
