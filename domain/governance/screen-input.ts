@@ -1,5 +1,5 @@
 import type { Context } from '#domain/access/context.ts';
-import { DomainError, unsupported } from '#domain/kernel/errors.ts';
+import { unsupported } from '#domain/kernel/errors.ts';
 import type { CreateResponseInput, InputItem, RequestedTool } from '#domain/responses/create-input.ts';
 import type { InputContent } from '#domain/responses/output-items.ts';
 import type { Space } from '#domain/spaces/space.entity.ts';
@@ -7,6 +7,7 @@ import { withNames, type FoundNames } from './found-names.ts';
 import { readMapping, type KnownEntry } from './pii-mapping.ts';
 import { demandOf, type Holder, type PiiSettings, type Redaction } from './pii-settings.ts';
 import type { PiiEntry, Redactor } from './redact.ts';
+import { refuseBlocked } from './refuse-blocked.ts';
 
 /** A request as it may be kept and sent on. */
 export interface ScreenedInput {
@@ -44,16 +45,6 @@ export async function screenInput(
   );
   refuseBlocked(demand, redactor.entries, place.space.id);
   return { input: result, redaction, found: redactor.entries, inherited };
-}
-
-/** @throws `content_blocked` naming the kinds, never the data */
-export function refuseBlocked(demand: PiiSettings, found: readonly PiiEntry[], spaceId: string): void {
-  const kinds = [...new Set(found.map(({ type }) => type))].filter((kind) => kind !== 'text');
-  if (demand.mode === 'block' && kinds.length > 0) {
-    throw new DomainError('content_blocked', `This space takes no personal data: ${kinds.join(', ')}.`, {
-      scope: { type: 'space', id: spaceId },
-    });
-  }
 }
 
 async function settleRedaction(

@@ -1,5 +1,13 @@
-import type { SearchResult } from '#domain/responses/output-items.ts';
 import type { KnowledgeAnswer, Passage } from './search-knowledge.ts';
+
+/** A passage as it stands in the item of a search. */
+export interface SearchResult {
+  file_id: string;
+  filename: string;
+  score: number;
+  text: string;
+  attributes: Record<string, string>;
+}
 
 /** Bytes of UTF-8 that a model is told at most. */
 const longestResult = 262_144;

@@ -1,14 +1,25 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/kernel/errors.ts';
-import type { SearchResult } from '#domain/responses/output-items.ts';
-import type { OfferedSearch } from '#domain/responses/response-request.ts';
-import { relevantPassages, renderKnowledgeResult, toSearchResults } from './knowledge-result.ts';
+import {
+  relevantPassages,
+  renderKnowledgeResult,
+  toSearchResults,
+  type SearchResult,
+} from './knowledge-result.ts';
 import { longestQuestion } from './question.ts';
 import { searchKnowledge } from './search-knowledge.ts';
 
+/** What a response offers to search, and how. */
+export interface SearchSettings {
+  /** null: every collection of the space. */
+  collection_ids: string[] | null;
+  max_num_results: number;
+  alpha: number;
+}
+
 export interface KnowledgeCall {
   spaceId: string;
-  tool: Pick<OfferedSearch, 'collection_ids' | 'max_num_results' | 'alpha'>;
+  tool: SearchSettings;
   /** JSON text as the model wrote it. */
   arguments: string;
   /** The first result gets the label after this one. */

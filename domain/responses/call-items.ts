@@ -1,5 +1,6 @@
 import { queriesOf } from './item-store.ts';
-import type { FileSearchCall, McpCall, McpCallError, SearchResult } from './output-items.ts';
+import type { FileSearchCall, McpCall, McpCallError } from './output-items.ts';
+import type { SearchResult } from '#domain/knowledge/knowledge-result.ts';
 import type { StreamEvent } from './stream-events.ts';
 
 /** What a ledger row says of its item. */

@@ -1,3 +1,4 @@
+import type { SearchResult } from '#domain/knowledge/knowledge-result.ts';
 import type { ToolMedia } from '#domain/tools/tool-server.ts';
 import type { OfferedMcpTool } from './response-request.ts';
 
@@ -29,14 +30,6 @@ export interface OutputMessage {
   phase?: 'commentary' | 'final_answer';
   content: OutputText[];
   platform?: { superseded_by: string };
-}
-
-export interface SearchResult {
-  file_id: string;
-  filename: string;
-  score: number;
-  text: string;
-  attributes: Record<string, string>;
 }
 
 export interface FileSearchCall {

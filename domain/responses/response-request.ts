@@ -1,4 +1,5 @@
 import type { Redaction } from '#domain/governance/pii-settings.ts';
+import type { SearchSettings } from '#domain/knowledge/knowledge-tool.ts';
 import type { PinnedSkill } from '#domain/skills/pin-skill.ts';
 import type {
   ReasoningEffort,
@@ -72,13 +73,9 @@ export interface OfferedToolSearch {
   servers: { label: string; require_approval: 'all' | string[] }[];
 }
 
-export interface OfferedSearch {
+export interface OfferedSearch extends SearchSettings {
   type: 'knowledge_search';
   name: 'knowledge_search';
-  /** null: every collection of the space. */
-  collection_ids: string[] | null;
-  max_num_results: number;
-  alpha: number;
 }
 
 /** A tool of a connected server, as it was approved when the response was accepted. */

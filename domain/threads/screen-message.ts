@@ -2,7 +2,7 @@ import type { Context } from '#domain/access/context.ts';
 import { withNames, type FoundNames } from '#domain/governance/found-names.ts';
 import { demandOf } from '#domain/governance/pii-settings.ts';
 import type { PiiEntry } from '#domain/governance/redact.ts';
-import { refuseBlocked } from '#domain/governance/screen-input.ts';
+import { refuseBlocked } from '#domain/governance/refuse-blocked.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import type { Thread } from './thread.entity.ts';
 
