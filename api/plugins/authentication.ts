@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { invalidCredentials, parseApiKey, secretMatches } from '#domain/access/api-key.ts';
+import { parseApiKey, secretMatches } from '#domain/access/api-key.ts';
 import type { Identity } from '#domain/access/caller.ts';
 import type { GatewayConfig } from '#domain/kernel/config.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError, invalidCredentials } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { KeyUses } from '#domain/access/key-uses.ts';
 import type { KeyVerdicts, Verdict } from '#domain/access/key-verdicts.ts';

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { addProvider } from '#domain/identity-providers/add-provider.ts';
 import { keepClientSecret } from '#domain/identity-providers/client-secret.ts';
 import { IdentityProvider } from '#domain/identity-providers/identity-provider.entity.ts';

@@ -7,7 +7,7 @@ import { loadCaller } from '#domain/access/load-caller.ts';
 import { Collection } from '#domain/collections/collection.entity.ts';
 import { createCollection } from '#domain/collections/create-collection.ts';
 import { leaveToRelays } from '#domain/durable/outbox.ts';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { addModel } from '#domain/models/add-model.ts';
 import { Model } from '#domain/models/model.entity.ts';
 import { allowModels } from '#domain/spaces/allow-models.ts';

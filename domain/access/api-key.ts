@@ -1,6 +1,5 @@
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { DomainError } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -41,11 +40,6 @@ export function parseApiKey(token: string): { keyId: string; secret: string } | 
 /** In the same time whatever hash is `stored`. */
 export function secretMatches(secrets: Secrets, secret: string, stored: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(secrets, secret)), Buffer.from(stored));
-}
-
-/** One body for every cause, so that a caller learns nothing about which part was wrong. */
-export function invalidCredentials(): DomainError {
-  return new DomainError('invalid_credentials', 'The credentials are not valid.');
 }
 
 function hashSecret(secrets: Secrets, secret: string): string {

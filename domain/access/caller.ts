@@ -35,3 +35,12 @@ export interface Caller extends Identity {
   isMember: boolean;
   granted: ReadonlySet<Permission>;
 }
+
+/** Whoever an event names as its actor, with how the act reached us. */
+export type Actor = Pick<Caller, 'tenantId' | 'principalId' | 'principalType' | 'origin'>;
+
+/** Where nobody has proved yet who they are. */
+export interface Anonymous extends Pick<Caller, 'tenantId' | 'origin'> {
+  principalId: null;
+  principalType: 'anonymous';
+}

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from './caller.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';

@@ -1,7 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '#domain/events/record-event.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
-import type { Caller, Identity, Origin } from './caller.ts';
+import type { Caller, Identity, Origin, Actor } from './caller.ts';
 import { admit, type AccessRecord } from './policy.ts';
 
 /** What `identity` may do now, read in the current transaction. */

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from './caller.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 
 /** Whoever asked for the work that a workflow does, as events name them; their rights do not matter here. */

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { databaseNow } from '#domain/persistence/database-now.ts';
 import { Session } from '#domain/sessions/session.entity.ts';
 import { ApiKey } from './api-key.entity.ts';
-import { invalidCredentials } from './api-key.ts';
+import { invalidCredentials } from '#domain/kernel/errors.ts';
 import type { Identity } from './caller.ts';
 
 /**

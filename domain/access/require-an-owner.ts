@@ -1,10 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError, invalidCredentials } from '#domain/kernel/errors.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
-import { lockTenant } from '#domain/tenants/lock-tenant.ts';
-import { invalidCredentials } from './api-key.ts';
 import type { Context } from './context.ts';
 import { requireAll } from './find-role.ts';
+import { holdTenant } from './hold-tenant.ts';
 import { loadCaller } from './load-caller.ts';
 import { reloadIdentity } from './reload-identity.ts';
 
@@ -18,7 +17,7 @@ import { reloadIdentity } from './reload-identity.ts';
  */
 export async function lockOwners(ctx: Context, needed: readonly string[]): Promise<Context> {
   const { em } = ctx;
-  await lockTenant(ctx);
+  await holdTenant(ctx);
   if ((await em.count(Principal, { id: ctx.caller.principalId, deletedAt: null })) === 0) {
     throw invalidCredentials();
   }

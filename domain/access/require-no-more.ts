@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { foldedInSql } from '#domain/invites/invited-address.ts';
+import { foldedInSql } from '#domain/principals/fold-address.ts';
 import { reachesOwn } from './authorize-own.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { Context } from './context.ts';

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import type { Actor } from './caller.ts';
 
 /**
  * Ends a key for every process within a second: the database tells them of every change of a key. Of several who do

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Caller } from '#domain/access/caller.ts';
+import type { Actor, Anonymous } from '#domain/access/caller.ts';
 import { oweFanOut, type ToldEvent } from '#domain/notifications/owe-fan-out.ts';
 import { categoryOf, type EventType, type ResourceType } from './catalogue.ts';
 
@@ -15,15 +15,6 @@ export interface AuditEvent {
   reason?: string;
   /** When given, the event is written once however often it is recorded. */
   dedupeKey?: string;
-}
-
-/** Whoever an event names as its actor, with how the act reached us. */
-export type Actor = Pick<Caller, 'tenantId' | 'principalId' | 'principalType' | 'origin'>;
-
-/** Where nobody has proved yet who they are. */
-export interface Anonymous extends Pick<Caller, 'tenantId' | 'origin'> {
-  principalId: null;
-  principalType: 'anonymous';
 }
 
 /** An event as its row, for SQL that writes it together with its change; the database gives it its id. */

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import type { PiiEntry } from './redact.ts';
 
 /**

@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Context } from '#domain/access/context.ts';
 import { authorize } from '#domain/access/policy.ts';
-import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { claimKey, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
 import { invalid } from '#domain/kernel/errors.ts';
 import { newId } from '#domain/kernel/ids.ts';

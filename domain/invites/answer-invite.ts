@@ -10,7 +10,7 @@ import { recordMembership } from '#domain/spaces/record-membership.ts';
 import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
 import { lockInvite, viewInvite, type InviteView } from './invite-view.ts';
 import type { Invite } from './invite.entity.ts';
-import { foldCase } from './invited-address.ts';
+import { foldCase } from '#domain/principals/fold-address.ts';
 
 /**
  * Makes the invited principal a member of the caller's space, with the role of the invite. Needs no permission

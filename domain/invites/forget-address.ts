@@ -1,5 +1,5 @@
 import type { Context } from '#domain/access/context.ts';
-import { foldCase, foldedInSql } from './invited-address.ts';
+import { foldCase, foldedInSql } from '#domain/principals/fold-address.ts';
 import { revokePending } from './revoke-pending.ts';
 
 /**

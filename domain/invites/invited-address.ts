@@ -1,14 +1,5 @@
 import { raw } from '@mikro-orm/core';
-
-/** Of the letters A to Z alone: there are others whose lower case is one of those, and they are in other addresses. */
-export function foldCase(address: string): string {
-  return address.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-}
-
-/** The same of a column, in SQL. */
-export function foldedInSql(column: string): string {
-  return `lower(${column} collate "C")`;
-}
+import { foldCase, foldedInSql } from '#domain/principals/fold-address.ts';
 
 /** Invites to `address`, in whatever case. */
 export function sentTo(address: string): object {

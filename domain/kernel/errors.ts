@@ -160,3 +160,8 @@ export function invalid(param: string, message: string): DomainError {
 export function unsupported(param: string, message = `${param} is not supported.`): DomainError {
   return new DomainError('unsupported_parameter', message, { param });
 }
+
+/** One body for every cause, so that a caller learns nothing about which part was wrong. */
+export function invalidCredentials(): DomainError {
+  return new DomainError('invalid_credentials', 'The credentials are not valid.');
+}

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { refuseTaken } from '#domain/persistence/refuse-taken.ts';
 import type { Continuation, InputModality, ProviderKind } from './model-gateway.ts';

@@ -3,9 +3,9 @@ import { categoryOf } from '#domain/events/catalogue.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import { Space } from '#domain/spaces/space.entity.ts';
 import { endFanOut } from './end-fan-out.ts';
-import { audienceOf, mayRead, within, type LoggedEvent, type Stretch } from './find-audience.ts';
+import { audienceOf, mayRead, within, type Stretch } from './find-audience.ts';
 import { findEvent, type Telling } from './find-event.ts';
-import { spaceOfEvent, type NotificationRule } from './rules.ts';
+import { spaceOfEvent, type NotificationRule, type LoggedEvent } from './rules.ts';
 
 /** One page of an event's recipients. */
 export type DeliveryPage = { tenantId: string; eventId: string } & Stretch;

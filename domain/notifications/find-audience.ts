@@ -1,21 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rolesGranting } from '#domain/access/roles-granting.ts';
-import { foldedInSql } from '#domain/invites/invited-address.ts';
+import { foldedInSql } from '#domain/principals/fold-address.ts';
 import { maxUuid } from '#domain/kernel/ids.ts';
 import { own } from '#domain/kernel/own.ts';
-import { spaceOfEvent, type Audience, type NotificationRule, type NotifiedEvent } from './rules.ts';
+import { spaceOfEvent, type Audience, type LoggedEvent, type NotificationRule } from './rules.ts';
 
 /** A piece of SQL with its values. */
 export interface Fragment {
   sql: string;
   values: unknown[];
-}
-
-/** An event as the log has it. */
-export interface LoggedEvent extends NotifiedEvent {
-  tenantId: string;
-  id: string;
-  actorId: string | null;
 }
 
 const isUuid = (value: unknown): value is string =>

@@ -1,7 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { EventType } from '#domain/events/catalogue.ts';
-import type { LoggedEvent } from './find-audience.ts';
-import { notificationRules, type NotificationRule } from './rules.ts';
+import { notificationRules, type NotificationRule, type LoggedEvent } from './rules.ts';
 
 interface LoggedRow {
   event_type: EventType;

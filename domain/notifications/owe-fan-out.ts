@@ -2,8 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { enqueueStart, type DurableStart } from '#domain/durable/outbox.ts';
 import type { WorkflowType } from '#domain/kernel/dispatcher.ts';
 import { newId } from '#domain/kernel/ids.ts';
-import type { LoggedEvent } from './find-audience.ts';
-import { notificationRules, spaceOfEvent, type NotificationRule } from './rules.ts';
+import { notificationRules, spaceOfEvent, type NotificationRule, type LoggedEvent } from './rules.ts';
 
 export const fanOutWorkflowId = (tenantId: string, eventId: string): string =>
   `notify/${tenantId}/${eventId}`;

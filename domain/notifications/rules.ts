@@ -9,6 +9,13 @@ export interface NotifiedEvent {
   metadata: Readonly<Record<string, unknown>>;
 }
 
+/** An event as the log has it. */
+export interface LoggedEvent extends NotifiedEvent {
+  tenantId: string;
+  id: string;
+  actorId: string | null;
+}
+
 /** Whom an event concerns. Only those who are users are told. */
 export type Audience =
   /** The principal in this member of the metadata; without it, the resource itself where that is a principal. */

@@ -1,7 +1,15 @@
 import { raw, type EntityClass, type FilterQuery } from '@mikro-orm/core';
-import type { Context } from '#domain/access/context.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { decodeCursor, encodeCursor, type Page } from '#domain/kernel/page.ts';
+import type { Secrets } from '#domain/kernel/secrets.ts';
 import { fitting } from './page-bytes.ts';
+
+/** Whose rows are listed, and by which transaction. A `Context` is one. */
+interface Listing {
+  caller: { tenantId: string };
+  em: EntityManager;
+  secrets: Secrets;
+}
 
 /** Any entity that lists newest first. */
 interface Listed {
@@ -31,7 +39,7 @@ export interface KeysetQuery<Entity extends Listed> {
  * @throws `invalid_cursor`
  */
 export async function keysetPage<Entity extends Listed>(
-  ctx: Context,
+  ctx: Listing,
   query: KeysetQuery<Entity>,
 ): Promise<Page<Entity>> {
   const scope = { tenantId: ctx.caller.tenantId, operation: query.operation, filters: query.filters };
@@ -66,7 +74,7 @@ export async function keysetPage<Entity extends Listed>(
 }
 
 async function fitted<Entity extends Listed>(
-  ctx: Context,
+  ctx: Listing,
   { bytes }: Pick<KeysetQuery<Entity>, 'bytes'>,
   rows: readonly Entity[],
 ): Promise<Entity[]> {
@@ -80,7 +88,7 @@ async function fitted<Entity extends Listed>(
 }
 
 async function preciseCreation<Entity extends Listed>(
-  ctx: Context,
+  ctx: Listing,
   entity: EntityClass<Entity>,
   id: string,
 ): Promise<string> {

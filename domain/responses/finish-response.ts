@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildActor } from '#domain/access/rebuild-actor.ts';
-import type { Actor, AuditEvent } from '#domain/events/record-event.ts';
+import type { AuditEvent } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { recordEvent } from '#domain/events/record-event.ts';
 import { reach } from '#domain/kernel/failpoint.ts';
 import { oweTrace } from '#domain/observability/owe-trace.ts';

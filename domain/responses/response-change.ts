@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor, AuditEvent, EventRow } from '#domain/events/record-event.ts';
+import type { AuditEvent, EventRow } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { toEventRow, toTold } from '#domain/events/record-event.ts';
 import { toOwed, type DurableStart } from '#domain/durable/outbox.ts';
 import type { Dispatch } from '#domain/kernel/dispatcher.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import type { ModelSpec, PromptMessage } from '#domain/models/model-gateway.ts';
 import type { Price } from '#domain/models/pricing.ts';
 import type { ComposerOptions } from './message-composer.ts';

@@ -1,6 +1,6 @@
 import { createCipheriv, randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { invalidCredentials } from '#domain/access/api-key.ts';
+import { invalidCredentials } from '#domain/kernel/errors.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { associatedData, type FieldPlace, type FieldWork } from './field-place.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { invalidCredentials } from '#domain/access/api-key.ts';
+import { invalidCredentials } from '#domain/kernel/errors.ts';
 import type { Identity, Origin } from '#domain/access/caller.ts';
 import { loadCaller } from '#domain/access/load-caller.ts';
 import { recordEvent } from '#domain/events/record-event.ts';

@@ -1,6 +1,5 @@
-import { invalidCredentials } from '#domain/access/api-key.ts';
 import type { Identity } from '#domain/access/caller.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError, invalidCredentials } from '#domain/kernel/errors.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import type { Database } from '#domain/persistence/database.ts';
 import { hashToken, isToken } from './bearer-token.ts';

@@ -1,4 +1,4 @@
-import { invalidCredentials } from '#domain/access/api-key.ts';
+import { invalidCredentials } from '#domain/kernel/errors.ts';
 import { IdentityProvider } from '#domain/identity-providers/identity-provider.entity.ts';
 import { isToken } from '#domain/sessions/bearer-token.ts';
 import { hashFor, locateLogin, type SignInParts } from './login-transaction.ts';

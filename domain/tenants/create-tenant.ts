@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
-import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { DomainError } from '#domain/kernel/errors.ts';
 import { refuseTaken } from '#domain/persistence/refuse-taken.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';

@@ -1,11 +1,9 @@
 import type { Context } from '#domain/access/context.ts';
+import { holdTenant } from '#domain/access/hold-tenant.ts';
 import { Tenant } from './tenant.entity.ts';
 
-/**
- * The tenant that the caller acts in, locked for a change. Of several who do it at once one does; whoever adds a row
- * of the tenant is not waited for.
- */
-export async function lockTenant({ caller, em }: Context): Promise<Tenant> {
-  await em.execute('select from tenants where tenant_id = ? for no key update', [caller.tenantId]);
-  return em.findOneOrFail(Tenant, { id: caller.tenantId }, { filters: false, refresh: true });
+/** The tenant that the caller acts in, locked for a change. */
+export async function lockTenant(ctx: Context): Promise<Tenant> {
+  await holdTenant(ctx);
+  return ctx.em.findOneOrFail(Tenant, { id: ctx.caller.tenantId }, { filters: false, refresh: true });
 }

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { createApiKey } from '#domain/access/create-api-key.ts';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { addModel } from '#domain/models/add-model.ts';

@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { createApiKey } from '#domain/access/create-api-key.ts';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
-import { recordEvent, type Actor } from '#domain/events/record-event.ts';
+import { recordEvent } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import type { Secrets } from '#domain/kernel/secrets.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';

@@ -1,6 +1,6 @@
 import { createApiKey } from '#domain/access/create-api-key.ts';
 import type { Permission } from '#domain/access/permissions.ts';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import { platformTenantId } from '#domain/tenants/platform-tenant.ts';
 import { setUpPlatform } from '#domain/tenants/set-up-platform.ts';

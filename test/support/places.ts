@@ -6,7 +6,7 @@ import { addModel } from '#domain/models/add-model.ts';
 import { builtinSettings } from '#domain/models/builtin-settings.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { Item } from '#domain/responses/item.entity.ts';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { AdminMaker } from './admin-maker.ts';
 import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import type { TestDatabase } from './database.ts';

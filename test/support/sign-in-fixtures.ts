@@ -3,7 +3,7 @@ import { newId } from '#domain/kernel/ids.ts';
 import { addProvider } from '#domain/identity-providers/add-provider.ts';
 import { Principal } from '#domain/principals/principal.entity.ts';
 import { openSession } from '#domain/sign-in/open-session.ts';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';

@@ -2,7 +2,7 @@ import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
 import type { Permission } from '#domain/access/permissions.ts';
 import { createApiKey } from '#domain/access/create-api-key.ts';
 import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
-import type { Actor } from '#domain/events/record-event.ts';
+import type { Actor } from '#domain/access/caller.ts';
 import { newId } from '#domain/kernel/ids.ts';
 import { Secrets } from '#domain/kernel/secrets.ts';
 import { addModel, type NewModel } from '#domain/models/add-model.ts';
