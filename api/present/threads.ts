@@ -1,6 +1,4 @@
-import type { GovernanceRecord } from '#api/contract/governance.ts';
 import type { MessageRecord, ThreadRecord } from '#api/contract/threads.ts';
-import type { SpaceGovernance } from '#domain/governance/read-governance.ts';
 import type { ShownThread } from '#domain/threads/read-threads.ts';
 import type { ShownMessage } from '#domain/threads/show-messages.ts';
 
@@ -42,14 +40,5 @@ export function presentMessage({ message, content }: ShownMessage): MessageRecor
     response_id: message.responseId ?? null,
     created_by: message.createdBy,
     created_at: message.createdAt.toISOString(),
-  };
-}
-
-export function presentGovernance(governance: SpaceGovernance): GovernanceRecord {
-  return {
-    space_id: governance.spaceId,
-    policy_version: governance.policyVersion,
-    pii: governance.pii,
-    updated_at: governance.updatedAt.toISOString(),
   };
 }

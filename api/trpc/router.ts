@@ -1,6 +1,7 @@
 import { apiKeys, principals } from './access.ts';
 import { collections, documents } from './collections.ts';
 import { events } from './events.ts';
+import { governance } from './governance.ts';
 import { invites } from './invites.ts';
 import { models, prices } from './models.ts';
 import { observability } from './observability.ts';
@@ -12,7 +13,7 @@ import { identityProviders, sessions } from './sign-in.ts';
 import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tool-servers.ts';
-import { governance, threads } from './threads.ts';
+import { threads } from './threads.ts';
 import { tenants } from './tenants.ts';
 import { router } from './trpc.ts';
 import { workflows } from './workflows.ts';

@@ -1,11 +1,9 @@
 import { deleted } from '#api/contract/common.ts';
-import { governanceEnvelope } from '#api/contract/governance.ts';
 import * as inputs from '#api/contract/procedures.ts';
 import { messageEnvelope, messagePage, threadEnvelope, threadPage } from '#api/contract/threads.ts';
 import { withFoundNames } from '#api/found-names.ts';
 import { toPage } from '#api/present/page.ts';
-import { presentGovernance, presentMessage, presentThread } from '#api/present/threads.ts';
-import { readGovernance, updateGovernance } from '#domain/governance/read-governance.ts';
+import { presentMessage, presentThread } from '#api/present/threads.ts';
 import { addMessage } from '#domain/threads/add-message.ts';
 import { deleteThread } from '#domain/threads/delete-thread.ts';
 import { listMessages } from '#domain/threads/list-messages.ts';
@@ -90,20 +88,4 @@ export const threads = router({
       await request.inContext(spaceId, (ctx) => deleteThread(ctx, { threadId }));
       return { data: { id: threadId, deleted: true as const } };
     }),
-});
-
-export const governance = router({
-  get: procedure({ permission: 'governance.read', audit: reads })
-    .input(inputs.spaceInput)
-    .output(governanceEnvelope)
-    .query(async ({ ctx: { request }, input: { space_id: spaceId } }) => ({
-      data: presentGovernance(await request.inContext(spaceId, readGovernance)),
-    })),
-
-  update: procedure({ permission: 'governance.update', audit: ['space.governance_updated'] })
-    .input(inputs.updateGovernanceInput)
-    .output(governanceEnvelope)
-    .mutation(async ({ ctx: { request }, input: { space_id: spaceId, pii } }) => ({
-      data: presentGovernance(await request.inContext(spaceId, (ctx) => updateGovernance(ctx, pii))),
-    })),
 });

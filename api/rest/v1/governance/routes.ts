@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { errorResponses, spaceParams } from '#api/contract/common.ts';
 import { governanceEnvelope, updateGovernanceBody } from '#api/contract/governance.ts';
-import { presentGovernance } from '#api/present/threads.ts';
+import { presentGovernance } from '#api/present/governance.ts';
 import { readGovernance, updateGovernance } from '#domain/governance/read-governance.ts';
 
 const tags = ['Governance'];
