@@ -1,5 +1,5 @@
-import { createDocumentActivities } from './documents/create-document-activities.ts';
-import type { DocumentDependencies } from './documents/ingest-document.ts';
+import { createKnowledgeActivities } from './knowledge/create-knowledge-activities.ts';
+import type { DocumentDependencies } from './knowledge/ingest-document.ts';
 import { keepAlive } from './keep-alive.ts';
 import { exportTrace, type TraceDependencies } from './observability/export-trace.ts';
 import {
@@ -25,7 +25,7 @@ export type ActivityDependencies = ResponseDependencies &
 export function createActivities(deps: ActivityDependencies) {
   return {
     ...createResponseActivities(deps),
-    ...createDocumentActivities(deps),
+    ...createKnowledgeActivities(deps),
     discoverTools: (input: DiscoverToolsInput) => keepAlive(() => discoverTools(deps, input)),
     exportTrace: (input: TraceResponseInput) => keepAlive(() => exportTrace(deps, input)),
     deliverNotifications: (input: PageInput) => deliverNotifications(deps, input),

@@ -1,7 +1,7 @@
 import { serializerCompiler, validatorCompiler } from '@fastify/type-provider-zod';
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
-import { recordRefusal } from '#domain/access/record-refusal.ts';
-import { recordLimitReached } from '#domain/responses/record-limit-reached.ts';
+import { recordRefusal } from '#domain/identity/principals/record-refusal.ts';
+import { recordLimitReached } from '#domain/responses/accept/record-limit-reached.ts';
 import { bodyLimit } from './body-limits.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { RequestLimits } from './limits/request-limits.ts';

@@ -1,4 +1,4 @@
-import type { DomainError, DomainErrorCode, FieldError } from '#domain/kernel/errors.ts';
+import type { DomainError, DomainErrorCode, FieldError } from '#domain/foundation/kernel/errors.ts';
 import { speaksOpenAi, toOpenAiError } from './present/openai/errors.ts';
 
 type ErrorType =

@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
-import type { Context } from '#domain/access/context.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
 import {
   findNames,
   NamesNeeded,
   redactBeforehand,
   RedactionNeeded,
   type FoundNames,
-} from '#domain/governance/found-names.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
+} from '#domain/governance/redaction/found-names.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { GatewayDependencies } from './compose.ts';
 import type { SpaceOfCall } from './plugins/unit-of-work.ts';
 

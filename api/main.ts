@@ -1,8 +1,8 @@
 import closeWithGrace from 'close-with-grace';
 import { describeFault } from '#adapters/telemetry/logger.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
-import { parseGatewayConfig } from '#domain/kernel/config.ts';
-import { armFailpointFrom } from '#domain/kernel/failpoint.ts';
+import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
+import { armFailpointFrom } from '#domain/foundation/kernel/failpoint.ts';
 import { buildApp } from './app.ts';
 import { assemble } from './compose.ts';
 

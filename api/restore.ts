@@ -1,9 +1,13 @@
-import type { PiiMapping } from '#domain/governance/pii-mapping.ts';
-import { restoreValue } from '#domain/governance/restore.ts';
-import type { Holder } from '#domain/governance/pii-settings.ts';
-import { readerIn, readerOf, readVisible, type Reader } from '#domain/governance/show-restored.ts';
-import { readRequest } from '#domain/responses/read-request.ts';
-import { admitReader, type ReadResponse, type ResponseAddress } from '#domain/responses/read-response.ts';
+import type { PiiMapping } from '#domain/governance/redaction/pii-mapping.ts';
+import { restoreValue } from '#domain/governance/redaction/restore.ts';
+import type { Holder } from '#domain/governance/policy/pii-settings.ts';
+import { readerIn, readerOf, readVisible, type Reader } from '#domain/conversations/threads/show-restored.ts';
+import { readRequest } from '#domain/responses/record/read-request.ts';
+import {
+  admitReader,
+  type ReadResponse,
+  type ResponseAddress,
+} from '#domain/responses/read/read-response.ts';
 import type { GatewayDependencies } from './compose.ts';
 
 type Parts = Pick<GatewayDependencies, 'database' | 'unitOfWork' | 'secrets'>;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { buildApp } from '#api/app.ts';
 import { assemble } from '#api/compose.ts';
-import { parseGatewayConfig } from '#domain/kernel/config.ts';
+import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
 import { checkout } from './check/checkout.ts';
 
 const snapshot = join(checkout, 'docs/openapi.json');

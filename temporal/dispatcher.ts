@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError, type Client, type WorkflowStartOptions } from '@temporalio/client';
 import { TypedSearchAttributes, WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '@temporalio/common';
 import type { Logger } from 'pino';
-import { claimOutbox, removeFromOutbox } from '#domain/durable/outbox.ts';
-import type { Dispatch, Dispatcher, WorkflowType } from '#domain/kernel/dispatcher.ts';
-import { reach } from '#domain/kernel/failpoint.ts';
-import type { Metrics } from '#domain/kernel/metrics.ts';
-import type { Database } from '#domain/persistence/database.ts';
+import { claimOutbox, removeFromOutbox } from '#domain/foundation/durable/outbox.ts';
+import type { Dispatch, Dispatcher, WorkflowType } from '#domain/foundation/durable/dispatcher.ts';
+import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
 import { spaceIdAttribute, tenantIdAttribute } from '#workflows/shared/search-attributes.ts';
 import { taskQueues } from '#workflows/shared/task-queues.ts';
 

@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
-import type { WorkflowInspector } from '#domain/kernel/workflow-inspector.ts';
+import type { WorkflowInspector } from '#domain/foundation/durable/workflow-inspector.ts';
 
 export function createInspector(client: Client): WorkflowInspector {
   return {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { postponeInOutbox } from '#domain/durable/outbox.ts';
-import type { ContendedPace } from '#domain/kernel/contended-pace.ts';
-import type { Dispatcher } from '#domain/kernel/dispatcher.ts';
-import type { Database } from '#domain/persistence/database.ts';
+import { postponeInOutbox } from '#domain/foundation/durable/outbox.ts';
+import type { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
+import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
 
 export interface PacedDispatcherDependencies {
   /** Sends at once. */

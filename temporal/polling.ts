@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { DatabasePulse } from '#domain/persistence/database-pulse.ts';
+import type { DatabasePulse } from '#domain/foundation/persistence/database-pulse.ts';
 import { answers, close, connect, startGroup, type GroupOptions, type WorkerGroup } from './worker-group.ts';
 
 const lookEveryMs = 500;

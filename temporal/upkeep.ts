@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { giveBackSweep, noteSwept, takeDueSweeps } from '#domain/maintenance/sweep-clock.ts';
-import type { SweepDependencies } from '#domain/maintenance/sweep.ts';
+import { giveBackSweep, noteSwept, takeDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
+import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 import {
   sweepNames,
   sweeps,
   type Pace,
   type PlannedSweep,
   type SweepName,
-} from '#domain/maintenance/sweeps.ts';
+} from '#domain/operations/maintenance/sweeps.ts';
 import { taskQueues } from '#workflows/shared/task-queues.ts';
 
 /** For PostgreSQL that does not answer, and for clocks that differ by a little. */

@@ -4,8 +4,8 @@ import {
   type Client,
   type WorkflowExecutionDescription,
 } from '@temporalio/client';
-import { DomainError } from '#domain/kernel/errors.ts';
-import type { PendingStep, WorkflowReader } from '#domain/workflows/workflow-reader.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import type { PendingStep, WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
 import { historyToJson } from './history-json.ts';
 
 /** People wait for the answer. */

@@ -1,5 +1,5 @@
-import type { SweepDependencies } from '#domain/maintenance/sweep.ts';
-import { sweeps, type PlannedSweep } from '#domain/maintenance/sweeps.ts';
+import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import { sweeps, type PlannedSweep } from '#domain/operations/maintenance/sweeps.ts';
 import type { SweepActivities } from '#workflows/run-sweep/messages.ts';
 import { runRound } from './run-round.ts';
 

@@ -1,10 +1,10 @@
 import { Context } from '@temporalio/activity';
-import { nilUuid } from '#domain/kernel/ids.ts';
-import { reach } from '#domain/kernel/failpoint.ts';
-import { cutPages } from '#domain/notifications/cut-pages.ts';
-import { deliverPage, type Delivered } from '#domain/notifications/deliver-page.ts';
-import type { Stretch } from '#domain/notifications/find-audience.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { cutPages } from '#domain/operations/notifications/cut-pages.ts';
+import { deliverPage, type Delivered } from '#domain/operations/notifications/deliver-page.ts';
+import type { Stretch } from '#domain/operations/notifications/find-audience.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { PageInput, PageResult } from '#workflows/fan-out-event/messages.ts';
 
 export interface NotificationDependencies {

@@ -1,14 +1,14 @@
 import { Context } from '@temporalio/activity';
-import type { Secrets } from '#domain/kernel/secrets.ts';
-import { noteExport, prepareExport } from '#domain/observability/prepare-export.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { noteExport, prepareExport } from '#domain/operations/observability/prepare-export.ts';
 import {
   TraceExportFailure,
   type TraceError,
   type TraceExporter,
   type TraceTarget,
-} from '#domain/observability/trace-exporter.ts';
-import type { ResponseTrace } from '#domain/observability/response-trace.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+} from '#domain/operations/observability/trace-exporter.ts';
+import type { ResponseTrace } from '#domain/operations/observability/response-trace.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { TraceResponseInput, TraceResponseResult } from '#workflows/trace-response/messages.ts';
 import { retryLater } from '../failures.ts';
 

@@ -1,7 +1,7 @@
-import type { ModelGateway } from '#domain/models/model-gateway.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { lockHead } from '#domain/responses/head.ts';
-import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
+import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 
 const patienceMs = 3_000;
 

@@ -1,20 +1,20 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { log } from '@temporalio/activity';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reach } from '#domain/kernel/failpoint.ts';
-import type { Metrics } from '#domain/kernel/metrics.ts';
-import { keepCallSession, readCallSession } from '#domain/responses/call-sessions.ts';
-import { executionError } from '#domain/responses/call-items.ts';
-import type { CallTarget, ClaimedCall } from '#domain/responses/claim-call.ts';
-import type { CallOutcome } from '#domain/responses/commit-call.ts';
-import { cutResult } from '#domain/responses/cut-result.ts';
-import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
+import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
+import { keepCallSession, readCallSession } from '#domain/responses/calls/call-sessions.ts';
+import { executionError } from '#domain/responses/store/call-items.ts';
+import type { CallTarget, ClaimedCall } from '#domain/responses/calls/claim-call.ts';
+import type { CallOutcome } from '#domain/responses/calls/commit-call.ts';
+import { cutResult } from '#domain/responses/store/cut-result.ts';
+import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import {
   ToolServerFailure,
   type SharedSession,
   type ToolReply,
   type ToolServerGateway,
-} from '#domain/tools/tool-server.ts';
+} from '#domain/capabilities/tools/tool-server.ts';
 import { retryLater } from '../failures.ts';
 import { commitSurely } from './commit-surely.ts';
 import { screenResult } from './screen-call.ts';

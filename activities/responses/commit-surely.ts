@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
+import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
 
 /** Longer than a failover, or the restart of a machine, takes. */
 const patienceMs = 5 * 60_000;

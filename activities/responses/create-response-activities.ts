@@ -1,10 +1,10 @@
-import type { CloseReason } from '#domain/responses/close-response.ts';
-import { closeResponse } from '#domain/responses/close-response.ts';
-import type { CallKey, TurnKey } from '#domain/responses/turn-key.ts';
-import { reach } from '#domain/kernel/failpoint.ts';
-import type { ContendedPace } from '#domain/kernel/contended-pace.ts';
-import { lockHead } from '#domain/responses/head.ts';
-import { endOfEnded } from '#domain/responses/response-end.ts';
+import type { CloseReason } from '#domain/responses/end/close-response.ts';
+import { closeResponse } from '#domain/responses/end/close-response.ts';
+import type { CallKey, TurnKey } from '#domain/responses/record/turn-key.ts';
+import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import type { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
+import { endOfEnded } from '#domain/responses/record/response-end.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { endSessions } from './end-sessions.ts';
 import { keepPace } from './keep-pace.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { takeCallSessions } from '#domain/responses/call-sessions.ts';
+import { takeCallSessions } from '#domain/responses/calls/call-sessions.ts';
 import type { ServerCallDependencies } from './call-server.ts';
 
 /** Of the end of a response, which nobody waits for any more. */

@@ -1,6 +1,6 @@
-import { callLease, endLease, renewLease } from '#domain/responses/call-lease.ts';
-import type { CallKey } from '#domain/responses/turn-key.ts';
-import type { Database } from '#domain/persistence/database.ts';
+import { callLease, endLease, renewLease } from '#domain/responses/calls/call-lease.ts';
+import type { CallKey } from '#domain/responses/record/turn-key.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
 import { commitSurely } from './commit-surely.ts';
 
 /** What an attempt needs to know of the call that it holds. */

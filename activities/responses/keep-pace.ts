@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
-import type { ContendedPace } from '#domain/kernel/contended-pace.ts';
+import type { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import { retryLater } from '../failures.ts';
 import { interruption } from '../interruption.ts';
 import { keepAlive } from '../keep-alive.ts';

@@ -1,12 +1,12 @@
-import { readMapping } from '#domain/governance/pii-mapping.ts';
-import { restoreJsonText } from '#domain/governance/restore.ts';
-import { mayHoldTokens } from '#domain/governance/pii-tokens.ts';
-import type { PiiEntry, Redactor } from '#domain/governance/redact.ts';
-import { withoutHidden } from '#domain/kernel/hidden-text.ts';
-import type { KnowledgeReply } from '#domain/knowledge/knowledge-tool.ts';
-import type { ClaimedCall } from '#domain/responses/claim-call.ts';
-import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
-import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import { readMapping } from '#domain/governance/redaction/pii-mapping.ts';
+import { restoreJsonText } from '#domain/governance/redaction/restore.ts';
+import { mayHoldTokens } from '#domain/governance/redaction/pii-tokens.ts';
+import type { PiiEntry, Redactor } from '#domain/governance/redaction/redact.ts';
+import { withoutHidden } from '#domain/foundation/kernel/hidden-text.ts';
+import type { KnowledgeReply } from '#domain/knowledge/search/knowledge-tool.ts';
+import type { ClaimedCall } from '#domain/responses/calls/claim-call.ts';
+import type { TurnOutcome } from '#domain/responses/turn/commit-turn.ts';
+import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import { screen, type ScreeningDependencies } from './screening.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { countTokens } from '#domain/governance/pii-tokens.ts';
-import type { Redactor } from '#domain/governance/redact.ts';
-import type { PromptMessage } from '#domain/models/model-gateway.ts';
-import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import { countTokens } from '#domain/governance/redaction/pii-tokens.ts';
+import type { Redactor } from '#domain/governance/redaction/redact.ts';
+import type { PromptMessage } from '#domain/capabilities/models/model-gateway.ts';
+import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import { screen, type ScreeningDependencies } from './screening.ts';
 
 /**

@@ -7,13 +7,13 @@ import {
   withNames,
   type FoundNames,
   type NameRecogniser,
-} from '#domain/governance/found-names.ts';
-import { keepFound } from '#domain/governance/keep-found.ts';
-import type { Redaction } from '#domain/governance/pii-settings.ts';
-import type { LongTextRedactor } from '#domain/governance/redact-texts.ts';
-import type { Redactor } from '#domain/governance/redact.ts';
-import type { Secrets } from '#domain/kernel/secrets.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+} from '#domain/governance/redaction/found-names.ts';
+import { keepFound } from '#domain/responses/turn/keep-found.ts';
+import type { Redaction } from '#domain/governance/policy/pii-settings.ts';
+import type { LongTextRedactor } from '#domain/governance/redaction/redact-texts.ts';
+import type { Redactor } from '#domain/governance/redaction/redact.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { commitSurely } from './commit-surely.ts';
 
 export interface ScreeningDependencies {

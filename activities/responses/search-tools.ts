@@ -1,7 +1,7 @@
-import { screenOffer } from '#domain/governance/screen-settled.ts';
-import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
-import { answerToolSearches, toolSearchName } from '#domain/responses/tool-search.ts';
-import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import { screenOffer } from '#domain/responses/accept/screen-settled.ts';
+import type { TurnOutcome } from '#domain/responses/turn/commit-turn.ts';
+import { answerToolSearches, toolSearchName } from '#domain/responses/offer/tool-search.ts';
+import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import { screen, type ScreeningDependencies } from './screening.ts';
 
 /** A search for tools reads only: it belongs to the turn that asks for it, and is committed with what it found. */

@@ -1,13 +1,18 @@
-import { TokenGuard } from '#domain/governance/token-guard.ts';
-import { knowledgeTool } from '#domain/knowledge/knowledge-definition.ts';
-import type { ModelGateway, ModelPart, ModelRequest, ToolDefinition } from '#domain/models/model-gateway.ts';
-import { ModelFailure } from '#domain/models/model-gateway.ts';
-import type { TurnOutcome } from '#domain/responses/commit-turn.ts';
-import { MessageComposer } from '#domain/responses/message-composer.ts';
-import { firstModelTurn, type OfferedTool } from '#domain/responses/response-request.ts';
-import { toolSearchTool } from '#domain/responses/tool-search.ts';
-import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
-import { TurnRecorder } from '#domain/responses/turn-recorder.ts';
+import { TokenGuard } from '#domain/governance/redaction/token-guard.ts';
+import { knowledgeTool } from '#domain/knowledge/search/knowledge-definition.ts';
+import type {
+  ModelGateway,
+  ModelPart,
+  ModelRequest,
+  ToolDefinition,
+} from '#domain/capabilities/models/model-gateway.ts';
+import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
+import type { TurnOutcome } from '#domain/responses/turn/commit-turn.ts';
+import { MessageComposer } from '#domain/responses/stream/message-composer.ts';
+import { firstModelTurn, type OfferedTool } from '#domain/responses/record/response-request.ts';
+import { toolSearchTool } from '#domain/responses/offer/tool-search.ts';
+import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
+import { TurnRecorder } from '#domain/responses/stream/turn-recorder.ts';
 import type { Lane } from './stream-writer.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { appendStream, readLane, type AppendAnswer } from '#domain/responses/stream-store.ts';
-import { toRun, type EventRun, type StreamEvent } from '#domain/responses/stream-events.ts';
-import { Fenced } from '#domain/responses/commit-turn.ts';
-import type { Database } from '#domain/persistence/database.ts';
+import { appendStream, readLane, type AppendAnswer } from '#domain/responses/store/stream-store.ts';
+import { toRun, type EventRun, type StreamEvent } from '#domain/responses/record/stream-events.ts';
+import { Fenced } from '#domain/responses/turn/commit-turn.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
 
 interface LaneKey {
   tenantId: string;

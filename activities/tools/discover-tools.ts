@@ -1,10 +1,14 @@
 import { Context } from '@temporalio/activity';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { applyDiscovery, type Discovery } from '#domain/tools/apply-discovery.ts';
-import { McpServer } from '#domain/tools/mcp-server.entity.ts';
-import { McpTool } from '#domain/tools/mcp-tool.entity.ts';
-import { toSpec } from '#domain/tools/server-spec.ts';
-import { ToolServerFailure, type ToolServerGateway, type ToolServerSpec } from '#domain/tools/tool-server.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { applyDiscovery, type Discovery } from '#domain/capabilities/tools/apply-discovery.ts';
+import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
+import { McpTool } from '#domain/capabilities/tools/mcp-tool.entity.ts';
+import { toSpec } from '#domain/capabilities/tools/server-spec.ts';
+import {
+  ToolServerFailure,
+  type ToolServerGateway,
+  type ToolServerSpec,
+} from '#domain/capabilities/tools/tool-server.ts';
 import type { DiscoverToolsInput, DiscoverToolsResult } from '#workflows/discover-tools/messages.ts';
 
 export interface DiscoveryDependencies {

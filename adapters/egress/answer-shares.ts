@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FairSemaphore } from '#domain/kernel/fair-semaphore.ts';
+import { FairSemaphore } from '#domain/foundation/kernel/fair-semaphore.ts';
 import { FairTurns } from './fair-turns.ts';
-import { Pace } from '#domain/kernel/pace.ts';
+import { Pace } from '#domain/foundation/kernel/pace.ts';
 
 const KiB = 1_024;
 const MiB = 1_048_576;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { NameRecogniser } from '#domain/governance/found-names.ts';
-import type { Finding } from '#domain/governance/pii-kinds.ts';
+import type { NameRecogniser } from '#domain/governance/redaction/found-names.ts';
+import type { Finding } from '#domain/governance/recognition/pii-kinds.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 
 /** Offsets count Unicode characters, as Python does. */

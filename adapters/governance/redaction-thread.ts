@@ -1,6 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import { redactTexts, type RedactionOutcome, type RedactionTask } from '#domain/governance/redact-texts.ts';
-import { macUnder } from '#domain/kernel/secrets.ts';
+import {
+  redactTexts,
+  type RedactionOutcome,
+  type RedactionTask,
+} from '#domain/governance/redaction/redact-texts.ts';
+import { macUnder } from '#domain/foundation/kernel/secrets.ts';
 
 export interface ThreadTask {
   /** Of tokens, and of nothing else. */

@@ -1,6 +1,6 @@
-import type { LongTextRedactor, RedactionOutcome } from '#domain/governance/redact-texts.ts';
-import type { Secrets } from '#domain/kernel/secrets.ts';
-import { ThreadPool, type ThreadLimits } from '../threads/thread-pool.ts';
+import type { LongTextRedactor, RedactionOutcome } from '#domain/governance/redaction/redact-texts.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { ThreadPool, type ThreadLimits } from '../process/thread-pool.ts';
 import type { ThreadTask } from './redaction-thread.ts';
 
 /** Where people wait for an answer: they had better try again than wait for long. */

@@ -1,9 +1,9 @@
 import { decodeJwt, errors as joseErrors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as oidc from 'openid-client';
-import { DomainError } from '#domain/kernel/errors.ts';
-import { idTokenInvalid } from '#domain/sign-in/check-id-token.ts';
-import type { IdTokenClaims, OidcClient, ProviderConnection } from '#domain/sign-in/oidc-client.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { idTokenInvalid } from '#domain/identity/sign-in/check-id-token.ts';
+import type { IdTokenClaims, OidcClient, ProviderConnection } from '#domain/identity/sign-in/oidc-client.ts';
 import type { BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { KeySets } from './key-sets.ts';
 import { ProviderAway, providerFetch } from './provider-fetch.ts';

@@ -1,5 +1,5 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
-import type { ModelGateway, ModelRequest } from '#domain/models/model-gateway.ts';
+import type { ModelGateway, ModelRequest } from '#domain/capabilities/models/model-gateway.ts';
 import { withinLimit } from './anthropic-limit.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 

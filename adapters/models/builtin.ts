@@ -1,12 +1,12 @@
-import { estimateTokens } from '#domain/kernel/estimate-tokens.ts';
+import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
 import type {
   ModelGateway,
   ModelPart,
   ModelRequest,
   PromptMessage,
   TokenUsage,
-} from '#domain/models/model-gateway.ts';
-import { knowledgeToolName } from '#domain/knowledge/knowledge-definition.ts';
+} from '#domain/capabilities/models/model-gateway.ts';
+import { knowledgeToolName } from '#domain/knowledge/search/knowledge-definition.ts';
 import { extractAnswer } from './builtin-answer.ts';
 import { readFindings } from './builtin-findings.ts';
 

@@ -1,4 +1,4 @@
-import { own } from '#domain/kernel/own.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
 
 /** Where the vendors' own keys may go; a listed variable with an address of its own goes there instead. */
 const vendors: Record<string, string> = {

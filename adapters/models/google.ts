@@ -1,5 +1,5 @@
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
-import type { ModelGateway } from '#domain/models/model-gateway.ts';
+import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
 import { keepClients } from './kept-clients.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 

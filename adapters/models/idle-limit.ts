@@ -1,4 +1,4 @@
-import { ModelFailure, type ModelSpec } from '#domain/models/model-gateway.ts';
+import { ModelFailure, type ModelSpec } from '#domain/capabilities/models/model-gateway.ts';
 import { answerLimits } from '../egress/answer-limits.ts';
 
 const longestMs = answerLimits.model.idleMs;

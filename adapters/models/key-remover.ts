@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { ModelPart } from '#domain/models/model-gateway.ts';
+import type { ModelPart } from '#domain/capabilities/models/model-gateway.ts';
 import { SecretRemover } from '../egress/secret-remover.ts';
 
 /** A shorter one is a word that local servers ask for, and no secret. */

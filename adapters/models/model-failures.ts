@@ -1,6 +1,6 @@
 import { APICallError } from '@ai-sdk/provider';
-import { ModelFailure } from '#domain/models/model-gateway.ts';
-import { deniesAccess, toVendorRefusal } from '#domain/models/vendor-refusal.ts';
+import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
+import { deniesAccess, toVendorRefusal } from '#domain/capabilities/models/vendor-refusal.ts';
 import { AnswerCutOff } from '../egress/answer-cut-off.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
 

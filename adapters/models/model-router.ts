@@ -1,5 +1,5 @@
-import type { ModelGateway, ProviderKind } from '#domain/models/model-gateway.ts';
-import { ModelFailure } from '#domain/models/model-gateway.ts';
+import type { ModelGateway, ProviderKind } from '#domain/capabilities/models/model-gateway.ts';
+import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
 
 /** One gateway over all provider kinds. */
 export function modelRouter(kinds: Partial<Record<ProviderKind, ModelGateway>>): ModelGateway {

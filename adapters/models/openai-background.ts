@@ -1,5 +1,5 @@
-import { ModelFailure } from '#domain/models/model-gateway.ts';
-import { toVendorRefusal } from '#domain/models/vendor-refusal.ts';
+import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
+import { toVendorRefusal } from '#domain/capabilities/models/vendor-refusal.ts';
 import type { VendorConnection } from './vendor-connection.ts';
 
 type Fetch = typeof globalThis.fetch;

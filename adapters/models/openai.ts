@@ -1,5 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import type { ModelGateway } from '#domain/models/model-gateway.ts';
+import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
 import { backgroundRun, cancelRun } from './openai-background.ts';
 import { connectionOf, vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 

@@ -11,7 +11,7 @@ import {
   type ModelGateway,
   type ModelPart,
   type ModelRequest,
-} from '#domain/models/model-gateway.ts';
+} from '#domain/capabilities/models/model-gateway.ts';
 import { AnswerCutOff } from '../egress/answer-cut-off.ts';
 import type { AnswerShare, AnswerShares } from '../egress/answer-shares.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';

@@ -1,6 +1,6 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import { ModelFailure, type ModelPart, type OpaqueState } from '#domain/models/model-gateway.ts';
-import { own } from '#domain/kernel/own.ts';
+import { ModelFailure, type ModelPart, type OpaqueState } from '#domain/capabilities/models/model-gateway.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
 
 /** Turns a provider's stream into our parts: text at once, reasoning and what it wants back when complete. */
 export class PartReader {

@@ -12,7 +12,7 @@ import type {
   PromptMessage,
   PromptPart,
   ToolChoice,
-} from '#domain/models/model-gateway.ts';
+} from '#domain/capabilities/models/model-gateway.ts';
 
 export interface Prompting {
   /** The provider takes system messages at the beginning only: later ones are moved there. */

@@ -2,12 +2,12 @@ import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { AnswerCutOff } from '#adapters/egress/answer-cut-off.ts';
 import { boundedFetch, type BoundedFetchOptions } from '#adapters/egress/bounded-fetch.ts';
 import { EgressRefused } from '#adapters/egress/guarded-fetch.ts';
-import type { ResponseTrace } from '#domain/observability/response-trace.ts';
+import type { ResponseTrace } from '#domain/operations/observability/response-trace.ts';
 import {
   TraceExportFailure,
   type TraceExporter,
   type TraceTarget,
-} from '#domain/observability/trace-exporter.ts';
+} from '#domain/operations/observability/trace-exporter.ts';
 import { toSpans } from './trace-spans.ts';
 
 const path = 'api/public/otel/v1/traces';

@@ -1,7 +1,7 @@
 import { type Attributes, type HrTime, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import { resourceFromAttributes, type Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import type { Generation, ResponseTrace, ToolSpan } from '#domain/observability/response-trace.ts';
+import type { Generation, ResponseTrace, ToolSpan } from '#domain/operations/observability/response-trace.ts';
 
 /** A response as the spans of its trace, in the words of OpenTelemetry and Langfuse; the first is the response itself. */
 export function toSpans(trace: ResponseTrace, projectId: unknown): ReadableSpan[] {

@@ -1,8 +1,8 @@
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import type { CutOff } from '#adapters/egress/answer-cut-off.ts';
-import type { Metrics } from '#domain/kernel/metrics.ts';
-import type { UpkeepState } from '#domain/maintenance/upkeep-state.ts';
+import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
+import type { UpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
 
 export interface Telemetry extends Metrics {
   request(request: { route: string; method: string; status: number; seconds: number }): void;

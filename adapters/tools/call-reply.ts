@@ -1,6 +1,6 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
-import { cleanText } from '#domain/kernel/clean-text.ts';
-import type { ToolReply } from '#domain/tools/tool-server.ts';
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import type { ToolReply } from '#domain/capabilities/tools/tool-server.ts';
 import { readResult, toRecord } from './tool-result.ts';
 import type { Wire } from './watched-fetch.ts';
 

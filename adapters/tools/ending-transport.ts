@@ -6,7 +6,7 @@ import {
   type JSONRPCMessage,
   type StreamableHTTPClientTransportOptions,
 } from '@modelcontextprotocol/client';
-import { isTooDeep } from '#domain/tools/tool-definition.ts';
+import { isTooDeep } from '#domain/capabilities/tools/tool-definition.ts';
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 type TransportOptions = StreamableHTTPClientTransportOptions & { fetch: FetchLike };

@@ -1,7 +1,7 @@
 import { Client, type Tool } from '@modelcontextprotocol/client';
 import type { JsonSchemaValidator, jsonSchemaValidator, PriorDiscovery } from '@modelcontextprotocol/client';
 import { LRUCache } from 'lru-cache';
-import { cleanText } from '#domain/kernel/clean-text.ts';
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import {
   schemaHash,
   ToolServerFailure,
@@ -10,7 +10,7 @@ import {
   type ToolReply,
   type ToolServerGateway,
   type ToolServerSpec,
-} from '#domain/tools/tool-server.ts';
+} from '#domain/capabilities/tools/tool-server.ts';
 import type { AnswerShares } from '../egress/answer-shares.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { SecretRemover } from '../egress/secret-remover.ts';

@@ -1,4 +1,4 @@
-import type { ToolMedia } from '#domain/tools/tool-server.ts';
+import type { ToolMedia } from '#domain/capabilities/tools/tool-server.ts';
 
 /** Of one result: vendors take images of a few megabytes, and each turn behind it sends them again. */
 const mostMedia = 4;

@@ -1,5 +1,5 @@
-import { ToolServerFailure, type ToolServerSpec } from '#domain/tools/tool-server.ts';
-import { own } from '#domain/kernel/own.ts';
+import { ToolServerFailure, type ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
 
 /**
  * The header that carries a server's credential. The value is a variable of the environment that the operator

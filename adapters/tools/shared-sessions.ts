@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { sha256 } from '#domain/kernel/canonical-json.ts';
-import type { SharedSession, ToolServerSpec } from '#domain/tools/tool-server.ts';
+import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
+import type { SharedSession, ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
 
 /** A session of a server of the earlier revision, which names it by a header. */
 export interface ServerSession {

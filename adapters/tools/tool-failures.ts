@@ -1,5 +1,5 @@
 import { SdkError, SdkErrorCode, UnauthorizedError } from '@modelcontextprotocol/client';
-import { ToolServerFailure } from '#domain/tools/tool-server.ts';
+import { ToolServerFailure } from '#domain/capabilities/tools/tool-server.ts';
 import { AnswerCutOff } from '../egress/answer-cut-off.ts';
 import type { Wire } from './watched-fetch.ts';
 

@@ -1,5 +1,5 @@
-import { cleanText } from '#domain/kernel/clean-text.ts';
-import type { ToolMedia } from '#domain/tools/tool-server.ts';
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import type { ToolMedia } from '#domain/capabilities/tools/tool-server.ts';
 import { ResultMedia } from './result-media.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { permissions } from '#domain/access/permissions.ts';
-import { continuations, inputModalities, providerKinds } from '#domain/models/model-gateway.ts';
-import { openAiTools } from '#domain/spaces/openai-tools.ts';
-import { pendingStates } from '#domain/workflows/workflow-reader.ts';
+import { permissions } from '#domain/foundation/access/permissions.ts';
+import { continuations, inputModalities, providerKinds } from '#domain/capabilities/models/model-gateway.ts';
+import { openAiTools } from '#domain/workspace/spaces/openai-tools.ts';
+import { pendingStates } from '#domain/operations/workflows/workflow-reader.ts';
 import { data, page, timestamp, uuid } from './common.ts';
 import { responseRecord } from './responses.ts';
 

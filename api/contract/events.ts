@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventCategories, resourceTypes } from '#domain/events/catalogue.ts';
+import { eventCategories, resourceTypes } from '#domain/foundation/events/catalogue.ts';
 import { data, moment, page, pageMeta, pageQuery, timestamp, uuid } from './common.ts';
 
 /** Any id that the platform issues: a uuid, or `resp_` and its like. */

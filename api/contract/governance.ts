@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { piiKinds } from '#domain/governance/pii-kinds.ts';
-import { piiModes, piiSettings } from '#domain/governance/pii-settings.ts';
+import { piiKinds } from '#domain/governance/recognition/pii-kinds.ts';
+import { piiModes, piiSettings } from '#domain/governance/policy/pii-settings.ts';
 import { data, timestamp, uuid } from './common.ts';
 
 /** What is left out takes its default: a PUT says all that the space demands. */

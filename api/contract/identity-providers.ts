@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { provisionings, providerSlug, signingAlgs } from '#domain/identity-providers/provider-settings.ts';
+import {
+  provisionings,
+  providerSlug,
+  signingAlgs,
+} from '#domain/identity/identity-providers/provider-settings.ts';
 import { data, page, timestamp, uuid } from './common.ts';
 
 export const providerParams = z.strictObject({ identity_provider_id: uuid });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { traceErrors } from '#domain/observability/trace-exporter.ts';
+import { traceErrors } from '#domain/operations/observability/trace-exporter.ts';
 import { data, timestamp, uuid } from './common.ts';
 
 export const setObservabilityBody = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { responseStatuses } from '#domain/responses/response-status.ts';
+import { responseStatuses } from '#domain/responses/record/response-status.ts';
 import {
   data,
   idempotencyKey,

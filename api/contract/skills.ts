@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { skillLimits } from '#domain/skills/skill-limits.ts';
-import { skillStatuses, versionStatuses } from '#domain/skills/skill-status.ts';
+import { skillLimits } from '#domain/capabilities/skills/skill-limits.ts';
+import { skillStatuses, versionStatuses } from '#domain/capabilities/skills/skill-status.ts';
 import { data, page, timestamp, uuid } from './common.ts';
 
 export const skillParams = z.strictObject({ skill_id: uuid });

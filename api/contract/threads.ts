@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { piiKinds } from '#domain/governance/pii-kinds.ts';
+import { piiKinds } from '#domain/governance/recognition/pii-kinds.ts';
 import {
   messageRoles,
   messageStatuses,
   shownThreadStatuses,
   threadLimits,
-} from '#domain/threads/thread-status.ts';
+} from '#domain/conversations/threads/thread-status.ts';
 import { data, idempotencyKey, page, pageQuery, spaceParams, timestamp, uuid } from './common.ts';
 
 export const threadParams = spaceParams.extend({ thread_id: uuid });

@@ -1,6 +1,6 @@
-import type { Identity } from '#domain/access/caller.ts';
-import type { GatewayConfig } from '#domain/kernel/config.ts';
-import type { Database } from '#domain/persistence/database.ts';
+import type { Identity } from '#domain/foundation/access/caller.ts';
+import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
 import { TenantTokens } from './tenant-tokens.ts';
 import { TokenBuckets, type BucketSize, type Rest } from './token-buckets.ts';
 

@@ -1,5 +1,5 @@
-import type { GatewayConfig } from '#domain/kernel/config.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
+import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { TokenBuckets } from './token-buckets.ts';
 
 /** Throws `rate_limited` beyond so many a minute. */

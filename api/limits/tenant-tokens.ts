@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Database } from '#domain/persistence/database.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { BucketSize, Rest } from './token-buckets.ts';
 
 const rememberedTenants = 10_000;

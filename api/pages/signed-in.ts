@@ -1,8 +1,8 @@
 import cookie from '@fastify/cookie';
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { redeemHandle } from '#domain/sign-in/redeem-handle.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { redeemHandle } from '#domain/identity/sign-in/redeem-handle.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { GatewayDependencies } from '../compose.ts';
 import { deviceCookie, keepPrivate, loginCookie, setDeviceCookie } from '../rest/v1/sign-in/login-cookie.ts';
 import { publicUrl } from '../rest/v1/sign-in/routes.ts';

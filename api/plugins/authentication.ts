@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseApiKey, secretMatches } from '#domain/access/api-key.ts';
-import type { Identity } from '#domain/access/caller.ts';
-import type { GatewayConfig } from '#domain/kernel/config.ts';
-import { DomainError, invalidCredentials } from '#domain/kernel/errors.ts';
-import type { Secrets } from '#domain/kernel/secrets.ts';
-import { KeyUses } from '#domain/access/key-uses.ts';
-import type { KeyVerdicts, Verdict } from '#domain/access/key-verdicts.ts';
-import type { Database } from '#domain/persistence/database.ts';
-import { isToken } from '#domain/sessions/bearer-token.ts';
-import { proveAccessToken } from '#domain/sessions/resolve-token.ts';
+import { parseApiKey, secretMatches } from '#domain/identity/api-keys/api-key.ts';
+import type { Identity } from '#domain/foundation/access/caller.ts';
+import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
+import { DomainError, invalidCredentials } from '#domain/foundation/kernel/errors.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { KeyUses } from '#domain/identity/api-keys/key-uses.ts';
+import type { KeyVerdicts, Verdict } from '#domain/identity/api-keys/key-verdicts.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
+import { isToken } from '#domain/identity/sessions/bearer-token.ts';
+import { proveAccessToken } from '#domain/identity/sessions/resolve-token.ts';
 import { statusOf } from '../errors.ts';
 import { FailedAttempts, type Attempt } from './failed-attempts.ts';
 

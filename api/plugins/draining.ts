@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { GatewayDependencies } from '../compose.ts';
 
 const probes = new Set(['/healthz', '/readyz', '/metrics']);

@@ -1,9 +1,9 @@
 import { hasZodFastifySchemaValidationErrors } from '@fastify/type-provider-zod';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { answerFor, prefersProblem, statusOf, toProblem } from '../errors.ts';
 import { nothingAt } from '../present/openai/errors.ts';
-import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
+import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
 import { AllowedMethods, pathOf } from './allowed-methods.ts';
 import { fromValidation } from './validation-errors.ts';
 

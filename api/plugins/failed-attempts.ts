@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 const windowSeconds = 60;
 /** Beyond it the oldest is forgotten: a flood of made-up key ids costs no more memory than this. */

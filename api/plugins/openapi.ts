@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod';
 import type { FastifyInstance } from 'fastify';
-import { own } from '#domain/kernel/own.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
 import { problemBody } from '../contract/common.ts';
 
 const servers = [{ url: '/api' }, { url: '/api-proxy', description: 'Legacy prefix.' }];

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { RefusedLately } from '../limits/refused-lately.ts';
 import type { RequestLimits, RequestVerdict } from '../limits/request-limits.ts';
 

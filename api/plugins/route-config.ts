@@ -1,5 +1,5 @@
-import type { EventType } from '#domain/events/catalogue.ts';
-import type { Permission } from '#domain/access/permissions.ts';
+import type { EventType } from '#domain/foundation/events/catalogue.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 /** An operation without a query or a body takes none: what is not read must not look as if it were. */
 export function refuseUndeclared(app: FastifyInstance): void {

@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Origin } from '#domain/access/caller.ts';
-import type { Context } from '#domain/access/context.ts';
-import { loadCaller } from '#domain/access/load-caller.ts';
-import type { Dispatch, Dispatcher } from '#domain/kernel/dispatcher.ts';
-import { reach } from '#domain/kernel/failpoint.ts';
-import type { Secrets } from '#domain/kernel/secrets.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { sealField } from '#domain/secrets/seal-field.ts';
+import type { Origin } from '#domain/foundation/access/caller.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { loadCaller } from '#domain/foundation/access/load-caller.ts';
+import type { Dispatch, Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
+import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

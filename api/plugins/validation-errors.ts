@@ -1,6 +1,6 @@
 import type { FastifyError } from 'fastify';
-import { DomainError, type FieldError } from '#domain/kernel/errors.ts';
-import { own } from '#domain/kernel/own.ts';
+import { DomainError, type FieldError } from '#domain/foundation/kernel/errors.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
 import { wordsOf, type SchemaIssue } from './problem-words.ts';
 
 export type ValidationError = Pick<FastifyError, 'validation'> & {

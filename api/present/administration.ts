@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import type * as wire from '#api/contract/administration.ts';
-import type { ApiKey } from '#domain/access/api-key.entity.ts';
-import type { Permission } from '#domain/access/permissions.ts';
-import type { ListedModel } from '#domain/models/list-models.ts';
-import type { ModelPrice } from '#domain/models/model-price.entity.ts';
-import type { Model } from '#domain/models/model.entity.ts';
-import { toPriceUsd, type Price } from '#domain/models/pricing.ts';
-import type { Principal } from '#domain/principals/principal.entity.ts';
-import { openAiToolsOf } from '#domain/spaces/openai-tools.ts';
-import type { Space } from '#domain/spaces/space.entity.ts';
-import type { TenantRow } from '#domain/tenants/list-tenants.ts';
+import type { ApiKey } from '#domain/identity/api-keys/api-key.entity.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import type { ListedModel } from '#domain/capabilities/models/list-models.ts';
+import type { ModelPrice } from '#domain/capabilities/models/model-price.entity.ts';
+import type { Model } from '#domain/capabilities/models/model.entity.ts';
+import { toPriceUsd, type Price } from '#domain/capabilities/models/pricing.ts';
+import type { Principal } from '#domain/identity/principals/principal.entity.ts';
+import { openAiToolsOf } from '#domain/workspace/spaces/openai-tools.ts';
+import type { Space } from '#domain/workspace/spaces/space.entity.ts';
+import type { TenantRow } from '#domain/workspace/tenants/list-tenants.ts';
 
 export function presentTenant({ tenant_id: id, ...row }: TenantRow): z.infer<typeof wire.tenantRecord> {
   return { id, ...row };

@@ -1,6 +1,6 @@
 import type { EventRecord } from '#api/contract/events.ts';
-import type { EventView } from '#domain/events/event-view.ts';
-import type { EventFilters } from '#domain/events/list-events.ts';
+import type { EventView } from '#domain/foundation/events/event-view.ts';
+import type { EventFilters } from '#domain/foundation/events/list-events.ts';
 
 export function presentEvent(event: EventView): EventRecord {
   return {

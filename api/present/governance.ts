@@ -1,5 +1,5 @@
 import type { GovernanceRecord } from '#api/contract/governance.ts';
-import type { SpaceGovernance } from '#domain/governance/read-governance.ts';
+import type { SpaceGovernance } from '#domain/governance/policy/read-governance.ts';
 
 export function presentGovernance(governance: SpaceGovernance): GovernanceRecord {
   return {

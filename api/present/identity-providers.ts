@@ -1,5 +1,5 @@
 import type { ProviderRecord } from '#api/contract/identity-providers.ts';
-import type { IdentityProvider } from '#domain/identity-providers/identity-provider.entity.ts';
+import type { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
 
 /** Everything but the client's secret. */
 export function presentProvider(provider: IdentityProvider): ProviderRecord {

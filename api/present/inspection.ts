@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type * as wire from '#api/contract/administration.ts';
-import { formatUsd } from '#domain/models/pricing.ts';
-import type { InspectedResponse, InspectedTurn } from '#domain/responses/inspect-response.ts';
-import type { FoundWorkflow } from '#domain/workflows/find-workflow.ts';
-import type { WorkflowDescription } from '#domain/workflows/workflow-reader.ts';
+import { formatUsd } from '#domain/capabilities/models/pricing.ts';
+import type { InspectedResponse, InspectedTurn } from '#domain/responses/read/inspect-response.ts';
+import type { FoundWorkflow } from '#domain/operations/workflows/find-workflow.ts';
+import type { WorkflowDescription } from '#domain/operations/workflows/workflow-reader.ts';
 
 const iso = (time: Date | null | undefined): string | null => time?.toISOString() ?? null;
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { addModelInput, updateModelInput } from '#api/contract/procedures.ts';
-import type { PriceUsd } from '#domain/models/pricing.ts';
-import type { ModelSettings } from '#domain/models/update-model.ts';
+import type { PriceUsd } from '#domain/capabilities/models/pricing.ts';
+import type { ModelSettings } from '#domain/capabilities/models/update-model.ts';
 
 /** What was given, under the names of the use cases: what was left out stays out. */
 export function toModelSettings(input: Omit<z.infer<typeof updateModelInput>, 'alias'>): ModelSettings {

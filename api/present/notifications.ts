@@ -1,5 +1,5 @@
 import type { NotificationRecord } from '#api/contract/notifications.ts';
-import type { Notification } from '#domain/notifications/notification.entity.ts';
+import type { Notification } from '#domain/operations/notifications/notification.entity.ts';
 
 export function presentNotification(notification: Notification): NotificationRecord {
   return {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { observabilityRecord } from '#api/contract/observability.ts';
-import type { ObservabilityConfig } from '#domain/observability/observability-config.entity.ts';
+import type { ObservabilityConfig } from '#domain/operations/observability/observability-config.entity.ts';
 
 /** Without the secret key, sealed or not. */
 export function presentObservability(config: ObservabilityConfig): z.infer<typeof observabilityRecord> {

@@ -1,4 +1,4 @@
-import type { Page } from '#domain/kernel/page.ts';
+import type { Page } from '#domain/foundation/kernel/page.ts';
 
 /** A keyset page in the contract's list envelope. */
 export function toPage<T>(page: Page<T>): {

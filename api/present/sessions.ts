@@ -1,6 +1,6 @@
 import type { SessionRecord } from '#api/contract/sessions.ts';
-import type { Identity } from '#domain/access/caller.ts';
-import type { Session } from '#domain/sessions/session.entity.ts';
+import type { Identity } from '#domain/foundation/access/caller.ts';
+import type { Session } from '#domain/identity/sessions/session.entity.ts';
 
 /** A session as lists show it; never a token. */
 export function presentSession(identity: Pick<Identity, 'sessionId'>) {

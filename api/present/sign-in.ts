@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { openedSession, refreshedTokens } from '#api/contract/sign-in.ts';
-import type { SessionTokens } from '#domain/sessions/mint-tokens.ts';
-import type { OpenedSession } from '#domain/sign-in/open-session.ts';
+import type { SessionTokens } from '#domain/identity/sessions/mint-tokens.ts';
+import type { OpenedSession } from '#domain/identity/sign-in/open-session.ts';
 
 export function presentTokens(tokens: SessionTokens): z.infer<typeof refreshedTokens> {
   return {

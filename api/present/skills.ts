@@ -1,6 +1,6 @@
 import type { SkillRecord, VersionRecord } from '#api/contract/skills.ts';
-import type { SkillVersion } from '#domain/skills/skill-version.entity.ts';
-import type { Skill } from '#domain/skills/skill.entity.ts';
+import type { SkillVersion } from '#domain/capabilities/skills/skill-version.entity.ts';
+import type { Skill } from '#domain/capabilities/skills/skill.entity.ts';
 
 export function presentSkill(skill: Skill): SkillRecord {
   return {

@@ -1,6 +1,6 @@
 import type { MessageRecord, ThreadRecord } from '#api/contract/threads.ts';
-import type { ShownThread } from '#domain/threads/read-threads.ts';
-import type { ShownMessage } from '#domain/threads/show-messages.ts';
+import type { ShownThread } from '#domain/conversations/threads/read-threads.ts';
+import type { ShownMessage } from '#domain/conversations/messages/show-messages.ts';
 
 export function presentThread({ thread, piiMapping }: ShownThread): ThreadRecord {
   const { status } = thread;

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { DomainError } from '#domain/kernel/errors.ts';
-import { eventHead, isTerminalType } from '#domain/responses/stream-events.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { eventHead, isTerminalType } from '#domain/responses/record/stream-events.ts';
 import { answerFor } from '../errors.ts';
 import type { Restorer } from './restorer.ts';
 import type { Attachment, StreamHub } from './stream-hub.ts';

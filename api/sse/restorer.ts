@@ -1,6 +1,6 @@
-import type { PiiMapping } from '#domain/governance/pii-mapping.ts';
-import { countTokens, mayHoldTokens } from '#domain/governance/pii-tokens.ts';
-import { restoreLine } from '#domain/governance/restore.ts';
+import type { PiiMapping } from '#domain/governance/redaction/pii-mapping.ts';
+import { countTokens, mayHoldTokens } from '#domain/governance/redaction/pii-tokens.ts';
+import { restoreLine } from '#domain/governance/redaction/restore.ts';
 
 /** Puts values in the place of tokens for one reader of a stream. */
 export class Restorer {

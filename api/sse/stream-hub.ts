@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '#domain/persistence/database.ts';
-import { readStreams } from '#domain/responses/stream-store.ts';
-import { eventHead, isTerminalType, type EventRun } from '#domain/responses/stream-events.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
+import { readStreams } from '#domain/responses/store/stream-store.ts';
+import { eventHead, isTerminalType, type EventRun } from '#domain/responses/record/stream-events.ts';
 import { WakeListener } from './wake-listener.ts';
 
 /** Someone who follows a response's events. */

@@ -1,5 +1,5 @@
-import type { Identity } from '#domain/access/caller.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
+import type { Identity } from '#domain/foundation/access/caller.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 export interface StreamLimits {
   MAX_STREAMS_PER_PRINCIPAL: number;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, Notification } from 'pg';
 import type { Logger } from 'pino';
-import type { Database } from '#domain/persistence/database.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
 
 const heartbeatMs = 500;
 /** While nobody asks anything of this process: often enough to find out that the connection is dead. */

@@ -1,6 +1,6 @@
-import type { Caller } from '#domain/access/caller.ts';
-import type { Context } from '#domain/access/context.ts';
-import { actInTenant } from '#domain/tenants/act-in-tenant.ts';
+import type { Caller } from '#domain/foundation/access/caller.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { actInTenant } from '#domain/workspace/tenants/act-in-tenant.ts';
 import type { CallContext } from './trpc.ts';
 
 /** What acting takes: of a procedure's call or of a route's. */

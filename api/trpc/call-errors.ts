@@ -2,7 +2,7 @@ import type { TRPCError } from '@trpc/server';
 import { TRPC_ERROR_CODES_BY_KEY, type TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc';
 import type { FastifyError } from 'fastify';
 import { ZodError } from 'zod';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { statusOf, toErrorObject, type ErrorObject } from '../errors.ts';
 import { translate } from '../plugins/error-handling.ts';
 import { fromIssues } from '../plugins/validation-errors.ts';

@@ -1,9 +1,9 @@
 import * as contract from '#api/contract/events.ts';
 import { presentEvent, toFilters } from '#api/present/events.ts';
 import { toPage } from '#api/present/page.ts';
-import { exportEvents } from '#domain/events/export-events.ts';
-import { listEvents } from '#domain/events/list-events.ts';
-import { readEvent } from '#domain/events/read-event.ts';
+import { exportEvents } from '#domain/foundation/events/export-events.ts';
+import { listEvents } from '#domain/foundation/events/list-events.ts';
+import { readEvent } from '#domain/foundation/events/read-event.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const events = router({

@@ -1,7 +1,7 @@
 import { governanceEnvelope } from '#api/contract/governance.ts';
 import * as inputs from '#api/contract/procedures.ts';
 import { presentGovernance } from '#api/present/governance.ts';
-import { readGovernance, updateGovernance } from '#domain/governance/read-governance.ts';
+import { readGovernance, updateGovernance } from '#domain/governance/policy/read-governance.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const governance = router({

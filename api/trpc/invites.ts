@@ -1,12 +1,12 @@
-import { inviteEnvelope, invitePage, ownInvitePage } from '#api/contract/membership.ts';
+import { inviteEnvelope, invitePage, ownInvitePage } from '#api/contract/workspace.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { presentInvite, presentOwnInvite } from '#api/present/membership.ts';
+import { presentInvite, presentOwnInvite } from '#api/present/workspace.ts';
 import { toPage } from '#api/present/page.ts';
-import { acceptInvite, declineInvite } from '#domain/invites/answer-invite.ts';
-import { createInvite } from '#domain/invites/create-invite.ts';
-import { listOwnInvites } from '#domain/invites/list-own-invites.ts';
-import { listInvites, readInvite } from '#domain/invites/read-invites.ts';
-import { revokeInvite } from '#domain/invites/revoke-invite.ts';
+import { acceptInvite, declineInvite } from '#domain/workspace/invites/answer-invite.ts';
+import { createInvite } from '#domain/workspace/invites/create-invite.ts';
+import { listOwnInvites } from '#domain/workspace/invites/list-own-invites.ts';
+import { listInvites, readInvite } from '#domain/workspace/invites/read-invites.ts';
+import { revokeInvite } from '#domain/workspace/invites/revoke-invite.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 const own = 'one’s own invites';

@@ -2,11 +2,11 @@ import * as contract from '#api/contract/notifications.ts';
 import * as inputs from '#api/contract/procedures.ts';
 import { presentNotification } from '#api/present/notifications.ts';
 import { toPage } from '#api/present/page.ts';
-import { countUnread } from '#domain/notifications/count-unread.ts';
-import { findNotification } from '#domain/notifications/find-notification.ts';
-import { listNotifications } from '#domain/notifications/list-notifications.ts';
-import { markAllRead } from '#domain/notifications/mark-all-read.ts';
-import { markRead } from '#domain/notifications/mark-read.ts';
+import { countUnread } from '#domain/operations/notifications/count-unread.ts';
+import { findNotification } from '#domain/operations/notifications/find-notification.ts';
+import { listNotifications } from '#domain/operations/notifications/list-notifications.ts';
+import { markAllRead } from '#domain/operations/notifications/mark-all-read.ts';
+import { markRead } from '#domain/operations/notifications/mark-read.ts';
 import { procedure, router } from './trpc.ts';
 
 const own = {

@@ -1,8 +1,8 @@
 import { observabilityEnvelope, observabilityRemoved } from '#api/contract/observability.ts';
 import * as inputs from '#api/contract/procedures.ts';
 import { presentObservability } from '#api/present/observability.ts';
-import { readObservability } from '#domain/observability/read-observability.ts';
-import { removeObservability, setObservability } from '#domain/observability/set-observability.ts';
+import { readObservability } from '#domain/operations/observability/read-observability.ts';
+import { removeObservability, setObservability } from '#domain/operations/observability/set-observability.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const observability = router({

@@ -4,19 +4,19 @@ import {
   projectMemberEnvelope,
   projectMemberPage,
   projectPage,
-} from '#api/contract/membership.ts';
+} from '#api/contract/workspace.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { presentProject, presentProjectMember } from '#api/present/membership.ts';
+import { presentProject, presentProjectMember } from '#api/present/workspace.ts';
 import { toPage } from '#api/present/page.ts';
-import { addProjectMember } from '#domain/projects/add-project-member.ts';
-import { changeProjectRole } from '#domain/projects/change-project-role.ts';
-import { createProject } from '#domain/projects/create-project.ts';
-import { deleteProject } from '#domain/projects/delete-project.ts';
-import { listProjectMembers } from '#domain/projects/list-project-members.ts';
-import { listProjects, readProject } from '#domain/projects/read-projects.ts';
-import { readProjectMember } from '#domain/projects/read-project-member.ts';
-import { removeProjectMember } from '#domain/projects/remove-project-member.ts';
-import { updateProject } from '#domain/projects/update-project.ts';
+import { addProjectMember } from '#domain/workspace/projects/add-project-member.ts';
+import { changeProjectRole } from '#domain/workspace/projects/change-project-role.ts';
+import { createProject } from '#domain/workspace/projects/create-project.ts';
+import { deleteProject } from '#domain/workspace/projects/delete-project.ts';
+import { listProjectMembers } from '#domain/workspace/projects/list-project-members.ts';
+import { listProjects, readProject } from '#domain/workspace/projects/read-projects.ts';
+import { readProjectMember } from '#domain/workspace/projects/read-project-member.ts';
+import { removeProjectMember } from '#domain/workspace/projects/remove-project-member.ts';
+import { updateProject } from '#domain/workspace/projects/update-project.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const projects = router({

@@ -4,14 +4,14 @@ import { inputItemPage, responseDeleted, responseEnvelope, responsePage } from '
 import { withFoundNames } from '#api/found-names.ts';
 import { presentInspection } from '#api/present/inspection.ts';
 import { toPage } from '#api/present/page.ts';
-import { newResponseId } from '#domain/kernel/ids.ts';
-import { cancelResponse } from '#domain/responses/cancel-response.ts';
-import { deleteResponse } from '#domain/responses/delete-response.ts';
-import { inspectResponse } from '#domain/responses/inspect-response.ts';
-import { listInputItems } from '#domain/responses/list-input-items.ts';
-import { listResponses } from '#domain/responses/list-responses.ts';
-import { locateResponse } from '#domain/responses/locate-response.ts';
-import { restartResponse } from '#domain/responses/restart-response.ts';
+import { newResponseId } from '#domain/foundation/kernel/ids.ts';
+import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
+import { deleteResponse } from '#domain/responses/end/delete-response.ts';
+import { inspectResponse } from '#domain/responses/read/inspect-response.ts';
+import { listInputItems } from '#domain/responses/read/list-input-items.ts';
+import { listResponses } from '#domain/responses/read/list-responses.ts';
+import { locateResponse } from '#domain/responses/store/locate-response.ts';
+import { restartResponse } from '#domain/responses/accept/restart-response.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 const own = 'the caller’s own responses';

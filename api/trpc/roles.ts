@@ -1,14 +1,14 @@
-import { roleEnvelope, rolePage } from '#api/contract/access.ts';
+import { roleEnvelope, rolePage } from '#api/contract/identity.ts';
 import { deleted } from '#api/contract/common.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { presentRole } from '#api/present/access.ts';
+import { presentRole } from '#api/present/identity.ts';
 import { toPage } from '#api/present/page.ts';
-import { createRole } from '#domain/access/create-role.ts';
-import { deleteRole } from '#domain/access/delete-role.ts';
-import { listRoles } from '#domain/access/list-roles.ts';
-import { readRole } from '#domain/access/read-role.ts';
-import { setRolePermissions } from '#domain/access/set-role-permissions.ts';
-import { updateRole } from '#domain/access/update-role.ts';
+import { createRole } from '#domain/identity/roles/create-role.ts';
+import { deleteRole } from '#domain/identity/roles/delete-role.ts';
+import { listRoles } from '#domain/identity/roles/list-roles.ts';
+import { readRole } from '#domain/identity/roles/read-role.ts';
+import { setRolePermissions } from '#domain/identity/roles/set-role-permissions.ts';
+import { updateRole } from '#domain/identity/roles/update-role.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const roles = router({

@@ -1,5 +1,5 @@
-import { apiKeys, principals } from './access.ts';
-import { collections, documents } from './collections.ts';
+import { apiKeys, principals } from './identity.ts';
+import { collections, documents } from './knowledge.ts';
 import { events } from './events.ts';
 import { governance } from './governance.ts';
 import { invites } from './invites.ts';
@@ -12,7 +12,7 @@ import { roles } from './roles.ts';
 import { identityProviders, sessions } from './sign-in.ts';
 import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
-import { toolServers } from './tool-servers.ts';
+import { toolServers } from './tools.ts';
 import { threads } from './threads.ts';
 import { tenants } from './tenants.ts';
 import { router } from './trpc.ts';

@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { resolveResponse } from '@trpc/server/http';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { contentBodyLimit } from '../body-limits.ts';
 import type { GatewayDependencies } from '../compose.ts';
 import { noteFailure, refuseWith, type ErrorHandling } from '../plugins/error-handling.ts';

@@ -4,12 +4,12 @@ import { sessionEnvelope, sessionPage } from '#api/contract/sessions.ts';
 import { presentProvider } from '#api/present/identity-providers.ts';
 import { toPage } from '#api/present/page.ts';
 import { presentSession } from '#api/present/sessions.ts';
-import { registerProvider } from '#domain/identity-providers/add-provider.ts';
-import { linkIdentity } from '#domain/identity-providers/link-identity.ts';
-import { listProviders, readProvider } from '#domain/identity-providers/read-providers.ts';
-import { updateProvider } from '#domain/identity-providers/update-provider.ts';
-import { listOwnSessions, listSessions } from '#domain/sessions/list-sessions.ts';
-import { revokeSession, signOut } from '#domain/sessions/revoke-session.ts';
+import { registerProvider } from '#domain/identity/identity-providers/add-provider.ts';
+import { linkIdentity } from '#domain/identity/identity-providers/link-identity.ts';
+import { listProviders, readProvider } from '#domain/identity/identity-providers/read-providers.ts';
+import { updateProvider } from '#domain/identity/identity-providers/update-provider.ts';
+import { listOwnSessions, listSessions } from '#domain/identity/sessions/list-sessions.ts';
+import { revokeSession, signOut } from '#domain/identity/sessions/revoke-session.ts';
 import { toChanges, toNewProvider } from '../rest/v1/identity-providers/settings.ts';
 import { procedure, reads, router } from './trpc.ts';
 

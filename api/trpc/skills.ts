@@ -3,13 +3,13 @@ import * as inputs from '#api/contract/procedures.ts';
 import { skillEnvelope, skillPage, versionEnvelope, versionPage } from '#api/contract/skills.ts';
 import { toPage } from '#api/present/page.ts';
 import { presentSkill, presentVersion } from '#api/present/skills.ts';
-import { createSkill } from '#domain/skills/create-skill.ts';
-import { deleteSkill } from '#domain/skills/delete-skill.ts';
-import { deprecateVersion } from '#domain/skills/deprecate-version.ts';
-import { draftVersion, editDraft } from '#domain/skills/draft-version.ts';
-import { publishVersion } from '#domain/skills/publish-version.ts';
-import { listSkills, listVersions, readSkill, readVersion } from '#domain/skills/read-skills.ts';
-import { updateSkill } from '#domain/skills/update-skill.ts';
+import { createSkill } from '#domain/capabilities/skills/create-skill.ts';
+import { deleteSkill } from '#domain/capabilities/skills/delete-skill.ts';
+import { deprecateVersion } from '#domain/capabilities/skills/deprecate-version.ts';
+import { draftVersion, editDraft } from '#domain/capabilities/skills/draft-version.ts';
+import { publishVersion } from '#domain/capabilities/skills/publish-version.ts';
+import { listSkills, listVersions, readSkill, readVersion } from '#domain/capabilities/skills/read-skills.ts';
+import { updateSkill } from '#domain/capabilities/skills/update-skill.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const skills = router({

@@ -8,19 +8,19 @@ import {
 } from '#api/contract/administration.ts';
 import * as inputs from '#api/contract/procedures.ts';
 import { presentSpace } from '#api/present/administration.ts';
-import { presentMember } from '#api/present/membership.ts';
+import { presentMember } from '#api/present/workspace.ts';
 import { toPage } from '#api/present/page.ts';
-import { addMember } from '#domain/spaces/add-member.ts';
-import { changeMemberRole } from '#domain/spaces/change-member-role.ts';
-import { listMembers } from '#domain/spaces/list-members.ts';
-import { listSpaceModels } from '#domain/spaces/list-space-models.ts';
-import { listSpaces } from '#domain/spaces/list-spaces.ts';
-import { openSpace } from '#domain/spaces/open-space.ts';
-import { readMember } from '#domain/spaces/read-member.ts';
-import { readSpace } from '#domain/spaces/read-space.ts';
-import { removeMember } from '#domain/spaces/remove-member.ts';
-import { setSpaceModels } from '#domain/spaces/set-space-models.ts';
-import { updateSpace } from '#domain/spaces/update-space.ts';
+import { addMember } from '#domain/workspace/members/add-member.ts';
+import { changeMemberRole } from '#domain/workspace/members/change-member-role.ts';
+import { listMembers } from '#domain/workspace/members/list-members.ts';
+import { listSpaceModels } from '#domain/workspace/spaces/list-space-models.ts';
+import { listSpaces } from '#domain/workspace/spaces/list-spaces.ts';
+import { openSpace } from '#domain/workspace/spaces/open-space.ts';
+import { readMember } from '#domain/workspace/members/read-member.ts';
+import { readSpace } from '#domain/workspace/spaces/read-space.ts';
+import { removeMember } from '#domain/workspace/members/remove-member.ts';
+import { setSpaceModels } from '#domain/workspace/spaces/set-space-models.ts';
+import { updateSpace } from '#domain/workspace/spaces/update-space.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 export const spaces = router({

@@ -1,13 +1,13 @@
 import { openedTenant, tenantEnvelope, tenantPage } from '#api/contract/administration.ts';
 import { createTenantInput, listInput, tenantInput, updateTenantInput } from '#api/contract/procedures.ts';
-import { presentOpened } from '#api/present/access.ts';
+import { presentOpened } from '#api/present/identity.ts';
 import { presentTenant } from '#api/present/administration.ts';
 import { toPage } from '#api/present/page.ts';
-import { listTenants, toRow } from '#domain/tenants/list-tenants.ts';
-import { readTenant } from '#domain/tenants/read-tenant.ts';
-import { registerTenant } from '#domain/tenants/register-tenant.ts';
-import { suspendTenant } from '#domain/tenants/suspend-tenant.ts';
-import { updateTenant } from '#domain/tenants/update-tenant.ts';
+import { listTenants, toRow } from '#domain/workspace/tenants/list-tenants.ts';
+import { readTenant } from '#domain/workspace/tenants/read-tenant.ts';
+import { registerTenant } from '#domain/workspace/tenants/register-tenant.ts';
+import { suspendTenant } from '#domain/workspace/tenants/suspend-tenant.ts';
+import { updateTenant } from '#domain/workspace/tenants/update-tenant.ts';
 import { callerOf, inTenantOf } from './acting.ts';
 import { procedure, reads, router } from './trpc.ts';
 

@@ -4,12 +4,12 @@ import { messageEnvelope, messagePage, threadEnvelope, threadPage } from '#api/c
 import { withFoundNames } from '#api/found-names.ts';
 import { toPage } from '#api/present/page.ts';
 import { presentMessage, presentThread } from '#api/present/threads.ts';
-import { addMessage } from '#domain/threads/add-message.ts';
-import { deleteThread } from '#domain/threads/delete-thread.ts';
-import { listMessages } from '#domain/threads/list-messages.ts';
-import { listThreads, readThread } from '#domain/threads/read-threads.ts';
-import { startThread } from '#domain/threads/start-thread.ts';
-import { updateThread } from '#domain/threads/update-thread.ts';
+import { addMessage } from '#domain/conversations/messages/add-message.ts';
+import { deleteThread } from '#domain/conversations/threads/delete-thread.ts';
+import { listMessages } from '#domain/conversations/messages/list-messages.ts';
+import { listThreads, readThread } from '#domain/conversations/threads/read-threads.ts';
+import { startThread } from '#domain/conversations/messages/start-thread.ts';
+import { updateThread } from '#domain/conversations/threads/update-thread.ts';
 import { screens, toNewMessage, toNewThread } from '../rest/v1/threads/messages.ts';
 import { procedure, reads, router } from './trpc.ts';
 

@@ -1,8 +1,8 @@
 import { initTRPC } from '@trpc/server';
 import type { FastifyRequest } from 'fastify';
-import type { Permission } from '#domain/access/permissions.ts';
-import type { EventType } from '#domain/events/catalogue.ts';
-import type { DomainError } from '#domain/kernel/errors.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import type { EventType } from '#domain/foundation/events/catalogue.ts';
+import type { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { GatewayDependencies } from '../compose.ts';
 import { checkWellFormed } from '../plugins/well-formed.ts';
 import { fromCall, toCallError } from './call-errors.ts';

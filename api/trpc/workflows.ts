@@ -1,8 +1,12 @@
 import { workflowHistory, workflowRecord } from '#api/contract/administration.ts';
 import { workflowInput } from '#api/contract/procedures.ts';
 import { presentWorkflow } from '#api/present/inspection.ts';
-import { DomainError, notFound } from '#domain/kernel/errors.ts';
-import { findWorkflow, parseWorkflowId, type FoundWorkflow } from '#domain/workflows/find-workflow.ts';
+import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
+import {
+  findWorkflow,
+  parseWorkflowId,
+  type FoundWorkflow,
+} from '#domain/operations/workflows/find-workflow.ts';
 import { inTenantOf } from './acting.ts';
 import { procedure, reads, router, type CallContext } from './trpc.ts';
 

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { recordEvent } from '#domain/events/record-event.ts';
-import { newId } from '#domain/kernel/ids.ts';
-import { createOrm } from '#domain/persistence/orm.ts';
-import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { createOrm } from '#domain/operations/schema/orm.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { Line } from '../support/report.ts';
 import { median } from '../support/stats.ts';
 import type { Log } from './log-lab.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
-import { newId } from '#domain/kernel/ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { addUsers } from '#test/support/told-world.ts';
 import type { Lab } from '../support/lab.ts';
 import { format, type Line } from '../support/report.ts';

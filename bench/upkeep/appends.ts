@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
-import { maintainPartitions } from '#domain/maintenance/maintain-partitions.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import type { Database } from '#domain/persistence/database.ts';
+import { maintainPartitions } from '#domain/operations/maintenance/maintain-partitions.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
 import { sweepOnce } from '#test/support/sweeps.ts';
 import { connect } from '#test/support/tables.ts';
 import type { World } from '#test/support/world.ts';

@@ -1,6 +1,6 @@
-import type { Place } from '#domain/maintenance/round.ts';
-import type { SweepDependencies } from '#domain/maintenance/sweep.ts';
-import { sweeps, type SweepName } from '#domain/maintenance/sweeps.ts';
+import type { Place } from '#domain/operations/maintenance/round.ts';
+import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import { sweeps, type SweepName } from '#domain/operations/maintenance/sweeps.ts';
 import { roundOf } from '#test/support/sweeps.ts';
 import type { Line } from '../support/report.ts';
 import type { UpkeepScale } from './upkeep-scale.ts';

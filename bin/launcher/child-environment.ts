@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { own } from '#domain/kernel/own.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { DemoProvider } from './identity-provider.ts';
 import type { Settings } from './settings.ts';

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { own } from '#domain/kernel/own.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
 import { LaunchError } from './errors.ts';
 import type { WantedPort } from './ports.ts';
 

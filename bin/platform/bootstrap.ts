@@ -1,7 +1,7 @@
-import { newId } from '#domain/kernel/ids.ts';
-import { openTenant } from '#domain/tenants/open-tenant.ts';
-import { platformTenantId } from '#domain/tenants/platform-tenant.ts';
-import { setUpPlatform } from '#domain/tenants/set-up-platform.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { openTenant } from '#domain/workspace/tenants/open-tenant.ts';
+import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
+import { setUpPlatform } from '#domain/workspace/tenants/set-up-platform.ts';
 import { print, withSession, type Session } from './session.ts';
 
 export interface BootstrapOptions {

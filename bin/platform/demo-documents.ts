@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Context } from '#domain/access/context.ts';
-import { deleteDocument } from '#domain/collections/delete-document.ts';
-import { Document } from '#domain/collections/document.entity.ts';
-import { uploadDocument } from '#domain/collections/upload-document.ts';
-import { sha256 } from '#domain/kernel/canonical-json.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
+import { Document } from '#domain/knowledge/collections/document.entity.ts';
+import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { RoleAssignment } from '#domain/access/role-assignment.entity.ts';
-import type { Actor } from '#domain/access/caller.ts';
-import { addProvider } from '#domain/identity-providers/add-provider.ts';
-import { keepClientSecret } from '#domain/identity-providers/client-secret.ts';
-import { IdentityProvider } from '#domain/identity-providers/identity-provider.entity.ts';
-import type { Secrets } from '#domain/kernel/secrets.ts';
-import { Principal } from '#domain/principals/principal.entity.ts';
-import { sealPrincipal } from '#domain/principals/seal-principal.ts';
-import { SpaceMember } from '#domain/spaces/space-member.entity.ts';
+import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
+import type { Actor } from '#domain/foundation/access/caller.ts';
+import { addProvider } from '#domain/identity/identity-providers/add-provider.ts';
+import { keepClientSecret } from '#domain/identity/identity-providers/client-secret.ts';
+import { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { Principal } from '#domain/identity/principals/principal.entity.ts';
+import { sealPrincipal } from '#domain/foundation/events/seal-principal.ts';
+import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
 import { demoClientId, demoProviderId, demoUsers } from './demo-users.ts';
 
 const firstUserId = '00000000-0000-7000-8000-00000000de33';

@@ -1,7 +1,7 @@
-import type { NewModel } from '#domain/models/add-model.ts';
-import { builtinSettings } from '#domain/models/builtin-settings.ts';
-import { toPrice } from '#domain/models/pricing.ts';
-import { providerDefaults } from '#domain/models/provider-defaults.ts';
+import type { NewModel } from '#domain/capabilities/models/add-model.ts';
+import { builtinSettings } from '#domain/capabilities/models/builtin-settings.ts';
+import { toPrice } from '#domain/capabilities/models/pricing.ts';
+import { providerDefaults } from '#domain/capabilities/models/provider-defaults.ts';
 
 /** A small model of each vendor whose key may be found, with its price. */
 const vendors = [

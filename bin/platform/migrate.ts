@@ -1,5 +1,5 @@
-import { parseMigratorConfig } from '#domain/kernel/config.ts';
-import { migrate } from '#domain/persistence/migrate.ts';
+import { parseMigratorConfig } from '#domain/foundation/kernel/config.ts';
+import { migrate } from '#domain/operations/schema/migrate.ts';
 
 export async function runMigration(): Promise<void> {
   await migrate(parseMigratorConfig(process.env));

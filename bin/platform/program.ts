@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { addApiKeys, addPrincipals } from './commands/access.ts';
-import { addCollections, addDocuments } from './commands/collections.ts';
+import { addApiKeys, addPrincipals } from './commands/identity.ts';
+import { addCollections, addDocuments } from './commands/knowledge.ts';
 import { addEvents } from './commands/events.ts';
 import { addGovernance } from './commands/governance.ts';
 import { addInvites } from './commands/invites.ts';
@@ -14,7 +14,7 @@ import { addRoles } from './commands/roles.ts';
 import { addIdentityProviders, addSessions } from './commands/sign-in.ts';
 import { addSkills, addSkillVersions } from './commands/skills.ts';
 import { addMembers, addSpaces } from './commands/spaces.ts';
-import { addToolServers } from './commands/tool-servers.ts';
+import { addToolServers } from './commands/tools.ts';
 import { addThreads } from './commands/threads.ts';
 import { addTenants } from './commands/tenants.ts';
 import { addWorkflows } from './commands/workflows.ts';

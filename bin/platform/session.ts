@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Secrets } from '#domain/kernel/secrets.ts';
-import { Database } from '#domain/persistence/database.ts';
-import { createOrm } from '#domain/persistence/orm.ts';
-import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { Database } from '#domain/foundation/persistence/database.ts';
+import { createOrm } from '#domain/operations/schema/orm.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 
 const environment = z.object({ DATABASE_URL: z.url(), MASTER_KEY: z.string() });
 

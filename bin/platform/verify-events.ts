@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { parseAnchors, type Anchor } from '#domain/events/anchor.ts';
-import { verifyChain, type Verification } from '#domain/events/verify-chain.ts';
-import { nilUuid } from '#domain/kernel/ids.ts';
-import { Database } from '#domain/persistence/database.ts';
+import { parseAnchors, type Anchor } from '#domain/foundation/events/anchor.ts';
+import { verifyChain, type Verification } from '#domain/foundation/events/verify-chain.ts';
+import { nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { Database } from '#domain/foundation/persistence/database.ts';
 import { fields, table } from './print.ts';
 
 export interface VerifyOptions {

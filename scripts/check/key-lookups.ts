@@ -16,7 +16,7 @@ interface Lookup {
 
 /**
  * A plain object answers `constructor`, `toString` and `__proto__` although nobody put them there. So no look-up by a
- * string that is not known when the code is written: a Map, or `own` of domain/kernel/own.ts.
+ * string that is not known when the code is written: a Map, or `own` of domain/foundation/kernel/own.ts.
  */
 export async function findKeyLookups(): Promise<Findings> {
   const paths = (await listFiles()).filter((path) => layers.test(path));

@@ -6,7 +6,7 @@ const escalation = 'test/api/provider-escalation.test.ts';
 export const accessDefects: readonly Defect[] = [
   {
     name: 'provider registered without the rights of its identities',
-    file: 'domain/identity-providers/add-provider.ts',
+    file: 'domain/identity/identity-providers/add-provider.ts',
     replace: [
       ['  await requireProviderRights(ctx, { id, provisioning: input.provisioning });\n', ''],
       [`import { requireProviderRights } from './require-provider-rights.ts';\n`, ''],
@@ -16,7 +16,7 @@ export const accessDefects: readonly Defect[] = [
   },
   {
     name: 'client of a provider changed by whoever manages providers',
-    file: 'domain/identity-providers/update-provider.ts',
+    file: 'domain/identity/identity-providers/update-provider.ts',
     replace: [
       [`return field === 'displayName' ||`, `return field === 'displayName' || field === 'clientId' ||`],
     ],
@@ -25,7 +25,7 @@ export const accessDefects: readonly Defect[] = [
   },
   {
     name: 'identities that survive a change of client',
-    file: 'domain/identity-providers/unlink-identities.ts',
+    file: 'domain/identity/identity-providers/unlink-identities.ts',
     replace: [
       [
         'delete from external_identities where provider_id = ? returning',
@@ -37,7 +37,7 @@ export const accessDefects: readonly Defect[] = [
   },
   {
     name: 'refresh that writes to every token of its session',
-    file: 'domain/sessions/refresh-session.ts',
+    file: 'domain/identity/sessions/refresh-session.ts',
     replace: [
       [
         `and k.tenant_id = ? and k.session_id = ? and k.id = ?
@@ -51,14 +51,14 @@ export const accessDefects: readonly Defect[] = [
   },
   {
     name: 'invite accepted with a key that somebody with less made before',
-    file: 'domain/invites/answer-invite.ts',
+    file: 'domain/workspace/invites/answer-invite.ts',
     replace: [['  await requireMakersOfNoMore(ctx, spaceId, roleKey);\n', '']],
     test: 'test/api/principals.test.ts',
     caughtBy: 'accepts no such invite either',
   },
   {
     name: 'role of its own looked up among what every object has',
-    file: 'domain/access/policy.ts',
+    file: 'domain/foundation/access/policy.ts',
     replace: [['own(builtInRoles, key) ??', 'builtInRoles[key] ??']],
     test: 'test/api/inherited-names.test.ts',
     caughtBy: 'is given in a space',

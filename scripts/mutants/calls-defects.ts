@@ -7,23 +7,23 @@ const leases = 'test/activities/call-leases.test.ts';
 export const callsDefects: readonly Defect[] = [
   {
     name: 'lease ignored',
-    file: 'domain/responses/call-lease.ts',
+    file: 'domain/responses/calls/call-lease.ts',
     replace: [['return isAnothers && (', 'return isAnothers && looks < 0 && (']],
     test: leases,
     caughtBy: 'waits for the answer that the first one gets',
   },
   {
     name: 'a claim that does not know itself again',
-    file: 'domain/responses/claim-call.ts',
+    file: 'domain/responses/calls/claim-call.ts',
     replace: [['const isOwn = row.claimNonce === claimant.nonce;', 'const isOwn = false;']],
     test: leases,
     caughtBy: 'is known again, and its call is made',
   },
   {
     name: 'a call of another definition than the one offered',
-    file: 'domain/responses/claim-call.ts',
+    file: 'domain/responses/calls/claim-call.ts',
     replace: [['tool?.target.schemaHash === row.schemaHash ? tool : null', 'tool']],
-    test: 'test/domain/tools/server-calls.test.ts',
+    test: 'test/domain/responses/calls/server-calls.test.ts',
     caughtBy: 'is withheld when another definition than the one offered was approved since',
   },
   {

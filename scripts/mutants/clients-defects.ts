@@ -15,7 +15,7 @@ export const clientsDefects: readonly Defect[] = [
   },
   {
     name: "a vendor's code that is on no list",
-    file: 'domain/models/vendor-refusal.ts',
+    file: 'domain/capabilities/models/vendor-refusal.ts',
     replace: [["typeof word === 'string' && codes.has(word)", "typeof word === 'string'"]],
     test: failures,
     caughtBy: 'says nothing of a vendor’s words that are on no list',
@@ -29,7 +29,7 @@ export const clientsDefects: readonly Defect[] = [
   },
   {
     name: 'tools that nobody asked for',
-    file: 'domain/responses/settle-tools.ts',
+    file: 'domain/responses/offer/settle-tools.ts',
     replace: [['    input.plain === true &&\n', '    input.plain === undefined &&\n']],
     test: plain,
     caughtBy: 'reaches the model as it is',

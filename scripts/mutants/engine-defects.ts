@@ -1,14 +1,14 @@
 import type { Defect } from './defect.ts';
 
-const functions = 'domain/persistence/migrations/functions.sql';
-const turn = 'domain/persistence/migrations/turn.sql';
-const wall = 'domain/persistence/migrations/wall.sql';
-const turns = 'test/domain/responses/turns.test.ts';
-const changes = 'test/domain/responses/response-change.test.ts';
-const publishing = 'test/domain/responses/publishing.test.ts';
-const clocks = 'test/domain/responses/clocks.test.ts';
-const limits = 'test/domain/responses/limits.test.ts';
-const serverCalls = 'test/domain/tools/server-calls.test.ts';
+const functions = 'domain/operations/schema/migrations/functions.sql';
+const turn = 'domain/operations/schema/migrations/turn.sql';
+const wall = 'domain/operations/schema/migrations/wall.sql';
+const turns = 'test/domain/responses/turn/turns.test.ts';
+const changes = 'test/domain/responses/store/response-change.test.ts';
+const publishing = 'test/domain/responses/store/publishing.test.ts';
+const clocks = 'test/domain/responses/turn/clocks.test.ts';
+const limits = 'test/domain/responses/turn/limits.test.ts';
+const serverCalls = 'test/domain/responses/calls/server-calls.test.ts';
 
 /** In what answers: turns, calls, streams, keys, tools, models. */
 export const engineDefects: readonly Defect[] = [
@@ -35,12 +35,12 @@ export const engineDefects: readonly Defect[] = [
         `if t <> 'items' then execute format('alter table %I force row level security', t); end if;`,
       ],
     ],
-    test: 'test/domain/persistence/wall.test.ts',
+    test: 'test/domain/operations/schema/wall.test.ts',
     caughtBy: 'forces row-level security on every table',
   },
   {
     name: 'publish before commit',
-    file: 'domain/responses/head.ts',
+    file: 'domain/responses/store/head.ts',
     replace: [
       [
         'const run = toRun(events, response.nextN);\n  await em.execute(',
@@ -83,7 +83,7 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'NOTIFY dropped in transactions',
-    file: 'domain/responses/head.ts',
+    file: 'domain/responses/store/head.ts',
     replace: [[`select pg_notify('wake', ?)`, 'select length(?)']],
     test: publishing,
     caughtBy: 'before the commit, then everything',
@@ -111,14 +111,14 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'cursor MAC ignored',
-    file: 'domain/kernel/page.ts',
+    file: 'domain/foundation/kernel/page.ts',
     replace: [[' || !timingSafeEqual(given, expected)', '']],
-    test: 'test/domain/kernel/page.test.ts',
+    test: 'test/domain/foundation/kernel/page.test.ts',
     caughtBy: 'its position was changed and its signature kept',
   },
   {
     name: "crash counted as a vendor's failure",
-    file: 'domain/responses/fail-turn.ts',
+    file: 'domain/responses/turn/fail-turn.ts',
     replace: [
       [
         `TurnAttempt, { ...place, outcome: 'vendor_failed' }`,
@@ -130,26 +130,26 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'surrogate pair split',
-    file: 'domain/responses/continuation.ts',
+    file: 'domain/responses/stream/continuation.ts',
     replace: [
       [
         'const cut = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;',
         'const cut = text.length;',
       ],
     ],
-    test: 'test/domain/responses/message-composer.test.ts',
+    test: 'test/domain/responses/stream/message-composer.test.ts',
     caughtBy: 'half of a surrogate pair',
   },
   {
     name: 'permission check removed from a use case',
-    file: 'domain/responses/create-response.ts',
+    file: 'domain/responses/accept/create-response.ts',
     replace: [[`authorize(ctx.caller, 'responses.create');`, '']],
-    test: 'test/domain/access/use-case-permissions.test.ts',
+    test: 'test/domain/foundation/access/use-case-permissions.test.ts',
     caughtBy: 'createResponse refuses a caller without responses.create',
   },
   {
     name: 'expiry by the process clock',
-    file: 'domain/responses/read-response.ts',
+    file: 'domain/responses/read/read-response.ts',
     replace: [
       [
         'const { next_n: nextN, expires_in_ms: expiresInMs, record: finished } = row;',
@@ -170,14 +170,14 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'a key is trusted while nothing can be heard',
-    file: 'domain/access/key-verdicts.ts',
+    file: 'domain/identity/api-keys/key-verdicts.ts',
     replace: [['this.#trustedUntil = at + trustMs;', 'this.#trustedUntil = Number.POSITIVE_INFINITY;']],
-    test: 'test/domain/access/key-verdicts.test.ts',
+    test: 'test/domain/identity/api-keys/key-verdicts.test.ts',
     caughtBy: 'is not used a second after notifications were last known to arrive',
   },
   {
     name: 'one reader is given what another may do',
-    file: 'domain/persistence/migrations/reads.sql',
+    file: 'domain/operations/schema/migrations/reads.sql',
     replace: [[' or p_principal[i] <> p_principal[i - 1]', '']],
     test: 'test/api/get-response.test.ts',
     caughtBy: 'shows each of many callers at the same moment their own',
@@ -191,35 +191,35 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'deadline by the process clock',
-    file: 'domain/persistence/database-now.ts',
+    file: 'domain/foundation/persistence/database-now.ts',
     replace: [['return new Date(row?.now ?? Number.NaN);', 'return new Date();']],
     test: clocks,
     caughtBy: 'a deadline comes when the database says so',
   },
   {
     name: 'turn claimed by the process clock',
-    file: 'domain/responses/read-turn.ts',
+    file: 'domain/responses/prompt/read-turn.ts',
     replace: [['now: new Date(now), asker', 'now: new Date(), asker']],
     test: clocks,
     caughtBy: 'a response runs, is read and ends as ever',
   },
   {
     name: 'committed turn runs again',
-    file: 'domain/responses/claim-turn.ts',
+    file: 'domain/responses/turn/claim-turn.ts',
     replace: [[`if (existing?.status === 'committed') {`, `if (existing?.result === undefined) {`]],
     test: turns,
     caughtBy: 'with its stored result',
   },
   {
     name: 'no poison guard',
-    file: 'domain/responses/claim-turn.ts',
+    file: 'domain/responses/turn/claim-turn.ts',
     replace: [['recent.length === poisonLimit &&', 'recent.length > poisonLimit &&']],
     test: turns,
     caughtBy: 'ten times in a row',
   },
   {
     name: 'usage settled twice',
-    file: 'domain/responses/usage.ts',
+    file: 'domain/responses/store/usage.ts',
     replace: [
       ['if (entry === null || entry.settled) {', 'if (entry === null) {'],
       ['{ responseId: response.id, settled: false }', '{ responseId: response.id }'],
@@ -229,9 +229,9 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'repeated prefix not taken off',
-    file: 'domain/responses/message-composer.ts',
+    file: 'domain/responses/stream/message-composer.ts',
     replace: [["prefix === '' ? null : new ContinuationMatcher(before === '' ? prefix : before)", 'null']],
-    test: 'test/domain/responses/stream-invariants.test.ts',
+    test: 'test/domain/responses/stream/stream-invariants.test.ts',
     caughtBy: 'keeps O1 to O10',
   },
   {
@@ -253,28 +253,28 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'provider state dropped',
-    file: 'domain/responses/item-store.ts',
+    file: 'domain/responses/store/item-store.ts',
     replace: [['    providerState,\n    supersededBy', '    providerState: null,\n    supersededBy']],
-    test: 'test/domain/responses/provider-state.test.ts',
+    test: 'test/domain/responses/record/provider-state.test.ts',
     caughtBy: 'goes back exactly',
   },
   {
     name: 'ledger started after the call',
-    file: 'domain/responses/claim-call.ts',
+    file: 'domain/responses/calls/claim-call.ts',
     replace: [["    row.status = 'started';\n", '']],
     test: serverCalls,
     caughtBy: 'is unknown, whatever the server claims',
   },
   {
     name: 'key changing between attempts',
-    file: 'domain/responses/claim-call.ts',
+    file: 'domain/responses/calls/claim-call.ts',
     replace: [['idempotencyKey: row.idempotencyKey,', 'idempotencyKey: row.idempotencyKey + row.attempts,']],
     test: serverCalls,
     caughtBy: 'is made again with the same key',
   },
   {
     name: 'annotation trusted',
-    file: 'domain/tools/approved-tool.ts',
+    file: 'domain/capabilities/tools/approved-tool.ts',
     replace: [
       [
         'repeatable: tool.repeatable,',
@@ -286,9 +286,9 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'drift ignored in offers',
-    file: 'domain/tools/mcp-tool.entity.ts',
+    file: 'domain/capabilities/tools/mcp-tool.entity.ts',
     replace: [[`state === 'approved' && approvedHash === schemaHash`, 'approvedHash !== null']],
-    test: 'test/domain/tools/offers.test.ts',
+    test: 'test/domain/responses/offer/offers.test.ts',
     caughtBy: 'without a word is all that is enabled',
   },
   {
@@ -307,7 +307,7 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'consent used twice',
-    file: 'domain/responses/tool-input.ts',
+    file: 'domain/responses/accept/tool-input.ts',
     replace: [['where id = ? and answered_by is null returning id', 'where id = ? returning id']],
     test: serverCalls,
     caughtBy: 'is made by no second approval',
@@ -327,7 +327,7 @@ export const engineDefects: readonly Defect[] = [
       'tenant_status'`,
       ],
     ],
-    test: 'test/domain/persistence/pool-context.test.ts',
+    test: 'test/domain/foundation/persistence/pool-context.test.ts',
     caughtBy: 'has its own tenant’s sight alone',
   },
 ];

@@ -1,12 +1,12 @@
 import type { Defect } from './defect.ts';
 
-const fanOuts = 'test/domain/notifications/fan-out.test.ts';
+const fanOuts = 'test/domain/operations/notifications/fan-out.test.ts';
 
 /** In who may do what, what is written down and who is told: events, notifications, sign-in, membership, skills. */
 export const peopleDefects: readonly Defect[] = [
   {
     name: 'event outside the transaction',
-    file: 'domain/events/record-event.ts',
+    file: 'domain/foundation/events/record-event.ts',
     replace: [
       [
         `  const [written] = await em.execute<{ id: string }[]>('select app.record_event(`,
@@ -16,52 +16,52 @@ export const peopleDefects: readonly Defect[] = [
       ],
       ['    row.actorId,\n  ]);', '    row.actorId,\n  ]));'],
     ],
-    test: 'test/domain/events/record-event.test.ts',
+    test: 'test/domain/foundation/events/record-event.test.ts',
     caughtBy: 'exactly when its change is',
   },
   {
     name: 'sealing that skips one event',
-    file: 'domain/events/seal-events.ts',
+    file: 'domain/foundation/events/seal-events.ts',
     replace: [
       [
         'select * from due where place < coalesce(',
         'select * from due where place <> 2 and place < coalesce(',
       ],
     ],
-    test: 'test/domain/events/verify-chain.test.ts',
+    test: 'test/domain/foundation/events/verify-chain.test.ts',
     caughtBy: 'finds nothing where nothing was touched',
   },
   {
     name: 'sealing beside a transaction that still runs',
-    file: 'domain/events/seal-events.ts',
+    file: 'domain/foundation/events/seal-events.ts',
     replace: [
       ['      and e.transaction_id < app.log_position(pg_snapshot_xmin(pg_current_snapshot()))\n', ''],
     ],
-    test: 'test/domain/events/verify-chain.test.ts',
+    test: 'test/domain/foundation/events/verify-chain.test.ts',
     caughtBy: 'goes on behind events that were recorded while others were still open',
   },
   {
     name: 'count by ten minutes taken for ten that a window cuts',
-    file: 'domain/persistence/migrations/events-functions.sql',
+    file: 'domain/operations/schema/migrations/events-functions.sql',
     replace: [
       [
         `whole_low := app.floor_to(v_low + finest::interval - interval '1 microsecond', finest);`,
         `whole_low := app.floor_to(v_low, finest);`,
       ],
     ],
-    test: 'test/domain/events/event-list.test.ts',
+    test: 'test/domain/foundation/events/event-list.test.ts',
     caughtBy: 'are those of looking at every event',
   },
   {
     name: 'fan-out without the unique key',
-    file: 'domain/persistence/migrations/notifications.sql',
+    file: 'domain/operations/schema/migrations/notifications.sql',
     replace: [['  unique (tenant_id, event_id, user_id),\n', '']],
     test: fanOuts,
     caughtBy: 'is told once each, in pages, whatever is repeated',
   },
   {
     name: 'actor excluded from workflow events',
-    file: 'domain/notifications/deliver-page.ts',
+    file: 'domain/operations/notifications/deliver-page.ts',
     replace: [
       [
         ` && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule'`,
@@ -73,38 +73,38 @@ export const peopleDefects: readonly Defect[] = [
   },
   {
     name: 'nonce not checked',
-    file: 'domain/sign-in/check-id-token.ts',
+    file: 'domain/identity/sign-in/check-id-token.ts',
     replace: [
       [
         'if (expected.hashNonce(claims.nonce) !== expected.nonceHash) {',
         "if (expected.hashNonce(claims.nonce) === '') {",
       ],
     ],
-    test: 'test/domain/sign-in/check-id-token.test.ts',
+    test: 'test/domain/identity/sign-in/check-id-token.test.ts',
     caughtBy: 'with another nonce',
   },
   {
     name: 'handle usable twice',
-    file: 'domain/sign-in/redeem-handle.ts',
+    file: 'domain/identity/sign-in/redeem-handle.ts',
     replace: [['set handle_hash = null', 'set handle_hash = handle_hash']],
     test: 'test/api/sign-in.test.ts',
     caughtBy: 'takes a handle once',
   },
   {
     name: 'refresh of a retired token accepted',
-    file: 'domain/sessions/rotation.ts',
+    file: 'domain/identity/sessions/rotation.ts',
     replace: [
       [
         "return overlaps ? advance(family, family.generation, 'none') : { kind: 'reuse' };",
         "return overlaps || token.retiredAt > 0 ? advance(family, family.generation, 'none') : { kind: 'reuse' };",
       ],
     ],
-    test: 'test/domain/sessions/rotation.test.ts',
+    test: 'test/domain/identity/sessions/rotation.test.ts',
     caughtBy: 'is that of the model in 5,000 stories',
   },
   {
     name: 'permission read from a cache after revocation',
-    file: 'domain/access/load-caller.ts',
+    file: 'domain/foundation/access/load-caller.ts',
     replace: [
       [
         '/** What `identity` may do now, read in the current transaction. */',
@@ -120,12 +120,12 @@ export const peopleDefects: readonly Defect[] = [
         'if (row !== undefined) {\n    remembered.set(place, row);\n  }\n  return admitFound(identity, origin, row?.access ?? null, spaceId);',
       ],
     ],
-    test: 'test/api/membership.test.ts',
+    test: 'test/api/workspace.test.ts',
     caughtBy: 'is added as space_member or with another role, changed and removed',
   },
   {
     name: 'skill ignored in offers',
-    file: 'domain/responses/skill-tools.ts',
+    file: 'domain/responses/offer/skill-tools.ts',
     replace: [
       [
         'skill === null || allowsTool(skill.allowed_tools, name)',
@@ -137,7 +137,7 @@ export const peopleDefects: readonly Defect[] = [
   },
   {
     name: 'skill ignored at the call',
-    file: 'domain/responses/claim-call.ts',
+    file: 'domain/responses/calls/claim-call.ts',
     replace: [
       [
         'tool !== null && !again && !isInSkill(response, row)',
@@ -149,16 +149,16 @@ export const peopleDefects: readonly Defect[] = [
   },
   {
     name: 'tracing secret stored as it is',
-    file: 'domain/observability/set-observability.ts',
+    file: 'domain/operations/observability/set-observability.ts',
     replace: [['await sealField(ctx, secretPlace(place), input.secretKey)', 'input.secretKey']],
-    test: 'test/domain/observability/config.test.ts',
+    test: 'test/domain/operations/observability/config.test.ts',
     caughtBy: 'is sealed at rest',
   },
   {
     name: 'another trace id each time',
-    file: 'domain/observability/trace-ids.ts',
+    file: 'domain/responses/record/trace-ids.ts',
     replace: [['sha256(`trace/${responseId}`)', 'sha256(`trace/${responseId}/${Math.random()}`)']],
-    test: 'test/domain/observability/config.test.ts',
+    test: 'test/domain/operations/observability/config.test.ts',
     caughtBy: 'are the same each time',
   },
   {

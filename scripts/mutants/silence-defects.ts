@@ -1,19 +1,19 @@
 import type { Defect } from './defect.ts';
 
-const ofPostgres = 'test/domain/persistence/silence.test.ts';
+const ofPostgres = 'test/domain/foundation/persistence/silence.test.ts';
 
 /** In what happens when a host answers nothing and closes nothing. */
 export const silenceDefects: readonly Defect[] = [
   {
     name: 'no client-side bound on PostgreSQL',
-    file: 'domain/persistence/connection-watch.ts',
+    file: 'domain/foundation/persistence/connection-watch.ts',
     replace: [['({ dueAt }) => this.#now >= dueAt', '() => false']],
     test: ofPostgres,
     caughtBy: 'a call that is never answered',
   },
   {
     name: 'idle connections of a silent server kept',
-    file: 'domain/persistence/connection-watch.ts',
+    file: 'domain/foundation/persistence/connection-watch.ts',
     replace: [['        this.#suspect(other);\n', '']],
     test: ofPostgres,
     caughtBy: 'of a pool that has gone silent one call hangs',

@@ -1,13 +1,13 @@
 import type { Defect } from './defect.ts';
 
 const approval = 'test/api/tool-approval.test.ts';
-const room = 'test/domain/tools/tool-room.test.ts';
+const room = 'test/domain/responses/offer/tool-room.test.ts';
 
 /** In what is known of tools, and which of them are offered. */
 export const toolsDefects: readonly Defect[] = [
   {
     name: 'an approval without a hash',
-    file: 'domain/tools/enable-tools.ts',
+    file: 'domain/capabilities/tools/enable-tools.ts',
     replace: [
       ['if (schemaHash === tool.schemaHash) {', 'if ((schemaHash ?? tool.schemaHash) === tool.schemaHash) {'],
     ],
@@ -23,9 +23,9 @@ export const toolsDefects: readonly Defect[] = [
   },
   {
     name: 'a tool that requires tasks offered',
-    file: 'domain/tools/apply-discovery.ts',
+    file: 'domain/capabilities/tools/apply-discovery.ts',
     replace: [['seen.requiresTask === true', 'false']],
-    test: 'test/domain/tools/offers.test.ts',
+    test: 'test/domain/responses/offer/offers.test.ts',
     caughtBy: 'is no tool that can be called as a task only',
   },
   {
@@ -44,26 +44,26 @@ export const toolsDefects: readonly Defect[] = [
   },
   {
     name: 'images of every result read',
-    file: 'domain/persistence/migrations/turn.sql',
+    file: 'domain/operations/schema/migrations/turn.sql',
     replace: [
       [
         "case when g.media > 4 then g.exchange - 'media' else g.exchange end,\n        'provider_state', g.provider_state) order by g.output_index)",
         "g.exchange, 'provider_state', g.provider_state) order by g.output_index)",
       ],
     ],
-    test: 'test/domain/responses/tool-media.test.ts',
+    test: 'test/domain/responses/calls/tool-media.test.ts',
     caughtBy: 'is given what of it the last tools answered',
   },
   {
     name: 'output schema not in the hash',
-    file: 'domain/tools/tool-server.ts',
+    file: 'domain/capabilities/tools/tool-server.ts',
     replace: [['inputSchema, outputSchema, annotations]));', 'inputSchema, annotations]));']],
     test: approval,
     caughtBy: 'is of the output schema too',
   },
   {
     name: 'repeatable outlasts the definition',
-    file: 'domain/tools/mcp-tool.entity.ts',
+    file: 'domain/capabilities/tools/mcp-tool.entity.ts',
     replace: [['this.repeatable = false;', '']],
     test: approval,
     caughtBy: 'lets a setting that trusts the tool fall',
@@ -77,14 +77,14 @@ export const toolsDefects: readonly Defect[] = [
   },
   {
     name: 'room for tools by name of the server',
-    file: 'domain/responses/share-room.ts',
+    file: 'domain/responses/offer/share-room.ts',
     replace: [['share(each) < share(least) ? each : least', 'least']],
     test: room,
     caughtBy: 'is shared by the servers',
   },
   {
     name: 'found tools are forgotten',
-    file: 'domain/responses/claim-turn.ts',
+    file: 'domain/responses/turn/claim-turn.ts',
     replace: [['withFound(response.request, state.own)', 'response.request']],
     test: room,
     caughtBy: 'offers that from the next turn on',

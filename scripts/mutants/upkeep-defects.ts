@@ -2,7 +2,7 @@ import type { Defect } from './defect.ts';
 
 const rounds = 'test/activities/run-round.test.ts';
 const inspector = 'test/temporal/inspector.test.ts';
-const partitions = 'test/domain/maintenance/partition-locks.test.ts';
+const partitions = 'test/domain/operations/maintenance/partition-locks.test.ts';
 const responses = 'test/workflows/generate-response.test.ts';
 
 /** In sweeps, and in what Temporal shows of work. */
@@ -30,21 +30,21 @@ export const upkeepDefects: readonly Defect[] = [
   },
   {
     name: 'a sweep of orphans that begins at the start each time',
-    file: 'domain/maintenance/purge-orphans.ts',
+    file: 'domain/operations/maintenance/purge-orphans.ts',
     replace: [["round.place ?? [nilUuid, '']", "[nilUuid, '']"]],
-    test: 'test/domain/maintenance/purge-orphans.test.ts',
+    test: 'test/domain/operations/maintenance/purge-orphans.test.ts',
     caughtBy: 'ends between two pages when its time is up',
   },
   {
     name: 'a change of partitions that waits for a reader with all writers behind',
-    file: 'domain/maintenance/change-partitions.ts',
+    file: 'domain/foundation/persistence/change-partitions.ts',
     replace: [['const lockTimeoutMs = 50;', 'const lockTimeoutMs = 60_000;']],
     test: partitions,
     caughtBy: 'lets the log be written while a reader of it is in its way',
   },
   {
     name: 'a day of streams that is made under the lock of all of them',
-    file: 'domain/persistence/migrations/functions.sql',
+    file: 'domain/operations/schema/migrations/functions.sql',
     replace: [
       [
         "  execute format('create table public.%I (like",
@@ -56,7 +56,7 @@ export const upkeepDefects: readonly Defect[] = [
   },
   {
     name: 'a foreign key from the log to the tenants',
-    file: 'domain/persistence/migrations/events.sql',
+    file: 'domain/operations/schema/migrations/events.sql',
     replace: [
       ['  tenant_id uuid not null,\n  id uuid', '  tenant_id uuid not null references tenants,\n  id uuid'],
     ],

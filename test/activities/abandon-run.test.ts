@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { abandonRun } from '#activities/responses/abandon-run.ts';
-import type { ModelGateway } from '#domain/models/model-gateway.ts';
+import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 
 let engine: Engine;

@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deliverNotifications, pageSize } from '#activities/notifications/deliver-notifications.ts';
-import { nilUuid } from '#domain/kernel/ids.ts';
+import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import type { PageResult } from '#workflows/fan-out-event/messages.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { addUsers, logEvent } from '../support/told-world.ts';

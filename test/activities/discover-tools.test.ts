@@ -3,7 +3,7 @@ import { CancelledFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createActivities, type ActivityDependencies } from '#activities/index.ts';
-import { ToolServerFailure, type ToolServerGateway } from '#domain/tools/tool-server.ts';
+import { ToolServerFailure, type ToolServerGateway } from '#domain/capabilities/tools/tool-server.ts';
 import { connectServer, tool, type Connected } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 

@@ -1,10 +1,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createResponseActivities } from '#activities/responses/create-response-activities.ts';
-import { ContendedPace } from '#domain/kernel/contended-pace.ts';
-import { closeResponse } from '#domain/responses/close-response.ts';
-import { commitCall } from '#domain/responses/commit-call.ts';
-import { keepCallSession } from '#domain/responses/call-sessions.ts';
+import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
+import { closeResponse } from '#domain/responses/end/close-response.ts';
+import { commitCall } from '#domain/responses/calls/commit-call.ts';
+import { keepCallSession } from '#domain/responses/calls/call-sessions.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { secrets } from '../support/world.ts';

@@ -1,14 +1,14 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDocumentActivities } from '#activities/documents/create-document-activities.ts';
-import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
-import { createCollection } from '#domain/collections/create-collection.ts';
-import { deleteDocument } from '#domain/collections/delete-document.ts';
-import type { DocumentMediaType } from '#domain/collections/document-status.ts';
-import { uploadDocument } from '#domain/collections/upload-document.ts';
-import { ExtractorBusy, type DocumentExtractor } from '#domain/knowledge/document-extractor.ts';
+import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
+import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
+import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { ExtractorBusy, type DocumentExtractor } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
@@ -32,7 +32,7 @@ const run = (
   extractor: DocumentExtractor = createTextExtractor(),
   heartbeatDetails?: unknown,
 ): Promise<IngestDocumentResult> => {
-  const { ingestDocument } = createDocumentActivities({ unitOfWork: world.unitOfWork, extractor });
+  const { ingestDocument } = createKnowledgeActivities({ unitOfWork: world.unitOfWork, extractor });
   return new MockActivityEnvironment({ heartbeatDetails }).run(ingestDocument, input);
 };
 

@@ -3,7 +3,7 @@ import type { Info } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { keepPace } from '#activities/responses/keep-pace.ts';
-import { ContendedPace } from '#domain/kernel/contended-pace.ts';
+import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 
 /** Two at once, and then one more each second and a half, since another tenant has begun something. */
 function slow(perSecond = 0.7): ContendedPace {

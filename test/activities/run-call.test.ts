@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCall } from '#activities/responses/run-call.ts';
-import type { ToolServerGateway } from '#domain/tools/tool-server.ts';
+import type { ToolServerGateway } from '#domain/capabilities/tools/tool-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { longTexts } from '../support/long-texts.ts';

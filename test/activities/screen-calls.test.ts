@@ -3,14 +3,18 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCall } from '#activities/responses/run-call.ts';
 import { runTurn } from '#activities/responses/run-turn.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
-import type { NameRecogniser } from '#domain/governance/found-names.ts';
-import { readMapping } from '#domain/governance/pii-mapping.ts';
-import { showRestored } from '#domain/governance/show-restored.ts';
-import { newResponseId } from '#domain/kernel/ids.ts';
-import type { ModelGateway } from '#domain/models/model-gateway.ts';
-import { createResponse } from '#domain/responses/create-response.ts';
-import { Response } from '#domain/responses/response.entity.ts';
-import { ToolServerFailure, type OutgoingCall, type ToolServerGateway } from '#domain/tools/tool-server.ts';
+import type { NameRecogniser } from '#domain/governance/redaction/found-names.ts';
+import { readMapping } from '#domain/governance/redaction/pii-mapping.ts';
+import { showRestored } from '#domain/conversations/threads/show-restored.ts';
+import { newResponseId } from '#domain/foundation/kernel/ids.ts';
+import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
+import { createResponse } from '#domain/responses/accept/create-response.ts';
+import { Response } from '#domain/responses/record/response.entity.ts';
+import {
+  ToolServerFailure,
+  type OutgoingCall,
+  type ToolServerGateway,
+} from '#domain/capabilities/tools/tool-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, requestOf, type Engine } from '../support/engine.ts';
 import { longTexts } from '../support/long-texts.ts';

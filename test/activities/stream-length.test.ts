@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { Lane } from '#activities/responses/stream-writer.ts';
 import { streamTurn } from '#activities/responses/stream-turn.ts';
-import type { ModelGateway } from '#domain/models/model-gateway.ts';
-import type { StreamEvent } from '#domain/responses/stream-events.ts';
-import type { ClaimedTurn } from '#domain/responses/turn-claim.ts';
+import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
+import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
+import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 
 /** A lane whose events are in as soon as they are pushed. */
 function openLane(nextN: number): { lane: Lane; events: StreamEvent[] } {

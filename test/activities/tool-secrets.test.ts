@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
 import { runCall } from '#activities/responses/run-call.ts';
-import type { ToolServerGateway } from '#domain/tools/tool-server.ts';
+import type { ToolServerGateway } from '#domain/capabilities/tools/tool-server.ts';
 import { connectServer } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { longTexts } from '../support/long-texts.ts';

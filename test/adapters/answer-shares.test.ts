@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AnswerShares } from '#adapters/egress/answer-shares.ts';
 import { boundedFetch } from '#adapters/egress/bounded-fetch.ts';
 import { FairTurns } from '#adapters/egress/fair-turns.ts';
-import { Pace } from '#domain/kernel/pace.ts';
+import { Pace } from '#domain/foundation/kernel/pace.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { modelRequest } from '../support/model-request.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openAi } from '#adapters/models/openai.ts';
-import type { ModelPart, ModelRequest } from '#domain/models/model-gateway.ts';
+import type { ModelPart, ModelRequest } from '#domain/capabilities/models/model-gateway.ts';
 import { modelRequest } from '../support/model-request.ts';
 
 const base = { id: 'resp_1', object: 'response', created_at: 1_700_000_000, model: 'gpt-5-mini', output: [] };

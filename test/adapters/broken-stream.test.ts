@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
-import type { ModelPart } from '#domain/models/model-gateway.ts';
+import type { ModelPart } from '#domain/capabilities/models/model-gateway.ts';
 import { modelRequest } from '../support/model-request.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtinModel } from '#adapters/models/builtin.ts';
-import { knowledgeTool } from '#domain/knowledge/knowledge-definition.ts';
-import type { ModelPart, ModelRequest, PromptMessage } from '#domain/models/model-gateway.ts';
+import { knowledgeTool } from '#domain/knowledge/search/knowledge-definition.ts';
+import type { ModelPart, ModelRequest, PromptMessage } from '#domain/capabilities/models/model-gateway.ts';
 
 const request = (messages: PromptMessage[], overrides: Partial<ModelRequest> = {}): ModelRequest => ({
   tenantId: 'tenant',

@@ -3,7 +3,7 @@ import { anthropic } from '#adapters/models/anthropic.ts';
 import { google } from '#adapters/models/google.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { openAi } from '#adapters/models/openai.ts';
-import type { ModelGateway, ProviderKind } from '#domain/models/model-gateway.ts';
+import type { ModelGateway, ProviderKind } from '#domain/capabilities/models/model-gateway.ts';
 import { modelRequest } from '../support/model-request.ts';
 
 const long = 'a'.repeat(500_000);

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
-import { isUsable } from '#domain/tools/tool-definition.ts';
-import { schemaHash } from '#domain/tools/tool-server.ts';
+import { isUsable } from '#domain/capabilities/tools/tool-definition.ts';
+import { schemaHash } from '#domain/capabilities/tools/tool-server.ts';
 import { answerJson, startOddToolServer, type OddToolServer } from '../support/odd-tool-server.ts';
 import { unsharedSession } from '../support/unshared-session.ts';
 

@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
-import { chunkText } from '#domain/knowledge/chunk-text.ts';
-import { ExtractionFailure } from '#domain/knowledge/document-extractor.ts';
-import type { DocumentMediaType } from '#domain/collections/document-status.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
+import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { sourceOf } from '../support/document-source.ts';
 
 const extractor = createTextExtractor();

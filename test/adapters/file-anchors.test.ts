@@ -2,9 +2,9 @@ import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fileAnchors } from '#adapters/anchors/file-anchors.ts';
-import { parseAnchors, type Anchor } from '#domain/events/anchor.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import { fileAnchors } from '#adapters/events/file-anchors.ts';
+import { parseAnchors, type Anchor } from '#domain/foundation/events/anchor.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 
 const path = () => join(mkdtempSync(join(tmpdir(), 'anchors-')), 'anchors.jsonl');
 const anchor = (seq: number): Anchor => ({

@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
-import { markdownSections } from '#adapters/extraction/markdown-sections.ts';
-import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
-import { chunkText } from '#domain/knowledge/chunk-text.ts';
-import { ExtractionFailure, ExtractorBusy } from '#domain/knowledge/document-extractor.ts';
-import type { DocumentMediaType } from '#domain/collections/document-status.ts';
+import { markdownSections } from '#adapters/knowledge/markdown-sections.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
+import { ExtractionFailure, ExtractorBusy } from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { attackStrings, expectLinear } from '../support/growth.ts';
 import { sourceOf } from '../support/document-source.ts';
 

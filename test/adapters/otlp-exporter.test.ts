@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createTraceExporter } from '#adapters/observability/otlp-exporter.ts';
-import type { ResponseTrace } from '#domain/observability/response-trace.ts';
+import type { ResponseTrace } from '#domain/operations/observability/response-trace.ts';
 import { plainTrace } from '../support/plain-trace.ts';
 import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
-import { schemaHash } from '#domain/tools/tool-server.ts';
+import { schemaHash } from '#domain/capabilities/tools/tool-server.ts';
 import { startOddToolServer, type Answer, type OddToolServer } from '../support/odd-tool-server.ts';
 import { unsharedSession } from '../support/unshared-session.ts';
 

@@ -4,7 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
-import { schemaHash, type DiscoveredTool, type ToolServerGateway } from '#domain/tools/tool-server.ts';
+import {
+  schemaHash,
+  type DiscoveredTool,
+  type ToolServerGateway,
+} from '#domain/capabilities/tools/tool-server.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { unsharedSession } from '../support/unshared-session.ts';
 

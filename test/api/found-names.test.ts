@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { withFoundNames } from '#api/found-names.ts';
-import type { Context } from '#domain/access/context.ts';
-import { NamesNeeded, type FoundNames } from '#domain/governance/found-names.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { NamesNeeded, type FoundNames } from '#domain/governance/redaction/found-names.ts';
 import { longTexts } from '../support/long-texts.ts';
-import { piiSettings } from '#domain/governance/pii-settings.ts';
+import { piiSettings } from '#domain/governance/policy/pii-settings.ts';
 
 const settings = piiSettings.parse({ presidio_url: 'https://names.example.com' });
 /** Of a use case that needs nothing of its context. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { responseEnvelope } from '#api/contract/responses.ts';
-import { cancelResponse } from '#domain/responses/cancel-response.ts';
-import { claimCall } from '#domain/responses/claim-call.ts';
-import { closeResponse } from '#domain/responses/close-response.ts';
-import { commitCall } from '#domain/responses/commit-call.ts';
-import { deleteResponse } from '#domain/responses/delete-response.ts';
+import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
+import { claimCall } from '#domain/responses/calls/claim-call.ts';
+import { closeResponse } from '#domain/responses/end/close-response.ts';
+import { commitCall } from '#domain/responses/calls/commit-call.ts';
+import { deleteResponse } from '#domain/responses/end/delete-response.ts';
 import { openEngine, search, type Engine } from '../support/engine.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { splitFrames } from '../support/sse-frames.ts';

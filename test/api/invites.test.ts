@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Permission } from '#domain/access/permissions.ts';
-import { builtInRoleId } from '#domain/access/role-ids.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
 import { openAdminWorld, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
 import { untilBlocked } from '../support/tables.ts';
 import { createWorld } from '../support/world.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mintApiKey } from '#domain/access/api-key.ts';
+import { mintApiKey } from '#domain/identity/api-keys/api-key.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { differenceOf, inPercent, tells, timeInTurns } from '../support/paired-times.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { FailedAttempts } from '#api/plugins/failed-attempts.ts';
-import { mintApiKey } from '#domain/access/api-key.ts';
+import { mintApiKey } from '#domain/identity/api-keys/api-key.ts';
 import type { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';

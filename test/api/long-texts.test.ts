@@ -8,9 +8,9 @@ import {
   withNames,
   type FoundNames,
   type NameRecogniser,
-} from '#domain/governance/found-names.ts';
-import { piiSettings } from '#domain/governance/pii-settings.ts';
-import { Redactor } from '#domain/governance/redact.ts';
+} from '#domain/governance/redaction/found-names.ts';
+import { piiSettings } from '#domain/governance/policy/pii-settings.ts';
+import { Redactor } from '#domain/governance/redaction/redact.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { connect } from '../support/tables.ts';

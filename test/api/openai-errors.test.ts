@@ -14,9 +14,9 @@ import OpenAI, {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { statusOf, answerFor } from '#api/errors.ts';
 import { speaksOpenAi } from '#api/present/openai/errors.ts';
-import { revokeApiKey } from '#domain/access/revoke-api-key.ts';
-import { DomainError, type DomainErrorCode } from '#domain/kernel/errors.ts';
-import { cancelResponse } from '#domain/responses/cancel-response.ts';
+import { revokeApiKey } from '#domain/identity/api-keys/revoke-api-key.ts';
+import { DomainError, type DomainErrorCode } from '#domain/foundation/kernel/errors.ts';
+import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
 import { claimPort } from '../support/free-port.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';

@@ -7,10 +7,10 @@ import OpenAI, {
 } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failureOf } from '#api/present/openai/failure.ts';
-import { ModelFailure } from '#domain/models/model-gateway.ts';
-import { toVendorRefusal } from '#domain/models/vendor-refusal.ts';
-import { cancelResponse } from '#domain/responses/cancel-response.ts';
-import { failTurn } from '#domain/responses/fail-turn.ts';
+import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
+import { toVendorRefusal } from '#domain/capabilities/models/vendor-refusal.ts';
+import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
+import { failTurn } from '#domain/responses/turn/fail-turn.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 

@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimCall } from '#domain/responses/claim-call.ts';
-import { closeResponse } from '#domain/responses/close-response.ts';
-import { commitCall } from '#domain/responses/commit-call.ts';
+import { claimCall } from '#domain/responses/calls/claim-call.ts';
+import { closeResponse } from '#domain/responses/end/close-response.ts';
+import { commitCall } from '#domain/responses/calls/commit-call.ts';
 import { openEngine, search, type Engine } from '../support/engine.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { openResponsesEvent, openResponsesResource, problemsOf } from '../support/open-responses-schema.ts';

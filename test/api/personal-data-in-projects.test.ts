@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Follower } from '#api/sse/stream-hub.ts';
-import type { Permission } from '#domain/access/permissions.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { countStatements, type StatementCounter } from '../support/statement-counter.ts';

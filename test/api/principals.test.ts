@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { builtInRoleId } from '#domain/access/role-ids.ts';
+import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
 import { openAdminWorld, signedIn, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
 import { addOperator } from '../support/operators.ts';
 import { untilBlocked } from '../support/tables.ts';

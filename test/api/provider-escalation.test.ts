@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { permissions, platformOnly, type Permission } from '#domain/access/permissions.ts';
+import { permissions, platformOnly, type Permission } from '#domain/foundation/access/permissions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { IdentityProviderServer } from '../support/identity-provider.ts';

@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '#domain/kernel/ids.ts';
-import { refreshSession } from '#domain/sessions/refresh-session.ts';
-import { findToken } from '#domain/sessions/resolve-token.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { refreshSession } from '#domain/identity/sessions/refresh-session.ts';
+import { findToken } from '#domain/identity/sessions/resolve-token.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { IdentityProviderServer } from '../support/identity-provider.ts';

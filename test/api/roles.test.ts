@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { builtInRoleId } from '#domain/access/role-ids.ts';
-import { builtInRoles } from '#domain/access/roles.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
+import { builtInRoles } from '#domain/foundation/access/roles.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { openAdminWorld, verdict, type AdminWorld } from '../support/admin-world.ts';
 import { untilBlocked } from '../support/tables.ts';
 

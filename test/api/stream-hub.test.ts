@@ -3,8 +3,8 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { StreamHub } from '#api/sse/stream-hub.ts';
-import { newId } from '#domain/kernel/ids.ts';
-import { eventHead } from '#domain/responses/stream-events.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { eventHead } from '#domain/responses/record/stream-events.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const runs = [0, 1, 4, 9].map((firstN, i, all) => ({ firstN, n: (all[i + 1] ?? 12) - firstN }));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { builtInRoleId } from '#domain/access/role-ids.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { openAdminWorld, verdict, type AdminWorld, type Person } from '../support/admin-world.ts';
 import type { Answer } from '../support/gateway.ts';
 import { callProcedure, errorOf } from '../support/procedures.ts';

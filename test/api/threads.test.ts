@@ -1,9 +1,9 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#domain/kernel/ids.ts';
-import { purgeThreads } from '#domain/maintenance/purge-threads.ts';
-import { createOrm } from '#domain/persistence/orm.ts';
-import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { purgeThreads } from '#domain/operations/maintenance/purge-threads.ts';
+import { createOrm } from '#domain/operations/schema/orm.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventTypesOf } from '../support/event-log.ts';
 import { sweepOnce } from '../support/sweeps.ts';

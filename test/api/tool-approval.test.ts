@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
-import type { DiscoveredTool } from '#domain/tools/tool-server.ts';
+import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
+import type { DiscoveredTool } from '#domain/capabilities/tools/tool-server.ts';
 import { tool } from '../support/connected-server.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';

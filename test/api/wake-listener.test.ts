@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { retryAfterMs, WakeListener } from '#api/sse/wake-listener.ts';
-import { Database } from '#domain/persistence/database.ts';
+import { Database } from '#domain/foundation/persistence/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeafRelay } from '../support/deaf-relay.ts';
 import { notificationResponse, serverMessages, startPostgresRelay } from '../support/postgres-relay.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { implied, permissions } from '#domain/access/permissions.ts';
+import { implied, permissions } from '#domain/foundation/access/permissions.ts';
 import { connect, describe as describeError } from '../../bin/platform/connect.ts';
 import { createProgram, run } from '../../bin/platform/program.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';

@@ -2,7 +2,7 @@ import type { RouteOptions } from 'fastify';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { assemble } from '#api/compose.ts';
-import { platformOnly } from '#domain/access/permissions.ts';
+import { platformOnly } from '#domain/foundation/access/permissions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { gatewayConfig, openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
 import { as, identities, type Credential, type Identity } from '../support/identities.ts';

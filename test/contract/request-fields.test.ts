@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import type { Script } from '../support/model-script.ts';

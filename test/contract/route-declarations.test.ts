@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
-import { permissions } from '#domain/access/permissions.ts';
-import { eventTypes } from '#domain/events/catalogue.ts';
+import { permissions } from '#domain/foundation/access/permissions.ts';
+import { eventTypes } from '#domain/foundation/events/catalogue.ts';
 import { gatewayConfig } from '../support/gateway.ts';
 import { routesOf } from '../support/routes.ts';
 

@@ -2,8 +2,13 @@ import type { RouteOptions } from 'fastify';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { neutralValues } from '#api/contract/openai/request.ts';
-import { implied, permissions, platformOnly, type Permission } from '#domain/access/permissions.ts';
-import { platformTenantId } from '#domain/tenants/platform-tenant.ts';
+import {
+  implied,
+  permissions,
+  platformOnly,
+  type Permission,
+} from '#domain/foundation/access/permissions.ts';
+import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
 import { adminText } from '../support/admin-fixtures.ts';

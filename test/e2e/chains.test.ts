@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startStack, type Stack } from '../support/stack.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseAnchors } from '#domain/events/anchor.ts';
+import { parseAnchors } from '#domain/foundation/events/anchor.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { runPlatform } from '../support/platform-cli.ts';
 import { masterKey, startStack, type Stack } from '../support/stack.ts';

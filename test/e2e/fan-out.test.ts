@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pageSize } from '#activities/notifications/deliver-notifications.ts';
-import type { Failpoint } from '#domain/kernel/failpoint.ts';
+import type { Failpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { mulberry32 } from '../support/model-script.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startStack, type Stack } from '../support/stack.ts';

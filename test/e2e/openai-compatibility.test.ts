@@ -3,7 +3,7 @@ import { createOpenResponses } from '@ai-sdk/open-responses';
 import { generateText, streamText, type LanguageModel } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseGatewayConfig, parseWorkerConfig } from '#domain/kernel/config.ts';
+import { parseGatewayConfig, parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { codexHeaders, codexRequest, type CodexCall } from '../support/codex-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';

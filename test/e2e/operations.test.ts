@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { revokeApiKey } from '#domain/access/revoke-api-key.ts';
+import { revokeApiKey } from '#domain/identity/api-keys/revoke-api-key.ts';
 import { claimPort } from '../support/free-port.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { addOperator } from '../support/operators.ts';

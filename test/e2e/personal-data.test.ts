@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { piiKinds } from '#domain/governance/pii-kinds.ts';
-import { recognise } from '#domain/governance/recognise.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import { piiKinds } from '#domain/governance/recognition/pii-kinds.ts';
+import { recognise } from '#domain/governance/recognition/recognise.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { cleanTexts, kinds, plant, sentenceOf, type Planted } from '../support/personal-data.ts';
 import { textOf } from '../support/responses-client.ts';
 import { followResponse } from '../support/sse-recorder.ts';

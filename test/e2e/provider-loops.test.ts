@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { readOnSurface } from '../support/open-responses-space.ts';
 import { ResponsesClient, textOf } from '../support/responses-client.ts';

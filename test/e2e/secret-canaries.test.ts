@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allowModels } from '#domain/spaces/allow-models.ts';
-import { createSpace } from '#domain/spaces/create-space.ts';
+import { allowModels } from '#domain/workspace/spaces/allow-models.ts';
+import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { shownTexts } from '../replay/history-reader.ts';
 import { sendOver, type Answer } from '../support/gateway.ts';
 import { IdentityProviderServer } from '../support/identity-provider.ts';

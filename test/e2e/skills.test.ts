@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { openToolWorld, type ToolWorld } from '../support/tool-world.ts';
 

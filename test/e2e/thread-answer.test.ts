@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { ResponsesClient, textOf } from '../support/responses-client.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Failpoint } from '#domain/kernel/failpoint.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { Failpoint } from '#domain/foundation/kernel/failpoint.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { openToolWorld, type Server, type ToolWorld } from '../support/tool-world.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Failpoint } from '#domain/kernel/failpoint.ts';
+import type { Failpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { answerJson, startOddToolServer, type OddToolServer } from '../support/odd-tool-server.ts';
 import { openToolWorld, type ToolWorld } from '../support/tool-world.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { answerJson, startOddToolServer, type OddToolServer } from '../support/odd-tool-server.ts';
 import { openToolWorld, type ToolWorld } from '../support/tool-world.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { readOnSurface } from '../support/open-responses-space.ts';
 import { recordSegment } from '../support/sse-recorder.ts';
 import { checkStream } from '../support/stream-checker.ts';

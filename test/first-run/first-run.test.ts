@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { builtInRoleId } from '#domain/access/role-ids.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { demoUsers } from '../../bin/platform/demo-users.ts';
 import { findBrowser, launchBrowser, openBrowser } from '../support/browser.ts';
 import { CookieClient, type Visitor } from '../support/cookie-client.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newId } from '#domain/kernel/ids.ts';
-import { openSession } from '#domain/sign-in/open-session.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { openSession } from '#domain/identity/sign-in/open-session.ts';
 import { percentile } from '../../bench/support/stats.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sendOver, type Answer } from '../support/gateway.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { verifyChain, type Verification } from '#domain/events/verify-chain.ts';
+import { verifyChain, type Verification } from '#domain/foundation/events/verify-chain.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { mulberry32 } from '../support/model-script.ts';
 import { startStack } from '../support/stack.ts';

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { NewModel } from '#domain/models/add-model.ts';
+import type { NewModel } from '#domain/capabilities/models/add-model.ts';
 import { startSilentRelay, throughRelay, type SilentRelay } from '../support/silent-relay.ts';
 import { startWireFake } from '../support/wire-fakes/fake-server.ts';
 import { fakeKind, fakeModel } from '../support/wire-fakes/index.ts';

@@ -1,4 +1,4 @@
-import { builtInRoleId } from '#domain/access/role-ids.ts';
+import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
 
 /** What one client knows to exist; no other client touches it. */
 export interface Known {

@@ -1,4 +1,4 @@
-import { failpoints, type Failpoint } from '#domain/kernel/failpoint.ts';
+import { failpoints, type Failpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { mulberry32 } from '../support/model-script.ts';
 import type { Silence } from '../support/silent-relay.ts';
 

@@ -1,4 +1,4 @@
-import type { NewModel } from '#domain/models/add-model.ts';
+import type { NewModel } from '#domain/capabilities/models/add-model.ts';
 import type { Manner, Script } from '../support/model-script.ts';
 
 /** What the search finds: one short document, so that the mark [1] cites it. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Failpoint } from '#domain/kernel/failpoint.ts';
+import type { Failpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { StackProcess } from '../support/stack.ts';
 import type { Deployment } from './deployment.ts';
 import type { Fleet } from './fleet.ts';

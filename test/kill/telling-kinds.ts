@@ -1,5 +1,5 @@
-import type { AuditEvent } from '#domain/events/record-event.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import type { AuditEvent } from '#domain/foundation/events/record-event.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Person, Place, Town } from './told-people.ts';
 
 /** An event to be recorded, and exactly whom it has to be told to. */

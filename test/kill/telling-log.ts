@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { recordEvent } from '#domain/events/record-event.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { TestDatabase } from '../support/database.ts';
 import type { Telling } from './telling-kinds.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
-import { newId } from '#domain/kernel/ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 
 /** What somebody is in a space, or in the tenant alone, and what they may read there: the model's word, not the code's. */
 interface Sort {

@@ -1,5 +1,5 @@
-import { builtInRoleId } from '#domain/access/role-ids.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { AdminMaker, Guest } from './admin-maker.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';

@@ -1,6 +1,6 @@
-import { builtInRoleId } from '#domain/access/role-ids.ts';
-import { newId } from '#domain/kernel/ids.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { Answer, Call } from './gateway.ts';
 import { addOperator } from './operators.ts';
 import type { Place } from './places.ts';

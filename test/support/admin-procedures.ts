@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { newId } from '#domain/kernel/ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { AdminMaker } from './admin-maker.ts';
 import type { Place } from './places.ts';
 import type { ProcedureFixture } from './procedure-fixtures.ts';

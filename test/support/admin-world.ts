@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { Permission } from '#domain/access/permissions.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { eventTypesOf } from './event-log.ts';
 import { openGateway, type Answer, type TestGateway } from './gateway.ts';

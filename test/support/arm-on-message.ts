@@ -1,5 +1,5 @@
 import { isMainThread } from 'node:worker_threads';
-import { armFailpoint, type Failpoint } from '#domain/kernel/failpoint.ts';
+import { armFailpoint, type Failpoint } from '#domain/foundation/kernel/failpoint.ts';
 
 /** Loaded before the code of a process under test, which a message from the test then arms. */
 if (isMainThread) {

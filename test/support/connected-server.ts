@@ -1,8 +1,8 @@
-import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
-import { readServer } from '#domain/tools/read-servers.ts';
-import { registerServer } from '#domain/tools/register-server.ts';
-import type { DiscoveredTool } from '#domain/tools/tool-server.ts';
-import { updateServer, type ToolSetting } from '#domain/tools/update-server.ts';
+import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
+import { readServer } from '#domain/capabilities/tools/read-servers.ts';
+import { registerServer } from '#domain/capabilities/tools/register-server.ts';
+import type { DiscoveredTool } from '#domain/capabilities/tools/tool-server.ts';
+import { updateServer, type ToolSetting } from '#domain/capabilities/tools/update-server.ts';
 import type { Engine } from './engine.ts';
 
 export function tool(name: string, more: Partial<DiscoveredTool> = {}): DiscoveredTool {

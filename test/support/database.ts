@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { inject } from 'vitest';
-import { Database } from '#domain/persistence/database.ts';
-import { createOrm } from '#domain/persistence/orm.ts';
-import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { Database } from '#domain/foundation/persistence/database.ts';
+import { createOrm } from '#domain/operations/schema/orm.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { createDatabase, dropDatabase } from './database-admin.ts';
 import { databaseUrl, withRole } from './database-urls.ts';
 import type { ProvidedPostgres } from './provided.ts';

@@ -1,4 +1,4 @@
-import type { DocumentContent, DocumentSource } from '#domain/knowledge/document-extractor.ts';
+import type { DocumentContent, DocumentSource } from '#domain/knowledge/ingestion/document-extractor.ts';
 
 /** A document whose content is at hand. */
 export const sourceOf = ({

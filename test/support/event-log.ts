@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventCounts } from '#domain/events/list-events.ts';
-import { sealEvents, type SealDependencies } from '#domain/events/seal-events.ts';
+import type { EventCounts } from '#domain/foundation/events/list-events.ts';
+import { sealEvents, type SealDependencies } from '#domain/foundation/events/seal-events.ts';
 
 /** The types of the events that name a resource, oldest first. */
 export async function eventTypesOf(admin: Client, resourceId: string): Promise<string[]> {

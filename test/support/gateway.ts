@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
-import { parseGatewayConfig } from '#domain/kernel/config.ts';
-import type { Dispatch } from '#domain/kernel/dispatcher.ts';
-import type { WorkflowReader } from '#domain/workflows/workflow-reader.ts';
+import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
+import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import type { WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
 import { raisedLimits } from './raised-limits.ts';
 import { masterKey } from './stack.ts';

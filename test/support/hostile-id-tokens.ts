@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { exportJWK, generateKeyPair } from 'jose';
-import { hashAccessToken } from '#domain/sign-in/check-id-token.ts';
+import { hashAccessToken } from '#domain/identity/sign-in/check-id-token.ts';
 import type { IdentityProviderServer, TokenOptions } from './identity-provider.ts';
 
 /** What the forger knows: everything but the provider's key. */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { newId, newResponseId } from '#domain/kernel/ids.ts';
+import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';

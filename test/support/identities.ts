@@ -1,9 +1,14 @@
 import type { RouteOptions } from 'fastify';
 import type { Client } from 'pg';
-import { implied, permissions, platformOnly, type Permission } from '#domain/access/permissions.ts';
-import { expand } from '#domain/access/policy.ts';
-import { builtInRoles } from '#domain/access/roles.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import {
+  implied,
+  permissions,
+  platformOnly,
+  type Permission,
+} from '#domain/foundation/access/permissions.ts';
+import { expand } from '#domain/foundation/access/policy.ts';
+import { builtInRoles } from '#domain/foundation/access/roles.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { AdminMaker } from './admin-maker.ts';
 import type { TestDatabase } from './database.ts';
 import type { Call } from './gateway.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
-import { hashAccessToken } from '#domain/sign-in/check-id-token.ts';
+import { hashAccessToken } from '#domain/identity/sign-in/check-id-token.ts';
 
 interface Key {
   kid: string;

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import type { Context } from '#domain/access/context.ts';
-import { permissions, type Permission } from '#domain/access/permissions.ts';
-import type { Dispatch } from '#domain/kernel/dispatcher.ts';
-import { newId } from '#domain/kernel/ids.ts';
-import { Secrets } from '#domain/kernel/secrets.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { permissions, type Permission } from '#domain/foundation/access/permissions.ts';
+import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { createTestDatabase } from './database.ts';
 
 export interface SpaceFixture {

@@ -1,4 +1,4 @@
-import { redactTexts, type LongTextRedactor } from '#domain/governance/redact-texts.ts';
+import { redactTexts, type LongTextRedactor } from '#domain/governance/redaction/redact-texts.ts';
 import { secrets } from './world.ts';
 
 /** Redacts long texts where the test runs. */

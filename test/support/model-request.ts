@@ -1,4 +1,4 @@
-import type { ModelRequest, ModelSpec } from '#domain/models/model-gateway.ts';
+import type { ModelRequest, ModelSpec } from '#domain/capabilities/models/model-gateway.ts';
 
 /** A plain question to a model; `change` is laid over it. */
 export function modelRequest(

@@ -1,4 +1,4 @@
-import { newId, newResponseId } from '#domain/kernel/ids.ts';
+import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';

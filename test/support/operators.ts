@@ -1,9 +1,9 @@
-import { createApiKey } from '#domain/access/create-api-key.ts';
-import type { Permission } from '#domain/access/permissions.ts';
-import type { Actor } from '#domain/access/caller.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
-import { platformTenantId } from '#domain/tenants/platform-tenant.ts';
-import { setUpPlatform } from '#domain/tenants/set-up-platform.ts';
+import { createApiKey } from '#domain/identity/api-keys/create-api-key.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import type { Actor } from '#domain/foundation/access/caller.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
+import { setUpPlatform } from '#domain/workspace/tenants/set-up-platform.ts';
 import { secrets } from './world.ts';
 
 const origin = { via: 'cli', requestId: null } as const;

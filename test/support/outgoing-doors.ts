@@ -8,7 +8,7 @@ import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { createTraceExporter } from '#adapters/observability/otlp-exporter.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
-import type { ModelGateway, ProviderKind } from '#domain/models/model-gateway.ts';
+import type { ModelGateway, ProviderKind } from '#domain/capabilities/models/model-gateway.ts';
 import { modelRequest } from './model-request.ts';
 import { plainTrace } from './plain-trace.ts';
 

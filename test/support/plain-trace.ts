@@ -1,4 +1,4 @@
-import type { ResponseTrace } from '#domain/observability/response-trace.ts';
+import type { ResponseTrace } from '#domain/operations/observability/response-trace.ts';
 
 /** The trace of a response that did nothing, at one moment. */
 export function plainTrace(at: Date): ResponseTrace {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from 'pg';
-import { newId, newResponseId } from '#domain/kernel/ids.ts';
-import { finishIngestion } from '#domain/knowledge/finish-ingestion.ts';
-import { createSpace } from '#domain/spaces/create-space.ts';
-import { applyDiscovery } from '#domain/tools/apply-discovery.ts';
+import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
+import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { createSpace } from '#domain/workspace/spaces/create-space.ts';
+import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import { adminProcedures } from './admin-procedures.ts';
 import type { TestDatabase } from './database.ts';
 import { signInProcedures } from './sign-in-fixtures.ts';

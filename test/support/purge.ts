@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
-import { createOrm } from '#domain/persistence/orm.ts';
-import { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { createOrm } from '#domain/operations/schema/orm.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { TestDatabase } from './database.ts';
 
 /** Works as app_purge, as upkeep does. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { committedApi } from './openapi.ts';
 import type { Json } from './stream-events.ts';
 import type { World } from './world.ts';

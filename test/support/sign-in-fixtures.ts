@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '#domain/kernel/ids.ts';
-import { addProvider } from '#domain/identity-providers/add-provider.ts';
-import { Principal } from '#domain/principals/principal.entity.ts';
-import { openSession } from '#domain/sign-in/open-session.ts';
-import type { Actor } from '#domain/access/caller.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { addProvider } from '#domain/identity/identity-providers/add-provider.ts';
+import { Principal } from '#domain/identity/principals/principal.entity.ts';
+import { openSession } from '#domain/identity/sign-in/open-session.ts';
+import type { Actor } from '#domain/foundation/access/caller.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';

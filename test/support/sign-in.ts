@@ -1,5 +1,5 @@
-import { newId } from '#domain/kernel/ids.ts';
-import { addProvider, type NewProvider } from '#domain/identity-providers/add-provider.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { addProvider, type NewProvider } from '#domain/identity/identity-providers/add-provider.ts';
 import type { TestDatabase } from './database.ts';
 import type { Answer, Sender } from './gateway.ts';
 import type { IdentityProviderServer } from './identity-provider.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '#domain/kernel/ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';

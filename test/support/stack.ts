@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { inject } from 'vitest';
-import type { Failpoint } from '#domain/kernel/failpoint.ts';
+import type { Failpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { claimPort } from './free-port.ts';
 import type { TestDatabase } from './database.ts';
 import { raisedLimits } from './raised-limits.ts';

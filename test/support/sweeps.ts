@@ -1,7 +1,7 @@
-import type { Dispatch } from '#domain/kernel/dispatcher.ts';
-import type { WorkflowInspector, WorkflowState } from '#domain/kernel/workflow-inspector.ts';
-import type { Round, RoundResult } from '#domain/maintenance/round.ts';
-import type { Sweep, SweepDependencies } from '#domain/maintenance/sweep.ts';
+import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import type { WorkflowInspector, WorkflowState } from '#domain/foundation/durable/workflow-inspector.ts';
+import type { Round, RoundResult } from '#domain/operations/maintenance/round.ts';
+import type { Sweep, SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 
 /** A round with time enough, unless `mayGoOn` says otherwise. */
 export function roundOf({ place = null, mayGoOn = () => true }: Partial<Round> = {}): Round & {

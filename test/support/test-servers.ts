@@ -111,7 +111,7 @@ export async function prepareTemplate(serverUrl: string): Promise<ProvidedPostgr
   const adminUrl = databaseUrl(serverUrl, TEMPLATE);
   const { createDatabase } = await import('./database-admin.ts');
   // The ORM takes a third of a second to load: only when the servers are up and nothing else waits for it.
-  const { migrate } = await import('#domain/persistence/migrate.ts');
+  const { migrate } = await import('#domain/operations/schema/migrate.ts');
   await createDatabase(serverUrl, { name: TEMPLATE });
   await migrate({
     DATABASE_ADMIN_URL: adminUrl,

@@ -1,4 +1,4 @@
-import { newId } from '#domain/kernel/ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Answer, Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import { question, type Maker, type Place } from './places.ts';

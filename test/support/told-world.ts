@@ -1,6 +1,6 @@
-import { newId, nilUuid } from '#domain/kernel/ids.ts';
-import { deliverPage } from '#domain/notifications/deliver-page.ts';
-import type { UnitOfWork } from '#domain/persistence/unit-of-work.ts';
+import { newId, nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { deliverPage } from '#domain/operations/notifications/deliver-page.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { Client } from 'pg';
 
 /** So many users with a role in a space, by one statement. @returns their ids, in order */

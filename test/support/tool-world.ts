@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { startModelServer, type ModelServer } from './model-server.ts';
 import type { Script } from './model-script.ts';

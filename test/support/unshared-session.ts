@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SharedSession } from '#domain/tools/tool-server.ts';
+import type { SharedSession } from '#domain/capabilities/tools/tool-server.ts';
 
 /** For a call that shares its session with no other. */
 export function unsharedSession(): SharedSession {

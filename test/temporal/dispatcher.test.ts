@@ -2,9 +2,9 @@ import { Client, Connection } from '@temporalio/client';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
-import { enqueueCancel, enqueueStart } from '#domain/durable/outbox.ts';
-import type { Dispatch, Dispatcher } from '#domain/kernel/dispatcher.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import { enqueueCancel, enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import type { Dispatch, Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createDispatcher, startRelay, type DispatcherDependencies } from '#temporal/dispatcher.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 

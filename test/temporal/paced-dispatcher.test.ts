@@ -1,9 +1,9 @@
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { claimOutbox, enqueueStart } from '#domain/durable/outbox.ts';
-import { ContendedPace } from '#domain/kernel/contended-pace.ts';
-import type { Dispatch } from '#domain/kernel/dispatcher.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import { claimOutbox, enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
+import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { pacedDispatcher } from '#temporal/paced-dispatcher.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 

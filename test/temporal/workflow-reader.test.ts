@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { newId } from '#domain/kernel/ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { connectLazily } from '#temporal/client.ts';
 import { createWorkflowReader } from '#temporal/workflow-reader.ts';
 

@@ -2,12 +2,12 @@ import { Connection, WorkflowClient, WorkflowFailedError } from '@temporalio/cli
 import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createDocumentActivities } from '#activities/documents/create-document-activities.ts';
-import { createTextExtractor } from '#adapters/extraction/text-extractor.ts';
-import { createCollection } from '#domain/collections/create-collection.ts';
-import type { DocumentMediaType } from '#domain/collections/document-status.ts';
-import { uploadDocument } from '#domain/collections/upload-document.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
+import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { silenceRuntime } from '#test/replay/quiet.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
     connection: native,
     taskQueue,
     workflowBundle: { codePath: inject('workflowBundle') },
-    activities: createDocumentActivities({
+    activities: createKnowledgeActivities({
       unitOfWork: world.unitOfWork,
       extractor: createTextExtractor({ timeoutMs: 1_000, heapMb: 256 }),
     }),

@@ -9,8 +9,8 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import type { CloseReason } from '#domain/responses/close-response.ts';
-import type { ResponseEnd } from '#domain/responses/response-end.ts';
+import type { CloseReason } from '#domain/responses/end/close-response.ts';
+import type { ResponseEnd } from '#domain/responses/record/response-end.ts';
 import { closing, modelTurn, toolCall } from '../shared/activity-options.ts';
 import { conclude } from '../shared/conclude.ts';
 import { progressQuery, type GenerateResponseInput, type ResponseProgress } from './messages.ts';

@@ -1,5 +1,5 @@
 import { defineSignal } from '@temporalio/workflow';
-import type { Place, RoundResult } from '#domain/maintenance/round.ts';
+import type { Place, RoundResult } from '#domain/operations/maintenance/round.ts';
 
 /** Names and numbers only. */
 export interface RunSweepInput {

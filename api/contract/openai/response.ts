@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { responseStatuses } from '#domain/responses/response-status.ts';
+import { responseStatuses } from '#domain/responses/record/response-status.ts';
 import { uuid } from '../common.ts';
 import { inputItem, outputItem } from '../items.ts';
 import { failureReason, responseRecord, textFormat } from '../responses.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 const surface = /^\/api(?:-proxy)?\/v1\/spaces\/[^/?]*\/openai(?:[/?]|$)/;
 

@@ -1,6 +1,6 @@
 import type { RenderEvent } from '#api/sse/response-stream.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import type { ResponseRequest } from '#domain/responses/response-request.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 import { presentOpenAiResponse, presentSettings } from './response.ts';
 
 interface LifecycleEvent {

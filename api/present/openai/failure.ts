@@ -1,6 +1,6 @@
-import { DomainError, type DomainErrorCode } from '#domain/kernel/errors.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import type { FailureReason } from '#domain/responses/response-status.ts';
+import { DomainError, type DomainErrorCode } from '#domain/foundation/kernel/errors.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+import type { FailureReason } from '#domain/responses/record/response-status.ts';
 
 /** Seconds after which a vendor that has asked for patience five times may be asked again. */
 const patience = 5;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { openAiModel } from '#api/contract/openai/response.ts';
-import type { Model } from '#domain/models/model.entity.ts';
+import type { Model } from '#domain/capabilities/models/model.entity.ts';
 
 export function presentOpenAiModel(model: Model): z.infer<typeof openAiModel> {
   return {

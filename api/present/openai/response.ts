@@ -1,6 +1,6 @@
 import type { OpenAiResponse } from '#api/contract/openai/response.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import type { ResponseRequest } from '#domain/responses/response-request.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 import { presentTextFormat, presentToolChoice, presentTools } from './settings.ts';
 
 /** What a response shows of its request: it never changes, so streams make it once. */

@@ -1,6 +1,6 @@
 import type { OpenAiResponse } from '#api/contract/openai/response.ts';
-import type { TextFormat } from '#domain/models/model-gateway.ts';
-import type { ResponseRequest } from '#domain/responses/response-request.ts';
+import type { TextFormat } from '#domain/capabilities/models/model-gateway.ts';
+import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 
 /** An offered tool, of whatever kind; which members there are depends on `type`. */
 interface Offered {

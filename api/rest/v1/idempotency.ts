@@ -1,4 +1,4 @@
-import { fingerprintOf, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
+import { fingerprintOf, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 
 /** @param path the operation's path with its ids, without the prefix that it came by. */
 export function idempotencyOf(

@@ -4,7 +4,7 @@ import {
   resourceTypes,
   type EventCategory,
   type ResourceType,
-} from '#domain/events/catalogue.ts';
+} from '#domain/foundation/events/catalogue.ts';
 import type { Outputs } from '../connect.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { InviteStatus } from '#domain/invites/invite-status.ts';
+import type { InviteStatus } from '#domain/workspace/invites/invite-status.ts';
 import type { Outputs } from '../connect.ts';
 import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Continuation, InputModality, ProviderKind } from '#domain/models/model-gateway.ts';
+import type { Continuation, InputModality, ProviderKind } from '#domain/capabilities/models/model-gateway.ts';
 import type { Client } from '../connect.ts';
 import { slimPriceFile } from '../price-file.ts';
 import { fields, table } from '../print.ts';

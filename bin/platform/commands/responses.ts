@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ResponseStatus } from '#domain/responses/response-status.ts';
+import type { ResponseStatus } from '#domain/responses/record/response-status.ts';
 import type { Outputs } from '../connect.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';

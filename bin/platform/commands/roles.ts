@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Permission } from '#domain/access/permissions.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
 import type { Outputs } from '../connect.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';

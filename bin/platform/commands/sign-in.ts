@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Provisioning, SigningAlg } from '#domain/identity-providers/provider-settings.ts';
+import type { Provisioning, SigningAlg } from '#domain/identity/identity-providers/provider-settings.ts';
 import type { Outputs } from '../connect.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { MemberRole } from '#domain/spaces/member-roles.ts';
-import type { OpenAiTools } from '#domain/spaces/openai-tools.ts';
+import type { MemberRole } from '#domain/workspace/members/member-roles.ts';
+import type { OpenAiTools } from '#domain/workspace/spaces/openai-tools.ts';
 import { inSpace, type InSpace } from '../in-space.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';

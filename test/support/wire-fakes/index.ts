@@ -1,6 +1,6 @@
-import type { NewModel } from '#domain/models/add-model.ts';
-import type { ProviderKind } from '#domain/models/model-gateway.ts';
-import { providerDefaults } from '#domain/models/provider-defaults.ts';
+import type { NewModel } from '#domain/capabilities/models/add-model.ts';
+import type { ProviderKind } from '#domain/capabilities/models/model-gateway.ts';
+import { providerDefaults } from '#domain/capabilities/models/provider-defaults.ts';
 import { scriptedModel } from '../world.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 import { chatCompletions } from './chat-completions.ts';

@@ -5,8 +5,8 @@ import { errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/events.ts';
 import { presentEvent, toFilters } from '#api/present/events.ts';
 import { toPage } from '#api/present/page.ts';
-import { listEvents } from '#domain/events/list-events.ts';
-import { readEvent } from '#domain/events/read-event.ts';
+import { listEvents } from '#domain/foundation/events/list-events.ts';
+import { readEvent } from '#domain/foundation/events/read-event.ts';
 
 const tags = ['Event log'];
 

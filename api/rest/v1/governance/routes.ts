@@ -4,7 +4,7 @@ import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { errorResponses, spaceParams } from '#api/contract/common.ts';
 import { governanceEnvelope, updateGovernanceBody } from '#api/contract/governance.ts';
 import { presentGovernance } from '#api/present/governance.ts';
-import { readGovernance, updateGovernance } from '#domain/governance/read-governance.ts';
+import { readGovernance, updateGovernance } from '#domain/governance/policy/read-governance.ts';
 
 const tags = ['Governance'];
 const path = '/spaces/:space_id/governance';

@@ -1,15 +1,15 @@
 import '#api/plugins/route-config.ts';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
-import { createHeaders, listQuery } from '#api/contract/collections.ts';
+import { createHeaders, listQuery } from '#api/contract/knowledge.ts';
 import { errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/identity-providers.ts';
 import { presentProvider } from '#api/present/identity-providers.ts';
 import { toPage } from '#api/present/page.ts';
-import { registerProvider } from '#domain/identity-providers/add-provider.ts';
-import { linkIdentity } from '#domain/identity-providers/link-identity.ts';
-import { listProviders, readProvider } from '#domain/identity-providers/read-providers.ts';
-import { updateProvider } from '#domain/identity-providers/update-provider.ts';
+import { registerProvider } from '#domain/identity/identity-providers/add-provider.ts';
+import { linkIdentity } from '#domain/identity/identity-providers/link-identity.ts';
+import { listProviders, readProvider } from '#domain/identity/identity-providers/read-providers.ts';
+import { updateProvider } from '#domain/identity/identity-providers/update-provider.ts';
 import { idempotencyOf } from '../idempotency.ts';
 import { toChanges, toNewProvider } from './settings.ts';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { createProviderBody, updateProviderBody } from '#api/contract/identity-providers.ts';
-import type { NewProvider } from '#domain/identity-providers/add-provider.ts';
-import type { UpdateProvider } from '#domain/identity-providers/update-provider.ts';
+import type { NewProvider } from '#domain/identity/identity-providers/add-provider.ts';
+import type { UpdateProvider } from '#domain/identity/identity-providers/update-provider.ts';
 
 /** The wire's names as the use cases have them. */
 export function toNewProvider(body: z.infer<typeof createProviderBody>): NewProvider {

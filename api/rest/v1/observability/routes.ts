@@ -4,8 +4,8 @@ import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { errorResponses, spaceParams } from '#api/contract/common.ts';
 import * as contract from '#api/contract/observability.ts';
 import { presentObservability } from '#api/present/observability.ts';
-import { readObservability } from '#domain/observability/read-observability.ts';
-import { removeObservability, setObservability } from '#domain/observability/set-observability.ts';
+import { readObservability } from '#domain/operations/observability/read-observability.ts';
+import { removeObservability, setObservability } from '#domain/operations/observability/set-observability.ts';
 
 const tags = ['Observability'];
 const path = '/spaces/:space_id/observability/config';

@@ -5,7 +5,7 @@ import { errorResponses } from '#api/contract/common.ts';
 import { openAiModelParams, openAiParams } from '#api/contract/openai/request.ts';
 import { openAiModel, openAiModelList } from '#api/contract/openai/response.ts';
 import { presentOpenAiModel } from '#api/present/openai/model.ts';
-import { findAllowedModel, listAllowedModels } from '#domain/models/list-allowed-models.ts';
+import { findAllowedModel, listAllowedModels } from '#domain/capabilities/models/list-allowed-models.ts';
 
 const tags = ['OpenAI-compatible'];
 const config = { permission: 'spaces.read', audit: { none: 'reads' } } as const;

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import type { OpenAiResponse } from '#api/contract/openai/response.ts';
 import { openAiEvents } from '#api/present/openai/events.ts';
-import { unsupported } from '#domain/kernel/errors.ts';
+import { unsupported } from '#domain/foundation/kernel/errors.ts';
 import { deliverStream, read } from '../responses/deliver.ts';
 import { cursorOfReader, wantsStream, type ReadQuery } from '../responses/get.ts';
 import { requestOf, show } from './show.ts';

@@ -2,12 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import type { OpenAiResponse } from '#api/contract/openai/response.ts';
 import { presentOpenAiResponse, presentSettings } from '#api/present/openai/response.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
-import { showRestored } from '#domain/governance/show-restored.ts';
-import { readRequest } from '#domain/responses/read-request.ts';
-import { findOwn } from '#domain/responses/response-access.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import type { ResponseRequest } from '#domain/responses/response-request.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { showRestored } from '#domain/conversations/threads/show-restored.ts';
+import { readRequest } from '#domain/responses/record/read-request.ts';
+import { findOwn } from '#domain/responses/store/response-access.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 import { read, type Delivery } from '../responses/deliver.ts';
 
 /** What was asked of a response that the caller has just been shown. @throws when it has expired since */

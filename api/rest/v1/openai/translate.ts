@@ -1,7 +1,7 @@
 import { isHosted, type HostedTool } from '#api/contract/openai/hints.ts';
 import { neutralValues, type OpenAiCreateBody } from '#api/contract/openai/request.ts';
 import type { CreateResponseBody } from '#api/contract/responses.ts';
-import { unsupported } from '#domain/kernel/errors.ts';
+import { unsupported } from '#domain/foundation/kernel/errors.ts';
 
 /** The same request as the native surface takes it. @throws `unsupported_parameter` */
 export function toNativeBody(body: OpenAiCreateBody): CreateResponseBody {

@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import { withFoundNames } from '#api/found-names.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
-import { newResponseId } from '#domain/kernel/ids.ts';
-import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
-import type { CreateResponseInput } from '#domain/responses/create-input.ts';
-import { createResponse, type Created } from '#domain/responses/create-response.ts';
-import { findRequest } from '#domain/responses/find-request.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import type { ResponseRequest } from '#domain/responses/response-request.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { newResponseId } from '#domain/foundation/kernel/ids.ts';
+import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
+import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
+import { createResponse, type Created } from '#domain/responses/accept/create-response.ts';
+import { findRequest } from '#domain/responses/accept/find-request.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 import { read, type Delivery } from './deliver.ts';
 import { invalidCursor, parseLastEventId } from './sse-cursor.ts';
 

@@ -1,8 +1,8 @@
 import type { CreateResponseBody } from '#api/contract/responses.ts';
 import { requireUser, toInputContent } from './input-content.ts';
-import { fingerprintOf, type IdempotentRequest } from '#domain/idempotency/idempotency.ts';
-import { DomainError, invalid, unsupported } from '#domain/kernel/errors.ts';
-import type { CreateResponseInput, InputItem, RequestedTool } from '#domain/responses/create-input.ts';
+import { fingerprintOf, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
+import { DomainError, invalid, unsupported } from '#domain/foundation/kernel/errors.ts';
+import type { CreateResponseInput, InputItem, RequestedTool } from '#domain/responses/record/create-input.ts';
 import { toOffered, toPattern, toToolChoice, toToolItem } from './tool-input.ts';
 
 export interface CreateRequest {

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
 import type { CreateResponseBody } from '#api/contract/responses.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import { isTerminal } from '#domain/responses/response-status.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+import { isTerminal } from '#domain/responses/record/response-status.ts';
 import { acceptOrResume, type Accepted } from './accept.ts';
 import { toCreateInput } from './create-input.ts';
 import { deliverCreated, locationOf, read, waitAccepted, type Delivery } from './deliver.ts';

@@ -4,12 +4,16 @@ import { speaksOpenAi } from '#api/present/openai/errors.ts';
 import { openMapping, readerNow, restoreRead, restoringReader } from '#api/restore.ts';
 import { Restorer } from '#api/sse/restorer.ts';
 import { streamResponse, type RenderEvent } from '#api/sse/response-stream.ts';
-import { seesLess, type Reader } from '#domain/governance/show-restored.ts';
-import { DomainError } from '#domain/kernel/errors.ts';
-import { isDatabaseUnavailable } from '#domain/persistence/is-unavailable.ts';
-import { readResponse, type ReadResponse, type ResponseAddress } from '#domain/responses/read-response.ts';
-import type { ResponseRecord } from '#domain/responses/response-record.ts';
-import { isTerminal } from '#domain/responses/response-status.ts';
+import { seesLess, type Reader } from '#domain/conversations/threads/show-restored.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
+import {
+  readResponse,
+  type ReadResponse,
+  type ResponseAddress,
+} from '#domain/responses/read/read-response.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+import { isTerminal } from '#domain/responses/record/response-status.ts';
 
 export interface Delivery {
   spaceId: string;

@@ -3,8 +3,8 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import { openMapping } from '#api/restore.ts';
 import { Restorer } from '#api/sse/restorer.ts';
 import { linesAfter } from '#api/sse/stream-hub.ts';
-import { eventHead } from '#domain/responses/stream-events.ts';
-import { readStreams } from '#domain/responses/stream-store.ts';
+import { eventHead } from '#domain/responses/record/stream-events.ts';
+import { readStreams } from '#domain/responses/store/stream-store.ts';
 import { read, requireInRange } from './deliver.ts';
 
 /** A JSON page of the same events that the stream sends, for callers that cannot hold SSE. */

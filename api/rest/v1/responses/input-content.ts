@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { contentPart } from '#api/contract/responses.ts';
-import { DomainError, invalid } from '#domain/kernel/errors.ts';
-import type { InputContent } from '#domain/responses/output-items.ts';
-import { own } from '#domain/kernel/own.ts';
+import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
+import type { InputContent } from '#domain/responses/record/output-items.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
 
 type ContentPart = z.infer<typeof contentPart>;
 

@@ -1,4 +1,4 @@
-import { DomainError } from '#domain/kernel/errors.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 /** Where a reader stands, as `Last-Event-ID` tells it: `<response_id>:<n>`, or a bare number. */
 export interface EventCursor {

@@ -1,12 +1,12 @@
 import type { OfferedTool, ToolChoice, ToolInputItem as WireItem } from '#api/contract/tool-requests.ts';
-import { invalid, unsupported } from '#domain/kernel/errors.ts';
+import { invalid, unsupported } from '#domain/foundation/kernel/errors.ts';
 import type {
   NamedTool,
   RequestedTool,
   RequestedToolChoice,
   ToolInputItem,
-} from '#domain/responses/create-input.ts';
-import { parsePattern } from '#domain/tools/tool-names.ts';
+} from '#domain/responses/record/create-input.ts';
+import { parsePattern } from '#domain/capabilities/tools/tool-names.ts';
 
 /** `knowledge_search`, `mcp__<slug>__<tool>` or `mcp__<slug>__*`. */
 export function toPattern(text: string): RequestedTool {

@@ -9,12 +9,12 @@ import type { SignInLimits } from '#api/limits/sign-in-limits.ts';
 import { toPage } from '#api/present/page.ts';
 import { presentSession } from '#api/present/sessions.ts';
 import { presentTokens } from '#api/present/sign-in.ts';
-import { DomainError, invalidCredentials } from '#domain/kernel/errors.ts';
-import { isToken } from '#domain/sessions/bearer-token.ts';
-import { listOwnSessions, listSessions } from '#domain/sessions/list-sessions.ts';
-import { refreshSession } from '#domain/sessions/refresh-session.ts';
-import { bearerOf, findToken } from '#domain/sessions/resolve-token.ts';
-import { revokeSession, signOut } from '#domain/sessions/revoke-session.ts';
+import { DomainError, invalidCredentials } from '#domain/foundation/kernel/errors.ts';
+import { isToken } from '#domain/identity/sessions/bearer-token.ts';
+import { listOwnSessions, listSessions } from '#domain/identity/sessions/list-sessions.ts';
+import { refreshSession } from '#domain/identity/sessions/refresh-session.ts';
+import { bearerOf, findToken } from '#domain/identity/sessions/resolve-token.ts';
+import { revokeSession, signOut } from '#domain/identity/sessions/revoke-session.ts';
 
 const tags = ['Sessions'];
 const reads = { none: 'reads' };

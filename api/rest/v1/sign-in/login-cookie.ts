@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { own } from '#domain/kernel/own.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
 
 const name = '__Host-login';
 const lifetimeSeconds = 600;

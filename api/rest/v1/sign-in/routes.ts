@@ -7,11 +7,11 @@ import { errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/sign-in.ts';
 import type { SignInLimits } from '#api/limits/sign-in-limits.ts';
 import { presentOpened } from '#api/present/sign-in.ts';
-import { fingerprintOf } from '#domain/idempotency/idempotency.ts';
-import { finishCallback } from '#domain/sign-in/finish-callback.ts';
-import { redeemHandle } from '#domain/sign-in/redeem-handle.ts';
-import { redeemIdToken } from '#domain/sign-in/redeem-id-token.ts';
-import { startLogin } from '#domain/sign-in/start-login.ts';
+import { fingerprintOf } from '#domain/foundation/idempotency/idempotency.ts';
+import { finishCallback } from '#domain/identity/sign-in/finish-callback.ts';
+import { redeemHandle } from '#domain/identity/sign-in/redeem-handle.ts';
+import { redeemIdToken } from '#domain/identity/sign-in/redeem-id-token.ts';
+import { startLogin } from '#domain/identity/sign-in/start-login.ts';
 import { deviceCookie, keepPrivate, loginCookie, setDeviceCookie, setLoginCookie } from './login-cookie.ts';
 
 const tags = ['Sign-in'];

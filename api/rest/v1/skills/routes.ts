@@ -1,15 +1,15 @@
 import '#api/plugins/route-config.ts';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
-import { createHeaders, listQuery } from '#api/contract/collections.ts';
+import { createHeaders, listQuery } from '#api/contract/knowledge.ts';
 import { deleted, errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/skills.ts';
 import { toPage } from '#api/present/page.ts';
 import { presentSkill } from '#api/present/skills.ts';
-import { createSkill } from '#domain/skills/create-skill.ts';
-import { deleteSkill } from '#domain/skills/delete-skill.ts';
-import { listSkills, readSkill } from '#domain/skills/read-skills.ts';
-import { updateSkill } from '#domain/skills/update-skill.ts';
+import { createSkill } from '#domain/capabilities/skills/create-skill.ts';
+import { deleteSkill } from '#domain/capabilities/skills/delete-skill.ts';
+import { listSkills, readSkill } from '#domain/capabilities/skills/read-skills.ts';
+import { updateSkill } from '#domain/capabilities/skills/update-skill.ts';
 import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Skills'];

@@ -1,15 +1,15 @@
 import '#api/plugins/route-config.ts';
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
-import { createHeaders, listQuery } from '#api/contract/collections.ts';
+import { createHeaders, listQuery } from '#api/contract/knowledge.ts';
 import { errorResponses } from '#api/contract/common.ts';
 import * as contract from '#api/contract/skills.ts';
 import { toPage } from '#api/present/page.ts';
 import { presentVersion } from '#api/present/skills.ts';
-import { deprecateVersion } from '#domain/skills/deprecate-version.ts';
-import { draftVersion, editDraft } from '#domain/skills/draft-version.ts';
-import { publishVersion } from '#domain/skills/publish-version.ts';
-import { listVersions, readVersion } from '#domain/skills/read-skills.ts';
+import { deprecateVersion } from '#domain/capabilities/skills/deprecate-version.ts';
+import { draftVersion, editDraft } from '#domain/capabilities/skills/draft-version.ts';
+import { publishVersion } from '#domain/capabilities/skills/publish-version.ts';
+import { listVersions, readVersion } from '#domain/capabilities/skills/read-skills.ts';
 import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Skills'];

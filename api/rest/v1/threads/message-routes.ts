@@ -8,9 +8,9 @@ import * as contract from '#api/contract/threads.ts';
 import { withFoundNames } from '#api/found-names.ts';
 import { presentMessage } from '#api/present/threads.ts';
 import { toPage } from '#api/present/page.ts';
-import { addMessage } from '#domain/threads/add-message.ts';
-import { listMessages } from '#domain/threads/list-messages.ts';
-import { startThread } from '#domain/threads/start-thread.ts';
+import { addMessage } from '#domain/conversations/messages/add-message.ts';
+import { listMessages } from '#domain/conversations/messages/list-messages.ts';
+import { startThread } from '#domain/conversations/messages/start-thread.ts';
 import { idempotencyOf } from '../idempotency.ts';
 import { screens, toNewMessage, toNewThread } from './messages.ts';
 

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { addMessageBody, startThreadBody } from '#api/contract/threads.ts';
-import type { AddMessage } from '#domain/threads/add-message.ts';
-import type { StartThread } from '#domain/threads/start-thread.ts';
-import { newId } from '#domain/kernel/ids.ts';
+import type { AddMessage } from '#domain/conversations/messages/add-message.ts';
+import type { StartThread } from '#domain/conversations/messages/start-thread.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 
 /** What a message can come to because of what it says. */
 export const screens = ['security.pii_detected', 'security.content_blocked'] as const;

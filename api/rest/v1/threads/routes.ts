@@ -5,9 +5,9 @@ import { deleted, errorResponses, spaceParams } from '#api/contract/common.ts';
 import * as contract from '#api/contract/threads.ts';
 import { presentThread } from '#api/present/threads.ts';
 import { toPage } from '#api/present/page.ts';
-import { deleteThread } from '#domain/threads/delete-thread.ts';
-import { listThreads, readThread } from '#domain/threads/read-threads.ts';
-import { updateThread } from '#domain/threads/update-thread.ts';
+import { deleteThread } from '#domain/conversations/threads/delete-thread.ts';
+import { listThreads, readThread } from '#domain/conversations/threads/read-threads.ts';
+import { updateThread } from '#domain/conversations/threads/update-thread.ts';
 
 const tags = ['Threads'];
 const reads = { none: 'reads' };

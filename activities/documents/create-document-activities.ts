@@ -1,8 +1,0 @@
-import type { IngestDocumentInput } from '#workflows/ingest-document/messages.ts';
-import { ingestDocument, type DocumentDependencies } from './ingest-document.ts';
-
-export function createDocumentActivities(deps: DocumentDependencies) {
-  return {
-    ingestDocument: (input: IngestDocumentInput) => ingestDocument(deps, input),
-  };
-}

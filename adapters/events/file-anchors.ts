@@ -1,0 +1,28 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import { cutOff, type AnchorLog } from '#domain/foundation/events/anchor.ts';
+
+/** Anchors as lines of a file that only ever grows; without a path they are kept nowhere. */
+export function fileAnchors(path: string | undefined): AnchorLog {
+  return {
+    append: async (anchors) => {
+      if (path === undefined) {
+        return;
+      }
+      const file = await open(path, 'a+', 0o640);
+      try {
+        const lines = anchors.map((anchor) => `${JSON.stringify(anchor)}\n`).join('');
+        await file.appendFile((await isTorn(file)) ? `${cutOff}\n${lines}` : lines);
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+    },
+  };
+}
+
+/** Whether the last line has no end, because its writer was killed or the disk was full. */
+async function isTorn(file: FileHandle): Promise<boolean> {
+  const { size } = await file.stat();
+  const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(1), position: Math.max(0, size - 1) });
+  return bytesRead > 0 && buffer.toString() !== '\n';
+}

@@ -1,0 +1,57 @@
+import MarkdownIt, { type Token } from 'markdown-it';
+import type { Section } from '#domain/knowledge/ingestion/document-extractor.ts';
+
+interface Heading {
+  level: number;
+  title: string;
+}
+
+/** Only its pass over the lines is used for a document: in time and memory it grows with the text. */
+const parser = new MarkdownIt('commonmark');
+parser.core.ruler.enableOnly(['normalize', 'block']);
+/** As the parser tells lines apart. */
+const lineEnd = /\r\n?|\n/g;
+/** In UTF-16 units. A longer title is no title; what reads its markup takes longer than the pass over lines. */
+const longestTitle = 1_000;
+
+/** Cuts markdown at its headings, as CommonMark has them; one within a list, a quote or code is none. */
+export function markdownSections(text: string): Section[] {
+  const starts = lineStarts(text);
+  const startOf = (line: number) => starts[line] ?? text.length;
+  const sections: Section[] = [];
+  const trail: Heading[] = [];
+  let start = 0;
+  const close = (end: number): void => {
+    if (text.slice(start, end).trim() !== '') {
+      sections.push({ heading: trail.map(({ title }) => title).join(' › ') || null, start, end });
+    }
+  };
+  const tokens = parser.parse(text, {});
+  for (const [index, { type, level: depth, tag, map }] of tokens.entries()) {
+    if (type === 'heading_open' && depth === 0 && map !== null) {
+      close(startOf(map[0]));
+      const level = Number(tag.slice(1));
+      while ((trail.at(-1)?.level ?? 0) >= level) {
+        trail.pop();
+      }
+      trail.push({ level, title: plainTitle(tokens[index + 1]?.content ?? '') });
+      start = startOf(map[1]);
+    }
+  }
+  close(text.length);
+  return sections;
+}
+
+function lineStarts(text: string): number[] {
+  return [0, ...Array.from(text.matchAll(lineEnd), ({ index, 0: end }) => index + end.length)];
+}
+
+/** A title without its markup. */
+function plainTitle(markdown: string): string {
+  const tokens: Token[] = [];
+  parser.inline.parse(markdown.slice(0, longestTitle), parser, {}, tokens);
+  return tokens
+    .map(({ type, content }) => (type === 'softbreak' || type === 'hardbreak' ? ' ' : content))
+    .join('')
+    .trim();
+}

@@ -1,0 +1,82 @@
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import { FairSemaphore, type FairLimits } from '#domain/foundation/kernel/fair-semaphore.ts';
+
+export interface ThreadLimits extends Pick<FairLimits, 'waitersPerKey' | 'waitMs'> {
+  /** Of one task, from its beginning on; the thread is ended then. */
+  timeoutMs: number;
+  /** Of one thread's heap; the thread is ended when it needs more. */
+  heapMb: number;
+}
+
+/** A task went beyond a limit, and its thread was ended. */
+export class ThreadLimitExceeded extends Error {
+  readonly limit: 'time' | 'memory';
+
+  constructor(limit: 'time' | 'memory') {
+    super(`The task went beyond its limit of ${limit}.`);
+    this.name = 'ThreadLimitExceeded';
+    this.limit = limit;
+  }
+}
+
+/** As many as leave a processor to the event loop, but two at least, so that no key holds all of them. */
+const threads = Math.min(4, Math.max(2, availableParallelism() - 1));
+
+/** Added to the nice value of each thread where the system has them: what people wait for comes first. */
+const politeness = 15;
+
+/** Runs the default export of a module in threads of this process. Keys take turns, and none holds every thread. */
+export class ThreadPool<Task, Result> {
+  readonly #pool: Piscina<Task, Result>;
+  readonly #turns: FairSemaphore;
+  readonly #timeoutMs: number;
+
+  constructor(module: URL, { timeoutMs, heapMb, waitersPerKey, waitMs }: ThreadLimits) {
+    this.#timeoutMs = timeoutMs;
+    const slots = { slots: threads, slotsPerKey: threads - 1 };
+    this.#turns = new FairSemaphore({ ...slots, waitersPerKey, waitMs });
+    this.#pool = new Piscina<Task, Result>({
+      filename: fileURLToPath(module),
+      minThreads: 0,
+      maxThreads: threads,
+      idleTimeout: 30_000,
+      niceIncrement: politeness,
+      recordTiming: false,
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 16 },
+    });
+    // A thread that ends while it has nothing to do harms nobody.
+    this.#pool.on('error', () => {});
+  }
+
+  /**
+   * `make` is called when it is the task's turn.
+   * @throws `TooBusy`, `ThreadLimitExceeded`, the signal's reason, and what `make` and the module throw
+   */
+  run(key: string, make: () => Task | Promise<Task>, signal?: AbortSignal): Promise<Result> {
+    return this.#turns.run(key, signal, async () => this.#runNow(await make(), signal));
+  }
+
+  async #runNow(task: Task, signal: AbortSignal | undefined): Promise<Result> {
+    signal?.throwIfAborted();
+    const stop = new AbortController();
+    const abort = () => stop.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    const timer = setTimeout(() => stop.abort(new ThreadLimitExceeded('time')), this.#timeoutMs);
+    try {
+      return await this.#pool.run(task, { signal: stop.signal });
+    } catch (error) {
+      stop.signal.throwIfAborted();
+      throw isOutOfMemory(error) ? new ThreadLimitExceeded('memory') : error;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { collectionLimits } from '#domain/knowledge/collections/collection-limits.ts';
+import {
+  documentFailureCodes,
+  documentMediaTypes,
+  documentStatuses,
+} from '#domain/knowledge/collections/document-status.ts';
+import { data, idempotencyKey, page, pageQuery, spaceParams, timestamp, uuid } from './common.ts';
+
+export const collectionParams = spaceParams.extend({ collection_id: uuid });
+export const documentParams = collectionParams.extend({ document_id: uuid });
+
+export const listQuery = z.strictObject(pageQuery);
+export const createHeaders = z.looseObject({ 'idempotency-key': idempotencyKey.optional() });
+
+export const createCollectionBody = z.strictObject({
+  name: z.string().trim().min(1).max(collectionLimits.name),
+  description: z.string().max(collectionLimits.description).nullable().optional(),
+  text_search_config: z
+    .string()
+    .min(1)
+    .max(63)
+    .optional()
+    .meta({ description: 'A text search configuration of PostgreSQL; english when left out.' }),
+});
+
+export const uploadDocumentBody = z.strictObject({
+  filename: z.string().trim().min(1).max(collectionLimits.filename),
+  media_type: z.enum(documentMediaTypes),
+  content: z
+    .string()
+    .min(1)
+    .max(collectionLimits.contentBytes)
+    .meta({ description: `At most ${collectionLimits.contentBytes} bytes of UTF-8.` }),
+  metadata: z
+    .record(z.string().min(1).max(64), z.string().max(512))
+    .refine((entries) => Object.keys(entries).length <= 16, 'must have at most 16 entries')
+    .optional(),
+});
+
+export const collectionRecord = z
+  .strictObject({
+    id: uuid,
+    space_id: uuid,
+    name: z.string(),
+    description: z.string().nullable(),
+    text_search_config: z.string(),
+    created_by: uuid,
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Collection' });
+
+export const documentRecord = z
+  .strictObject({
+    id: uuid,
+    collection_id: uuid,
+    filename: z.string(),
+    media_type: z.enum(documentMediaTypes),
+    status: z.enum(documentStatuses),
+    failure_code: z.enum(documentFailureCodes).nullable(),
+    byte_size: z.int(),
+    chunk_count: z.int(),
+    content_hash: z.string().meta({ description: 'SHA-256 of the stored content in hex.' }),
+    metadata: z.record(z.string(), z.string()),
+    created_by: uuid,
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Document' });
+
+export type CollectionRecord = z.infer<typeof collectionRecord>;
+export type DocumentRecord = z.infer<typeof documentRecord>;
+
+export const collectionEnvelope = data(collectionRecord);
+export const collectionPage = page(collectionRecord);
+export const documentEnvelope = data(documentRecord);
+export const documentPage = page(documentRecord);

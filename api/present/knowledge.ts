@@ -1,0 +1,35 @@
+import type { CollectionRecord, DocumentRecord } from '#api/contract/knowledge.ts';
+import type { Collection } from '#domain/knowledge/collections/collection.entity.ts';
+import type { Document } from '#domain/knowledge/collections/document.entity.ts';
+
+export function presentCollection(collection: Collection): CollectionRecord {
+  return {
+    id: collection.id,
+    space_id: collection.spaceId,
+    name: collection.name,
+    description: collection.description ?? null,
+    text_search_config: collection.textSearchConfig,
+    created_by: collection.createdBy,
+    created_at: collection.createdAt.toISOString(),
+    updated_at: collection.updatedAt.toISOString(),
+  };
+}
+
+/** Without its content: what is asked for is what was made of it. */
+export function presentDocument(document: Document): DocumentRecord {
+  return {
+    id: document.id,
+    collection_id: document.collectionId,
+    filename: document.filename,
+    media_type: document.mediaType,
+    status: document.status,
+    failure_code: document.failureCode ?? null,
+    byte_size: document.byteSize,
+    chunk_count: document.chunkCount,
+    content_hash: document.contentHash,
+    metadata: document.metadata,
+    created_by: document.createdBy,
+    created_at: document.createdAt.toISOString(),
+    updated_at: document.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,91 @@
+import '#api/plugins/route-config.ts';
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from '@fastify/type-provider-zod';
+import * as contract from '#api/contract/knowledge.ts';
+import { deleted, errorResponses, spaceParams } from '#api/contract/common.ts';
+import { presentCollection } from '#api/present/knowledge.ts';
+import { toPage } from '#api/present/page.ts';
+import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
+import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
+import { listCollections } from '#domain/knowledge/collections/list-collections.ts';
+import { idempotencyOf } from '../idempotency.ts';
+
+const tags = ['Collections'];
+
+export async function collectionRoutes(instance: FastifyInstance): Promise<void> {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.post(
+    '/spaces/:space_id/collections',
+    {
+      config: { permission: 'collections.create', audit: ['collection.created'] },
+      schema: {
+        tags,
+        operationId: 'createCollection',
+        summary: 'Create a collection of documents',
+        params: spaceParams,
+        headers: contract.createHeaders,
+        body: contract.createCollectionBody,
+        response: { 200: contract.collectionEnvelope, 201: contract.collectionEnvelope, ...errorResponses },
+      },
+    },
+    async (request, reply) => {
+      const { params, headers, body } = request;
+      const path = `/v1/spaces/${params.space_id}/collections`;
+      const { collection, replayed } = await request.inContext(params.space_id, (ctx) =>
+        createCollection(ctx, {
+          name: body.name,
+          description: body.description ?? null,
+          textSearchConfig: body.text_search_config ?? 'english',
+          idempotency: idempotencyOf(headers['idempotency-key'], path, body),
+        }),
+      );
+      if (replayed) {
+        reply.header('Idempotent-Replayed', 'true');
+      }
+      reply.status(replayed ? 200 : 201);
+      return { data: presentCollection(collection) };
+    },
+  );
+
+  app.get(
+    '/spaces/:space_id/collections',
+    {
+      config: { permission: 'collections.read', audit: { none: 'reads' } },
+      schema: {
+        tags,
+        operationId: 'listCollections',
+        summary: 'List the collections of a space, newest first',
+        params: spaceParams,
+        querystring: contract.listQuery,
+        response: { 200: contract.collectionPage, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { limit, cursor } = request.query;
+      const page = await request.inContext(request.params.space_id, (ctx) =>
+        listCollections(ctx, { limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentCollection) });
+    },
+  );
+
+  app.delete(
+    '/spaces/:space_id/collections/:collection_id',
+    {
+      config: { permission: 'collections.delete', audit: ['collection.deleted'] },
+      schema: {
+        tags,
+        operationId: 'deleteCollection',
+        summary: 'Delete a collection with its documents',
+        params: contract.collectionParams,
+        response: { 200: deleted, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, collection_id: id } = request.params;
+      await request.inContext(spaceId, (ctx) => deleteCollection(ctx, { collectionId: id }));
+      return { data: { id, deleted: true as const } };
+    },
+  );
+}

@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Command } from 'commander';
+import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { inSpace, type InSpace } from '../in-space.ts';
+import { fields, table } from '../print.ts';
+import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
+
+interface InCollection extends InSpace {
+  collection: string;
+}
+
+const inCollection = (command: Command): Command =>
+  inSpace(command).requiredOption('--collection <id>', 'the collection');
+
+interface NewCollection extends InSpace {
+  name: string;
+  description?: string;
+  textSearchConfig?: string;
+}
+
+interface NewDocument extends InCollection {
+  mediaType: DocumentMediaType;
+}
+
+export function addCollections(program: Command): void {
+  const group = program.command('collections').description('collections of documents');
+
+  remote(inSpace(paged(group.command('list')).description('collections of a space, newest first')), {
+    call: (client, { space, ...page }: InSpace & PageOptions) =>
+      client.collections.list.query({ space_id: space, ...pageInput(page) }),
+    show: ({ data, meta }) =>
+      withNext(
+        table(data, { id: (row) => row.id, name: (row) => row.name, created: (row) => row.created_at }),
+        meta,
+      ),
+  });
+  const id = '<collection_id>';
+  remote(inSpace(group.command('get').description('one collection').argument(id)), {
+    call: (client, { space }: InSpace, collection) =>
+      client.collections.get.query({ space_id: space, collection_id: collection }),
+    show: ({ data }) => fields(data),
+  });
+  remote(
+    inSpace(group.command('create'))
+      .description('a collection without a document')
+      .requiredOption('--name <name>', 'its name')
+      .option('--description <text>', 'for people')
+      .option('--text-search-config <name>', 'of PostgreSQL, such as german; english when not given'),
+    {
+      call: (client, { space, name, description, textSearchConfig }: NewCollection) =>
+        client.collections.create.mutate({
+          space_id: space,
+          name,
+          ...(description === undefined ? {} : { description }),
+          ...(textSearchConfig === undefined ? {} : { text_search_config: textSearchConfig }),
+        }),
+      show: ({ data }) => fields(data),
+    },
+  );
+  remote(inSpace(group.command('delete').description('with all its documents').argument(id)), {
+    call: (client, { space }: InSpace, collection) =>
+      client.collections.delete.mutate({ space_id: space, collection_id: collection }),
+    show: ({ data }) => fields(data),
+  });
+}
+
+export function addDocuments(program: Command): void {
+  const group = program.command('documents').description('documents of a collection');
+  const ref = ({ space, collection }: InCollection, document: string) => ({
+    space_id: space,
+    collection_id: collection,
+    document_id: document,
+  });
+
+  remote(inCollection(paged(group.command('list')).description('documents, newest first')), {
+    call: (client, { space, collection, ...page }: InCollection & PageOptions) =>
+      client.documents.list.query({ space_id: space, collection_id: collection, ...pageInput(page) }),
+    show: ({ data, meta }) =>
+      withNext(
+        table(data, {
+          id: (row) => row.id,
+          file: (row) => row.filename,
+          status: (row) => row.status,
+          failure: (row) => row.failure_code,
+          bytes: (row) => row.byte_size,
+          passages: (row) => row.chunk_count,
+        }),
+        meta,
+      ),
+  });
+  const id = '<document_id>';
+  remote(inCollection(group.command('get').description('one document, without its text').argument(id)), {
+    call: (client, options: InCollection, document) => client.documents.get.query(ref(options, document)),
+    show: ({ data }) => fields(data),
+  });
+  remote(
+    inCollection(group.command('upload').description('add a document').argument('<file>', 'its text')).option(
+      '--media-type <type>',
+      'text/plain, text/markdown or text/html',
+      'text/plain',
+    ),
+    {
+      call: (client, { space, collection, mediaType }: NewDocument, file) =>
+        client.documents.upload.mutate({
+          space_id: space,
+          collection_id: collection,
+          filename: basename(file),
+          media_type: mediaType,
+          content: readFileSync(file, 'utf8'),
+        }),
+      show: ({ data }) => fields({ id: data.id, status: data.status }),
+    },
+  );
+  remote(inCollection(group.command('delete').description('with its passages').argument(id)), {
+    call: (client, options: InCollection, document) => client.documents.delete.mutate(ref(options, document)),
+    show: ({ data }) => fields(data),
+  });
+  remote(inCollection(group.command('retry').description('read a failed document anew').argument(id)), {
+    call: (client, options: InCollection, document) => client.documents.retry.mutate(ref(options, document)),
+    show: ({ data }) => fields({ id: data.id, status: data.status }),
+  });
+}

@@ -1,9 +1,0 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
-import { own } from '#domain/kernel/own.ts';
-import { Role } from './role.entity.ts';
-import { builtInRoles } from './roles.ts';
-
-/** What a role that somebody holds allows, by the key that rows keep. */
-export async function permissionsOf(em: EntityManager, roleKey: string): Promise<readonly string[]> {
-  return own(builtInRoles, roleKey) ?? (await em.findOne(Role, { key: roleKey }))?.permissions ?? [];
-}

@@ -1,0 +1,40 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import type { Actor } from '#domain/foundation/access/caller.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import type { Continuation, InputModality, ProviderKind } from './model-gateway.ts';
+import { ModelPrice } from './model-price.entity.ts';
+import { Model } from './model.entity.ts';
+import type { Price } from './pricing.ts';
+
+export interface NewModel {
+  /** Without it a new one. */
+  id?: string;
+  alias: string;
+  providerKind: ProviderKind;
+  providerModel: string;
+  baseUrl: string | null;
+  credentialRef: string | null;
+  continuation: Continuation;
+  supportsReasoning: boolean;
+  /** Without it text only. */
+  inputModalities?: InputModality[];
+  contextWindow: number;
+  maxOutputTokens: number;
+  price: Price;
+}
+
+/** A model with its first price. Later prices are new rows; none is ever changed. @throws `already_exists` */
+export async function addModel(em: EntityManager, actor: Actor, input: NewModel): Promise<Model> {
+  const { price, id = newId(), ...rest } = input;
+  const model = em.create(Model, { tenantId: actor.tenantId, id, ...rest });
+  await em.flush().catch(refuseTaken('A model with this alias exists.', 'alias'));
+  em.create(ModelPrice, { tenantId: actor.tenantId, id: newId(), modelId: model.id, ...price });
+  await recordEvent(em, actor, {
+    type: 'system.model_added',
+    resource: { type: 'model', id: model.id },
+    metadata: { alias: model.alias, provider_kind: model.providerKind },
+  });
+  return model;
+}

@@ -1,0 +1,141 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
+import { recordEvent, type AuditEvent } from '#domain/foundation/events/record-event.ts';
+import { McpServer } from './mcp-server.entity.ts';
+import { McpTool } from './mcp-tool.entity.ts';
+import type { ServerError } from './server-status.ts';
+import { exposedName } from './tool-names.ts';
+import { cleanDefinition, isUsable } from './tool-definition.ts';
+import { schemaHash, type DiscoveredTool } from './tool-server.ts';
+
+export type Discovery = { tools: DiscoveredTool[] } | { error: ServerError };
+
+/**
+ * Takes in what a server says of itself now. An enabled tool whose definition is not the approved one is
+ * withheld from here on, until somebody approves the new one. Safe to repeat.
+ */
+export async function applyDiscovery(
+  em: EntityManager,
+  serverId: string,
+  discovery: Discovery,
+): Promise<McpServer | null> {
+  // The server before its tools, like whoever decides about them: neither overwrites what the other has just said.
+  const server = await em.findOne(McpServer, { id: serverId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (server === null || server.status === 'disabled') {
+    return server;
+  }
+  const before = server.status;
+  server.lastCheckedAt = new Date();
+  if ('error' in discovery) {
+    server.lastError = discovery.error;
+    server.become(discovery.error === 'unauthorized' ? 'auth_required' : 'error');
+    if (before !== server.status) {
+      const type = server.status === 'error' ? 'space.mcp_server_failed' : 'space.mcp_auth_required';
+      await record(em, server, { type, outcome: 'failure', metadata: { reason: discovery.error } });
+    }
+    return server;
+  }
+  server.lastError = null;
+  server.become('connected');
+  const changed = await mergeTools(em, server, discovery.tools);
+  if (before !== 'connected') {
+    await record(em, server, {
+      type: 'space.mcp_server_connected',
+      metadata: { tools: discovery.tools.length },
+    });
+  }
+  if (changed.length > 0) {
+    await record(em, server, { type: 'space.mcp_tools_changed', metadata: { tools: changed.join(',') } });
+  }
+  return server;
+}
+
+/** How many tools of one server are kept. */
+const mostTools = 512;
+
+/** @returns the enabled tools that are withheld from now on */
+async function mergeTools(
+  em: EntityManager,
+  server: McpServer,
+  discovered: readonly DiscoveredTool[],
+): Promise<string[]> {
+  const known = new Map((await em.find(McpTool, { serverId: server.id })).map((tool) => [tool.name, tool]));
+  const kept = keepable(server, discovered, known);
+  server.toolsLeftOut = discovered.length - kept.length;
+  const changed: string[] = [];
+  const now = new Date();
+  for (const seen of kept) {
+    const tool = known.get(seen.name) ?? create(em, server, seen);
+    known.delete(seen.name);
+    tool.redefine(cleanDefinition(seen), schemaHash(seen));
+    tool.requiresTask = seen.requiresTask === true;
+    tool.lastSeenAt = now;
+    if (!server.enables(tool.name)) {
+      tool.state = 'new';
+    } else if (tool.approvedHash == null) {
+      // Only a new tool under "*" gets here: the wildcard was the approval.
+      tool.approve();
+    } else if (tool.isAsApproved()) {
+      tool.state = 'approved';
+    } else if (tool.state !== 'changed') {
+      tool.state = 'changed';
+      changed.push(tool.name);
+    }
+  }
+  const gone = [...known.values()].sort((a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime());
+  for (const [index, tool] of gone.entries()) {
+    // What nobody ever approved is no loss, and a server may list new names for ever.
+    if (tool.approvedHash == null || index >= mostTools) {
+      em.remove(tool);
+    } else {
+      tool.state = 'removed';
+    }
+  }
+  return changed;
+}
+
+/** One tool for each name, as many as are kept: those that somebody enabled before the others, else in their order. */
+function keepable(
+  server: McpServer,
+  discovered: readonly DiscoveredTool[],
+  known: ReadonlyMap<string, McpTool>,
+): DiscoveredTool[] {
+  const byName = new Map<string, DiscoveredTool>();
+  for (const seen of discovered) {
+    if (isUsable(seen) && !byName.has(seen.name)) {
+      byName.set(seen.name, seen);
+    }
+  }
+  const isInUse = ({ name }: DiscoveredTool) => server.enables(name) && known.get(name)?.approvedHash != null;
+  const [inUse, others] = [
+    [...byName.values()].filter(isInUse),
+    [...byName.values()].filter((t) => !isInUse(t)),
+  ];
+  return [...inUse, ...others].slice(0, mostTools);
+}
+
+function create(em: EntityManager, server: McpServer, seen: DiscoveredTool): McpTool {
+  return em.create(McpTool, {
+    tenantId: server.tenantId,
+    serverId: server.id,
+    exposedName: exposedName(server.slug, seen.name),
+    name: seen.name,
+    ...cleanDefinition(seen),
+    schemaHash: schemaHash(seen),
+  });
+}
+
+/** A workflow's act names whoever connected the server. */
+async function record(
+  em: EntityManager,
+  server: McpServer,
+  event: Pick<AuditEvent, 'type' | 'outcome' | 'metadata'>,
+): Promise<void> {
+  const actor = await rebuildActor(em, { tenantId: server.tenantId, principalId: server.createdBy });
+  await recordEvent(em, actor, {
+    ...event,
+    resource: { type: 'mcp_server', id: server.id },
+    metadata: { space_id: server.spaceId, slug: server.slug, ...event.metadata },
+  });
+}

@@ -1,0 +1,50 @@
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
+import { canonicalJson } from '#domain/foundation/kernel/canonical-json.ts';
+import type { McpTool } from './mcp-tool.entity.ts';
+import { definitionOf, type ToolDefinition } from './tool-definition.ts';
+
+/** Lines that may differ before the whole is shown as replaced: comparing costs their square. */
+const mostEdits = 200;
+/** Of all differences of one answer; each may have a few. */
+const mostEditsTogether = 4_000;
+const fewestEdits = 16;
+const longestDifference = 16_384;
+
+/**
+ * The approved definition against the one that its server lists now, as a unified difference of canonical JSON.
+ * `together` is how many are shown in one answer.
+ */
+export function definitionDifference(tool: McpTool, together = 1): string {
+  const before = tool.approvedDefinition == null ? '' : toLines(tool.approvedDefinition);
+  const after = toLines(definitionOf(tool));
+  if (before === after) {
+    return 'The definitions differ in hidden characters only.\n';
+  }
+  const compared = createTwoFilesPatch('approved', 'discovered', before, after, undefined, undefined, {
+    context: 3,
+    headerOptions: FILE_HEADERS_ONLY,
+    maxEditLength: Math.max(fewestEdits, Math.min(mostEdits, Math.floor(mostEditsTogether / together))),
+  });
+  const difference = compared ?? replaced(before, after);
+  return difference.length <= longestDifference
+    ? difference
+    : `${difference.slice(0, longestDifference)}\n… ${difference.length} characters in all\n`;
+}
+
+function toLines({ hiddenCharacters, ...definition }: ToolDefinition): string {
+  const { title, description, inputSchema, outputSchema, annotations } = definition;
+  const shown = {
+    title,
+    description,
+    input_schema: inputSchema,
+    output_schema: outputSchema,
+    annotations,
+    ...(hiddenCharacters.length === 0 ? {} : { hidden_characters: hiddenCharacters }),
+  };
+  return `${JSON.stringify(JSON.parse(canonicalJson(shown)), null, 2)}\n`;
+}
+
+function replaced(before: string, after: string): string {
+  const marked = (sign: string, text: string) => text.replaceAll(/^(?=.)/gm, sign);
+  return `--- approved\n+++ discovered\n${marked('-', before)}${marked('+', after)}`;
+}

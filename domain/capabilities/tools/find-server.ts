@@ -1,0 +1,41 @@
+import { LockMode } from '@mikro-orm/core';
+import { validate } from 'uuid';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { spaceOf } from '#domain/foundation/access/space-of.ts';
+import { notFound } from '#domain/foundation/kernel/errors.ts';
+import { McpServer } from './mcp-server.entity.ts';
+import { McpTool } from './mcp-tool.entity.ts';
+
+export interface ServerWithTools {
+  server: McpServer;
+  /** By name. */
+  tools: McpTool[];
+}
+
+/** @throws `mcp_server_not_found`, also for a server of another space. */
+export function findServer(ctx: Context, serverId: string): Promise<ServerWithTools> {
+  return find(ctx, serverId, LockMode.NONE);
+}
+
+/** The same, locked for a change. */
+export function lockServer(ctx: Context, serverId: string): Promise<ServerWithTools> {
+  return find(ctx, serverId, LockMode.PESSIMISTIC_WRITE);
+}
+
+async function find(ctx: Context, serverId: string, lockMode: LockMode): Promise<ServerWithTools> {
+  const server = validate(serverId)
+    ? await ctx.em.findOne(McpServer, { id: serverId, spaceId: spaceOf(ctx.caller) }, { lockMode })
+    : null;
+  if (server === null) {
+    throw notFound('mcp_server_not_found');
+  }
+  return { server, tools: await toolsOf(ctx, [server]) };
+}
+
+export async function toolsOf(ctx: Context, servers: readonly McpServer[]): Promise<McpTool[]> {
+  return ctx.em.find(
+    McpTool,
+    { serverId: servers.map((server) => server.id) },
+    { orderBy: { serverId: 'asc', name: 'asc' } },
+  );
+}

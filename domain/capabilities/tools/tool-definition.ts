@@ -1,0 +1,105 @@
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import { withoutHidden, type HiddenKind } from '#domain/foundation/kernel/hidden-text.ts';
+import type { DiscoveredTool } from './tool-server.ts';
+
+/** What a server says of a tool beside its name, as people and models are shown it. */
+export interface ToolDefinition {
+  title: string | null;
+  description: string;
+  inputSchema: Record<string, unknown>;
+  outputSchema: Record<string, unknown> | null;
+  annotations: Record<string, unknown> | null;
+  hiddenCharacters: HiddenPlace[];
+}
+
+/** Hidden characters that were taken out: of which kind, how many, and where (a JSON pointer). */
+export interface HiddenPlace {
+  where: string;
+  kind: HiddenKind;
+  count: number;
+}
+
+type Nullish<T> = { [K in keyof T]: null extends T[K] ? T[K] | undefined : T[K] };
+
+/** The definition in a row of ours, where what is missing is undefined. */
+export function definitionOf(
+  tool: Partial<Nullish<ToolDefinition>> &
+    Pick<ToolDefinition, 'description' | 'inputSchema' | 'hiddenCharacters'>,
+): ToolDefinition {
+  const { title, description, inputSchema, outputSchema, annotations, hiddenCharacters } = tool;
+  return {
+    title: title ?? null,
+    description,
+    inputSchema,
+    outputSchema: outputSchema ?? null,
+    annotations: annotations ?? null,
+    hiddenCharacters,
+  };
+}
+
+const deepest = 64;
+const longestName = 256;
+const mostPlaces = 32;
+const longestPointer = 256;
+
+/** A tool that can be named, kept and shown at all. */
+export function isUsable({ name, inputSchema, outputSchema, annotations }: DiscoveredTool): boolean {
+  return (
+    name !== '' && name.length <= longestName && ![inputSchema, outputSchema, annotations].some(isTooDeep)
+  );
+}
+
+/** Whether a part of a definition is nested too deeply. Goes down level by level: what has no end cannot be followed by calls. */
+export function isTooDeep(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= deepest; depth += 1) {
+    level = level.flatMap((each) =>
+      typeof each === 'object' && each !== null ? (Object.values(each) as unknown[]) : [],
+    );
+    if (level.length === 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** The definition without hidden characters and as the database can hold it. The name stays: calls are made by it. */
+export function cleanDefinition(tool: DiscoveredTool): ToolDefinition {
+  const places: HiddenPlace[] = [];
+  const cleanString = (text: string, where: string): string => {
+    const { text: kept, found } = withoutHidden(cleanText(text));
+    for (const [kind, count] of found) {
+      if (places.length < mostPlaces) {
+        places.push({ where: where.slice(0, longestPointer), kind, count });
+      }
+    }
+    return kept;
+  };
+  const clean = (value: unknown, where: string): unknown => {
+    if (typeof value === 'string') {
+      return cleanString(value, where);
+    }
+    if (Array.isArray(value)) {
+      return value.map((each, index) => clean(each, `${where}/${index}`));
+    }
+    return typeof value === 'object' && value !== null ? cleanMembers(value, where) : value;
+  };
+  const cleanMembers = (value: object, where: string): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(value).map(([key, member]) => {
+        const name = withoutHidden(cleanText(key)).text;
+        const place = `${where}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+        cleanString(key, place);
+        return [name, clean(member, place)];
+      }),
+    );
+  cleanString(tool.name, '/name');
+  return {
+    title: tool.title === null ? null : cleanString(tool.title, '/title'),
+    description: cleanString(tool.description, '/description'),
+    inputSchema: cleanMembers(tool.inputSchema, '/input_schema'),
+    outputSchema: tool.outputSchema === null ? null : cleanMembers(tool.outputSchema, '/output_schema'),
+    annotations: tool.annotations === null ? null : cleanMembers(tool.annotations, '/annotations'),
+    hiddenCharacters: places,
+  };
+}

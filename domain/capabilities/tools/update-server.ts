@@ -1,0 +1,112 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { changedFields } from '#domain/foundation/kernel/changed-fields.ts';
+import { invalid } from '#domain/foundation/kernel/errors.ts';
+import { enableTools, type EnabledTool } from './enable-tools.ts';
+import { lockServer, type ServerWithTools } from './find-server.ts';
+import type { McpServer } from './mcp-server.entity.ts';
+import type { McpTool } from './mcp-tool.entity.ts';
+import { oweDiscovery } from './owe-discovery.ts';
+import { requireName } from './register-server.ts';
+
+export interface ToolSetting {
+  name: string;
+  /** A call that was started and whose outcome was lost may be made again, with the same key. */
+  repeatable?: boolean | undefined;
+  /** null: as its annotations say. */
+  requireApproval?: boolean | null | undefined;
+}
+
+/** What is left out stays as it is. */
+export interface UpdateServer {
+  serverId: string;
+  /** `*` stands for all with future ones, none for none. */
+  enabledTools?: EnabledTool[] | undefined;
+  tools?: ToolSetting[] | undefined;
+  displayName?: string | undefined;
+  iconUrl?: string | null | undefined;
+  /** false: no tool of the server is offered or called. */
+  enabled?: boolean | undefined;
+}
+
+/**
+ * What changes nothing is told to nobody.
+ * @throws `missing_permission`, `mcp_server_not_found`, `invalid_request` naming unknown tools,
+ *   `tool_definition_conflict` where an approval is of another definition than today's
+ */
+export async function updateServer(ctx: Context, input: UpdateServer): Promise<ServerWithTools> {
+  authorize(ctx.caller, 'mcp_servers.update');
+  const found = await lockServer(ctx, input.serverId);
+  const { server, tools } = found;
+  const before = appearance(server);
+  if (input.displayName !== undefined) {
+    server.displayName = requireName(input.displayName);
+  }
+  if (input.iconUrl !== undefined) {
+    server.iconUrl = input.iconUrl;
+  }
+  const changed: string[] = changedFields(['display_name', 'icon_url'], appearance(server), before);
+  if (input.enabled !== undefined && input.enabled === (server.status === 'disabled')) {
+    server.become(input.enabled ? 'pending' : 'disabled');
+    changed.push('status');
+    if (input.enabled) {
+      await oweDiscovery(ctx, server);
+    }
+  }
+  const decided = decisions(found);
+  if (input.enabledTools !== undefined) {
+    enableTools(found, input.enabledTools);
+  }
+  for (const setting of input.tools ?? []) {
+    apply(tools, setting);
+  }
+  const decidedAnew = decisions(found) !== decided;
+  if (changed.length > 0 || decidedAnew) {
+    server.updatedAt = new Date();
+  }
+  const resource = { type: 'mcp_server' as const, id: server.id };
+  const place = { space_id: server.spaceId, slug: server.slug };
+  if (changed.length > 0) {
+    await recordEvent(ctx.em, ctx.caller, {
+      type: 'space.mcp_server_updated',
+      resource,
+      changedFields: changed,
+      metadata: place,
+    });
+  }
+  if (decidedAnew) {
+    await recordEvent(ctx.em, ctx.caller, {
+      type: 'space.mcp_tools_updated',
+      resource,
+      metadata: { ...place, enabled_tools: server.enabledTools.join(',') },
+    });
+  }
+  return found;
+}
+
+const appearance = ({ displayName, iconUrl }: McpServer) => ({
+  display_name: displayName,
+  icon_url: iconUrl,
+});
+
+/** All that is decided about a server's tools, to be compared. */
+function decisions({ server, tools }: ServerWithTools): string {
+  const each = tools.map(({ state, approvedHash, repeatable, requireApproval }) => [
+    state,
+    approvedHash,
+    repeatable,
+    requireApproval,
+  ]);
+  return JSON.stringify([server.enabledTools.toSorted(), each]);
+}
+
+function apply(tools: readonly McpTool[], setting: ToolSetting): void {
+  const tool = tools.find(({ name }) => name === setting.name);
+  if (tool === undefined) {
+    throw invalid('tools', 'tools names an unknown tool.');
+  }
+  tool.repeatable = setting.repeatable ?? tool.repeatable;
+  tool.requireApproval =
+    setting.requireApproval === undefined ? (tool.requireApproval ?? null) : setting.requireApproval;
+}

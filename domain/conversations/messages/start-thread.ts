@@ -1,0 +1,69 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { spaceOf } from '#domain/foundation/access/space-of.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { refuseGone } from '#domain/foundation/persistence/refuse-gone.ts';
+import { findProject } from '#domain/workspace/projects/find-project.ts';
+import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
+import { messageBehind, replayedMessage, type SentMessage } from './add-message.ts';
+import { inThreadsOf } from '#domain/conversations/threads/in-thread.ts';
+import { requireSender } from '#domain/conversations/threads/sender-role.ts';
+import { openThreadBranch } from '#domain/conversations/threads/thread-branches.ts';
+import type { MessageRole } from '#domain/conversations/threads/thread-status.ts';
+import { Thread } from '#domain/conversations/threads/thread.entity.ts';
+
+export interface StartThread {
+  /** Redaction that was done beforehand is for this one. Left out: a new one. */
+  threadId?: string;
+  content: string;
+  role: MessageRole;
+  metadata: Record<string, string>;
+  projectId: string | null;
+  title: string | null;
+  /** What the thread's first branch is to be called; null: any. */
+  branchId: string | null;
+  idempotency: IdempotentRequest | null;
+}
+
+/** A new thread with its first message. @throws `missing_permission`, `project_not_found`, and as `addMessage` does */
+export async function startThread(
+  ctx: Context,
+  input: StartThread,
+  names: FoundNames | null = null,
+): Promise<SentMessage> {
+  const there = await inThreadsOf(ctx, input.projectId);
+  authorize(there.caller, 'messages.create');
+  authorize(there.caller, 'threads.create');
+  requireSender(there.caller, input.role, 'role');
+  const spaceId = spaceOf(ctx.caller);
+  const messageId = newId();
+  const { threadId = newId() } = input;
+  if (input.idempotency !== null) {
+    const claimed = await claimKey(ctx, input.idempotency, `${threadId}/${messageId}`);
+    if (claimed !== `${threadId}/${messageId}`) {
+      return replayedMessage(ctx, claimed);
+    }
+  }
+  const projectId = input.projectId === null ? null : (await findProject(ctx, input.projectId)).id;
+  const thread = ctx.em.create(Thread, {
+    tenantId: ctx.caller.tenantId,
+    id: threadId,
+    spaceId,
+    projectId,
+    createdBy: ctx.caller.principalId,
+    title: input.title === null ? null : cleanText(input.title),
+  });
+  const gone = refuseGone('project_not_found', 'threads_tenant_id_space_id_project_id_fkey');
+  await ctx.em.flush().catch(gone);
+  const place = await openThreadBranch(ctx.em, thread, input.branchId);
+  const shown = await messageBehind(ctx, thread, { ...input, ...place, id: messageId, names });
+  await recordEvent(ctx.em, ctx.caller, {
+    type: 'space.thread_created',
+    resource: { type: 'thread', id: thread.id },
+    metadata: { space_id: spaceId, project_id: projectId },
+  });
+  return shown;
+}

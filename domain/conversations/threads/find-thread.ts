@@ -1,0 +1,72 @@
+import { validate } from 'uuid';
+import type { Context } from '#domain/foundation/access/context.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { spaceOf } from '#domain/foundation/access/space-of.ts';
+import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
+import { authorizeThread } from './authorize-thread.ts';
+import { inThreadsOf, type FoundThread } from './in-thread.ts';
+import { Thread } from './thread.entity.ts';
+
+type Found = FoundThread<Context>;
+
+/** @throws `thread_not_found`, also for one that was deleted or is of another space; `missing_permission` */
+export async function findThread(
+  ctx: Context,
+  threadId: string,
+  permission: Permission,
+  options: { lock: boolean } = { lock: false },
+): Promise<Found> {
+  const found = await lookUp(ctx, threadId, options);
+  if (found === null) {
+    throw notFound('thread_not_found');
+  }
+  authorizeThread(found.there.caller, permission, found.thread.createdBy);
+  return found;
+}
+
+/**
+ * The same for whoever is to write there, also in a thread of one's own. Without the right to, nobody learns
+ * whether there is such a thread.
+ */
+export async function findThreadToWrite(
+  ctx: Context,
+  threadId: string,
+  options: { lock: boolean } = { lock: false },
+): Promise<Found> {
+  if (!ctx.caller.isMember) {
+    // Projects have roles for members of their space alone.
+    authorize(ctx.caller, 'messages.create');
+  }
+  const found = await lookUp(ctx, threadId, options);
+  authorize((found?.there ?? ctx).caller, 'messages.create');
+  if (found === null) {
+    throw notFound('thread_not_found');
+  }
+  return found;
+}
+
+async function lookUp(ctx: Context, threadId: string, { lock }: { lock: boolean }): Promise<Found | null> {
+  if (lock && validate(threadId)) {
+    // Not for update: rows that refer to the thread, as its responses do, may be written meanwhile.
+    await ctx.em.execute(
+      `select id from threads where id = ? and space_id = ? and status <> 'deleted' for no key update`,
+      [threadId, spaceOf(ctx.caller)],
+    );
+  }
+  const thread = validate(threadId)
+    ? await ctx.em.findOne(
+        Thread,
+        { id: threadId, spaceId: spaceOf(ctx.caller), status: { $ne: 'deleted' } },
+        { refresh: lock },
+      )
+    : null;
+  return thread === null ? null : { thread, there: await inThreadsOf(ctx, thread.projectId) };
+}
+
+/** @throws `thread_archived` */
+export function requireActive({ thread }: Pick<Found, 'thread'>): void {
+  if (thread.status === 'archived') {
+    throw new DomainError('thread_archived', 'This thread is archived.');
+  }
+}

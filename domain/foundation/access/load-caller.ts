@@ -1,0 +1,70 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import type { Caller, Identity, Origin, Actor } from './caller.ts';
+import { admit, type AccessRecord } from './policy.ts';
+
+/** What `identity` may do now, read in the current transaction. */
+export async function loadCaller(
+  em: EntityManager,
+  identity: Identity,
+  origin: Origin,
+  spaceId: string | null,
+): Promise<Caller> {
+  const [row] = await em.execute<{ access: AccessRecord | null }[]>(
+    'select app.read_access(?, ?, ?) as access',
+    [identity.tenantId, identity.principalId, spaceId],
+  );
+  return admitFound(identity, origin, row?.access ?? null, spaceId);
+}
+
+/** What hot SQL reads of whoever asked for the work of a workflow (`app.read_head`). */
+export interface AskerRecord {
+  access: AccessRecord | null;
+  /** The key that was used; null when none was, or when it is gone. */
+  key: { revoked: boolean; permissions: string[] | null } | null;
+}
+
+/**
+ * The person or service account on whose behalf a workflow acts, with what is granted now: a grant or key
+ * that was revoked meanwhile stops the work.
+ */
+export function rebuildCaller(
+  asker: { tenantId: string; principalId: string; apiKeyId?: string | null | undefined; spaceId: string },
+  { access, key }: AskerRecord,
+): Caller {
+  if (asker.apiKeyId != null && (key === null || key.revoked)) {
+    throw new DomainError('invalid_credentials', 'The credentials are not valid.');
+  }
+  const identity: Identity = {
+    tenantId: asker.tenantId,
+    principalId: asker.principalId,
+    apiKeyId: asker.apiKeyId ?? null,
+    keyPermissions: key?.permissions ?? null,
+  };
+  return admitFound(identity, { via: 'workflow', requestId: null }, access, asker.spaceId);
+}
+
+/** The same person or service account as events name them; their rights do not matter here. */
+export function askerOf(asker: { tenantId: string; principalId: string }, { access }: AskerRecord): Actor {
+  if (access === null) {
+    throw new Error('The principal of a response is gone.');
+  }
+  return {
+    tenantId: asker.tenantId,
+    principalId: asker.principalId,
+    principalType: access.principal_type,
+    origin: { via: 'workflow', requestId: null },
+  };
+}
+
+function admitFound(
+  identity: Identity,
+  origin: Origin,
+  access: AccessRecord | null,
+  spaceId: string | null,
+): Caller {
+  if (access === null) {
+    throw new DomainError('principal_disabled', 'This principal is disabled.');
+  }
+  return admit(identity, origin, access, spaceId);
+}

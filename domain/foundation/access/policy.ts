@@ -1,0 +1,113 @@
+import { LRUCache } from 'lru-cache';
+import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
+import type { Caller, Identity, Origin } from './caller.ts';
+import { implied, permissions, platformOnly, type Permission } from './permissions.ts';
+import { builtInRoles } from './roles.ts';
+
+/** What the database says of a principal, tenant and space (`app.read_access`). */
+export interface AccessRecord {
+  tenant_status: string;
+  is_platform: boolean;
+  principal_status: string;
+  principal_type: Caller['principalType'];
+  space_found: boolean;
+  tenant_roles: string[];
+  space_role: string | null;
+  custom_roles: Record<string, string[]>;
+}
+
+const known = new Set<string>(permissions);
+
+/**
+ * Effective set = tenant roles and space role with all they imply, cut down to the key's own grant.
+ * @throws `tenant_suspended`, `tenant_deleting`, `principal_disabled`, and `space_not_found` for a space of
+ *   another tenant.
+ */
+export function admit(
+  identity: Identity,
+  origin: Origin,
+  access: AccessRecord,
+  spaceId: string | null,
+): Caller {
+  if (access.tenant_status === 'suspended') {
+    throw new DomainError('tenant_suspended', 'This tenant is suspended.');
+  }
+  if (access.tenant_status !== 'active') {
+    throw new DomainError('tenant_deleting', 'This tenant is being deleted.');
+  }
+  if (access.principal_status !== 'active') {
+    throw new DomainError('principal_disabled', 'This principal is disabled.');
+  }
+  if (spaceId !== null && !access.space_found) {
+    throw notFound('space_not_found');
+  }
+  const roleKeys =
+    access.space_role === null ? access.tenant_roles : [...access.tenant_roles, access.space_role];
+  const lists = roleKeys.map((key) => own(builtInRoles, key) ?? own(access.custom_roles, key) ?? []);
+  const granted = effective(lists, identity.keyPermissions, access.is_platform);
+  const { principal_type: principalType, is_platform: isPlatform } = access;
+  const isMember = access.space_role !== null;
+  return { ...identity, origin, principalType, isPlatform, spaceId, isMember, granted };
+}
+
+/** @throws `missing_permission` naming the permission that is missing. */
+export function authorize(caller: Caller, permission: Permission): void {
+  if (!caller.granted.has(permission)) {
+    throw refusal(caller, [permission], permission);
+  }
+}
+
+export function refusal(caller: Caller, required: Permission[], missing: Permission): DomainError {
+  const where = caller.spaceId === null ? 'tenant' : 'space';
+  return new DomainError('missing_permission', `Missing permission ${missing} in this ${where}.`, {
+    missingPermission: missing,
+    requiredPermissions: required,
+    scope: { type: where, id: caller.spaceId ?? caller.tenantId },
+  });
+}
+
+/** Nothing but a function of what it is given, which the requests of a principal repeat. */
+const remembered = new LRUCache<string, ReadonlySet<Permission>>({ max: 1_000 });
+
+function effective(
+  lists: readonly (readonly string[])[],
+  keyPermissions: readonly string[] | null,
+  isPlatform: boolean,
+): ReadonlySet<Permission> {
+  const given = `${isPlatform} ${lists.map(textOf).join(' ')} / ${keyPermissions === null ? '' : textOf(keyPermissions)}`;
+  const known = remembered.get(given);
+  if (known !== undefined) {
+    return known;
+  }
+  const held = expand(lists.flat());
+  const allowed = keyPermissions === null ? held : intersect(held, expand(keyPermissions));
+  if (!isPlatform) {
+    for (const permission of platformOnly) {
+      allowed.delete(permission);
+    }
+  }
+  remembered.set(given, allowed);
+  return allowed;
+}
+
+const spelled = new WeakMap<readonly string[], string>();
+
+/** The lists of built-in roles and of a remembered key stay the same objects: each is spelled once. */
+function textOf(names: readonly string[]): string {
+  let text = spelled.get(names);
+  if (text === undefined) {
+    text = JSON.stringify(names);
+    spelled.set(names, text);
+  }
+  return text;
+}
+
+/** The permissions among `names`, with all they imply. */
+export function expand(names: readonly string[]): Set<Permission> {
+  return new Set(names.filter((name): name is Permission => known.has(name)).flatMap(implied));
+}
+
+function intersect(a: Set<Permission>, b: Set<Permission>): Set<Permission> {
+  return new Set([...a].filter((permission) => b.has(permission)));
+}

@@ -1,0 +1,30 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import type { Page } from '#domain/foundation/kernel/page.ts';
+import type { EventView } from './event-view.ts';
+import { pageOfEvents, type ListEvents } from './list-events.ts';
+import { recordEvent } from './record-event.ts';
+
+/**
+ * A larger page of the log, for keeping it elsewhere. Each first page is itself an event, and only it leads to the
+ * next ones, so that taking the log out of the platform is in it. @throws `missing_permission`, `invalid_cursor`
+ */
+export async function exportEvents(ctx: Context, input: ListEvents): Promise<Page<EventView>> {
+  authorize(ctx.caller, 'events.export');
+  const { items, nextCursor } = await pageOfEvents(ctx, 'events.export', input);
+  if (input.cursor === null) {
+    const { category, resourceType, resourceId, fromDate, toDate } = input;
+    await recordEvent(ctx.em, ctx.caller, {
+      type: 'security.events_exported',
+      resource: { type: 'tenant', id: ctx.caller.tenantId },
+      metadata: {
+        category,
+        resource_type: resourceType,
+        resource_id: resourceId,
+        from_date: fromDate,
+        to_date: toDate,
+      },
+    });
+  }
+  return { items, nextCursor };
+}

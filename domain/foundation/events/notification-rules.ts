@@ -1,0 +1,243 @@
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import type { EventType } from './catalogue.ts';
+import { own } from '#domain/foundation/kernel/own.ts';
+
+/** What a rule may ask of an event. */
+export interface NotifiedEvent {
+  type: EventType;
+  resource: { type: string; id: string };
+  metadata: Readonly<Record<string, unknown>>;
+}
+
+/** An event as the log has it. */
+export interface LoggedEvent extends NotifiedEvent {
+  tenantId: string;
+  id: string;
+  actorId: string | null;
+}
+
+/** Whom an event concerns. Only those who are users are told. */
+export type Audience =
+  /** The principal in this member of the metadata; without it, the resource itself where that is a principal. */
+  | { kind: 'principal'; member: string }
+  /** Whoever did what the event tells of. */
+  | { kind: 'actor' }
+  /** Whoever asked for the response that the event is about. */
+  | { kind: 'asker' }
+  /** The user with the address that the event's invite went to, if there is one. */
+  | { kind: 'invited' }
+  /** Whoever connected the tool server that the event is about. */
+  | { kind: 'connector_of_server' }
+  | { kind: 'space_members' }
+  /** Members who may change the event's space. */
+  | { kind: 'space_admins' }
+  /** The same of every space that allowed the model that the event is about. */
+  | { kind: 'admins_of_spaces_with_model' }
+  /** Whoever has asked with the event's skill in the 30 days before it. */
+  | { kind: 'skill_users' }
+  /** Whoever may change the tenant. */
+  | { kind: 'tenant_admins' };
+
+export interface NotificationRule {
+  audience: readonly [Audience, ...Audience[]];
+  /** What a recipient must be able to read in the event's space or project; without it, it is the recipient's own matter. */
+  readable?: Permission;
+  /** The security of an account: whoever acted is told, too, because it may have been somebody else. */
+  tellsActor?: true;
+  /** Asked of the event before anything is owed. */
+  when?: (event: NotifiedEvent) => boolean;
+  /** The period within which one event is enough, as part of a key. */
+  once?: (event: NotifiedEvent) => string;
+  /** So many of one actor within so many seconds, and then once in so many. */
+  threshold?: { count: number; withinSeconds: number; oncePerSeconds: number };
+  /** One line; `space` is the name of the event's space. */
+  title: (event: NotifiedEvent, space: string) => string;
+  /** One sentence more. */
+  body?: (event: NotifiedEvent) => string;
+}
+
+const affected: Audience = { kind: 'principal', member: 'principal_id' };
+/** For what needs no right but has a title that names the space: who has left does not hear what it is called now. */
+const namingSpace: Permission = 'spaces.read';
+const spaceAdmins: Audience = { kind: 'space_admins' };
+const tenantAdmins: Audience = { kind: 'tenant_admins' };
+/** From this on a response is one that its asker has turned away from. */
+const longResponseMs = 60_000;
+
+const text = ({ metadata }: NotifiedEvent, member: string): string => {
+  const value = own(metadata, member);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+};
+
+const aboutServer = (title: (space: string) => string): NotificationRule => ({
+  audience: [spaceAdmins],
+  readable: 'mcp_servers.read',
+  title: (_event: NotifiedEvent, space: string) => title(space),
+});
+
+const aboutConnector = (title: (space: string) => string): NotificationRule => ({
+  audience: [{ kind: 'principal', member: 'connector_principal_id' }, spaceAdmins],
+  readable: 'connectors.read',
+  title: (_event, space) => title(space),
+});
+
+const limitReached = (audience: Audience, title: string): NotificationRule => ({
+  audience: [audience],
+  // Whoever met the limit may be the one who looks after the place.
+  tellsActor: true,
+  once: (event) => `${event.resource.id}/${text(event, 'limit')}/${text(event, 'period') || today()}`,
+  title: () => title,
+  body: (event) =>
+    text(event, 'limit') === 'active_responses'
+      ? `It may have ${text(event, 'value')} responses running at once; more were refused.`
+      : '',
+});
+
+const today = (): string => new Date().toISOString().slice(0, 10);
+
+/** The one table of who is told of what. An event without an entry tells nobody. */
+export const notificationRules: Readonly<Partial<Record<EventType, NotificationRule>>> = {
+  'space.member_added': {
+    audience: [affected],
+    readable: 'spaces.read',
+    title: (_event, space) => `You are now a member of ${space}`,
+  },
+  'space.member_removed': {
+    audience: [affected],
+    title: (_event, space) => `You are no longer a member of ${space}`,
+  },
+  'space.member_role_changed': {
+    audience: [affected],
+    readable: 'spaces.read',
+    title: (_event, space) => `Your role in ${space} has changed`,
+  },
+  'space.project_member_added': {
+    audience: [affected],
+    readable: 'projects.read',
+    title: (_event, space) => `You are now a member of a project of ${space}`,
+  },
+  'space.project_role_changed': {
+    audience: [affected],
+    readable: 'projects.read',
+    title: (_event, space) => `Your role in a project of ${space} has changed`,
+  },
+  'space.invite_created': {
+    audience: [{ kind: 'invited' }],
+    title: (_event, space) => `You are invited to ${space}`,
+  },
+  'space.invite_accepted': {
+    audience: [{ kind: 'principal', member: 'invited_by' }],
+    readable: 'invites.read',
+    title: (_event, space) => `Your invitation to ${space} was accepted`,
+  },
+  'space.invite_declined': {
+    audience: [{ kind: 'principal', member: 'invited_by' }],
+    readable: 'invites.read',
+    title: (_event, space) => `Your invitation to ${space} was declined`,
+  },
+  'space.project_deleted': {
+    audience: [{ kind: 'space_members' }],
+    readable: 'projects.read',
+    title: (_event, space) => `A project of ${space} was deleted`,
+    body: () => 'Its threads stay where they are.',
+  },
+  'space.deleted': {
+    audience: [{ kind: 'space_members' }],
+    title: (_event, space) => `${space.charAt(0).toUpperCase()}${space.slice(1)} was deleted`,
+  },
+  'space.response_completed': {
+    audience: [{ kind: 'asker' }],
+    readable: namingSpace,
+    when: ({ metadata }) => Number(metadata['duration_ms']) > longResponseMs || metadata['notify'] === true,
+    title: (_event, space) => `Your response in ${space} is complete`,
+  },
+  'space.response_failed': {
+    audience: [{ kind: 'asker' }],
+    readable: namingSpace,
+    title: (_event, space) => `Your response in ${space} has failed`,
+    body: (event) => `The reason is ${text(event, 'reason') || 'unknown'}.`,
+  },
+  'space.mcp_auth_required': {
+    ...aboutServer((space) => `A tool server of ${space} wants to be signed in to again`),
+    audience: [{ kind: 'connector_of_server' }, spaceAdmins],
+  },
+  'space.mcp_tools_changed': {
+    ...aboutServer((space) => `Tools of ${space} have changed and are withheld`),
+    body: () => 'Save the enabled tools again to approve what they are now.',
+  },
+  'space.mcp_server_failed': aboutServer((space) => `A tool server of ${space} does not answer`),
+  'space.limit_reached': limitReached(spaceAdmins, 'A space has reached a limit'),
+  'collection.deleted': {
+    audience: [spaceAdmins],
+    readable: 'collections.read',
+    title: (_event, space) => `A collection of ${space} was deleted`,
+    body: (event) => `It held ${text(event, 'documents') || 'no'} documents.`,
+  },
+  'collection.connector_auth_required': aboutConnector(
+    (space) => `A connector of ${space} wants to be signed in to again`,
+  ),
+  'collection.sync_failing': aboutConnector((space) => `A connector of ${space} keeps failing`),
+  'collection.connector_suspended': aboutConnector((space) => `A connector of ${space} was suspended`),
+  'collection.deletion_guard_triggered': {
+    ...aboutConnector((space) => `A connector of ${space} holds back many deletions`),
+    body: () => 'A run that confirms the deletions applies them.',
+  },
+  'collection.sync_completed': {
+    ...aboutConnector((space) => `A connector of ${space} has synchronised for the first time`),
+    when: ({ metadata }) => metadata['first'] === true,
+  },
+  'security.login_succeeded': {
+    audience: [{ kind: 'actor' }],
+    tellsActor: true,
+    when: ({ metadata }) => metadata['new_device'] === true,
+    title: () => 'You signed in from a new device',
+  },
+  'security.refresh_reuse_detected': {
+    audience: [affected],
+    tellsActor: true,
+    title: () => 'A session of yours was ended because its token was used twice',
+  },
+  'security.session_revoked': {
+    audience: [affected],
+    tellsActor: true,
+    title: () => 'A session of yours was ended',
+  },
+  'security.api_key_created': {
+    audience: [affected],
+    tellsActor: true,
+    title: () => 'An API key was created for you',
+  },
+  'security.role_assigned': {
+    audience: [affected],
+    tellsActor: true,
+    title: () => 'You were given a role',
+    body: (event) => (text(event, 'role') === '' ? '' : `The role is ${text(event, 'role')}.`),
+  },
+  'security.permission_denied': {
+    audience: [tenantAdmins],
+    threshold: { count: 10, withinSeconds: 600, oncePerSeconds: 3_600 },
+    title: () => 'A principal was refused many times',
+    body: () => 'It was refused ten times within ten minutes.',
+  },
+  'system.tenant_deletion_cancelled': {
+    audience: [tenantAdmins],
+    title: () => 'The deletion of your organisation was cancelled',
+  },
+  'system.tenant_resumed': { audience: [tenantAdmins], title: () => 'Your organisation is active again' },
+  'system.skill_version_deprecated': {
+    audience: [{ kind: 'skill_users' }, { kind: 'principal', member: 'author_id' }],
+    readable: 'skills.read',
+    title: () => 'A version of a skill was deprecated',
+  },
+  'system.model_removed': {
+    audience: [{ kind: 'admins_of_spaces_with_model' }],
+    title: (event) => `The model ${text(event, 'alias') || 'of your space'} can no longer be used`,
+  },
+  'system.limit_reached': limitReached(tenantAdmins, 'Your organisation has reached a limit'),
+};
+
+/** The space that an event is about, if any. */
+export function spaceOfEvent({ resource, metadata }: NotifiedEvent): string | null {
+  const named = metadata['space_id'];
+  return resource.type === 'space' ? resource.id : typeof named === 'string' ? named : null;
+}

@@ -1,0 +1,177 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { sealPrincipal } from './seal-principal.ts';
+import { eventDigest, nextHead } from './event-digest.ts';
+
+export interface SealDependencies {
+  /** Works as the purge role, which alone may write the chain. */
+  purge: UnitOfWork;
+  secrets: Secrets;
+}
+
+export interface Sealed {
+  sealed: number;
+  /** Tenants whose turn failed; the next round comes back to them. */
+  failed: number;
+  /** It was stopped before the end. */
+  more: boolean;
+}
+
+const batch = 5_000;
+/** Of one tenant in its turn, so that a busy one does not hold up the others. */
+const batchesPerTurn = 10;
+
+/**
+ * Seals what is committed of every tenant's log until less than a batch is left of each, and the names that are
+ * not sealed yet. Safe to run anywhere and at once with itself: a tenant's chain is a row that one holds.
+ * @param mayGoOn asked after each tenant's turn
+ */
+export async function sealEvents(
+  deps: SealDependencies,
+  mayGoOn: () => boolean = () => true,
+): Promise<Sealed> {
+  const failures = new RowFailures();
+  let sealed = 0;
+  for (let more = true; more;) {
+    more = false;
+    for (const tenantId of await tenantsWithWork(deps.purge)) {
+      await failures.collect(async () => {
+        await sealNames(deps, tenantId);
+        const turn = await sealTenant(deps.purge, tenantId);
+        sealed += turn.sealed;
+        more ||= turn.more;
+      });
+      if (!mayGoOn()) {
+        return { sealed, failed: failures.count, more: true };
+      }
+    }
+    if (failures.count > 0) {
+      break;
+    }
+  }
+  return { sealed, failed: failures.count, more: false };
+}
+
+/** Whether any log has something that is not sealed. */
+export async function hasUnsealed(purge: UnitOfWork): Promise<boolean> {
+  const rows = await purge.acrossTenants((em) =>
+    em.execute<object[]>('select from app.list_unsealed() limit 1'),
+  );
+  return rows.length > 0;
+}
+
+async function tenantsWithWork(purge: UnitOfWork): Promise<string[]> {
+  const rows = await purge.acrossTenants((em) =>
+    em.execute<{ tenant_id: string }[]>('select tenant_id from app.list_unsealed()'),
+  );
+  return rows.map(({ tenant_id: tenantId }) => tenantId);
+}
+
+/** One tenant's turn. */
+export async function sealTenant(
+  purge: UnitOfWork,
+  tenantId: string,
+): Promise<{ sealed: number; more: boolean }> {
+  let sealed = 0;
+  for (let turn = 0; turn < batchesPerTurn; turn += 1) {
+    const done = await purge.inTenant(tenantId, (em) => sealBatch(em, tenantId));
+    sealed += done;
+    if (done === 0) {
+      return { sealed, more: false };
+    }
+  }
+  return { sealed, more: true };
+}
+
+/**
+ * The next batch: events in (transaction id, event id) order below the oldest transaction that still runs, so
+ * that nothing can come before them any more.
+ * @returns how many; 0 also when somebody else holds the chain
+ */
+async function sealBatch(em: EntityManager, tenantId: string): Promise<number> {
+  await em.execute('insert into event_chains (tenant_id) values (?) on conflict do nothing', [tenantId]);
+  const [chain] = await em.execute<{ seq: string; head: string; xid: string; id: string; ahead: boolean }[]>(
+    `select seq, encode(head, 'hex') as head, last_transaction_id::text as xid, last_event_id as id,
+       last_transaction_id >= app.log_position(pg_snapshot_xmax(pg_current_snapshot())) as ahead
+     from event_chains where tenant_id = ? for update skip locked`,
+    [tenantId],
+  );
+  if (chain === undefined) {
+    return 0;
+  }
+  if (chain.ahead) {
+    // Nothing that is written now would ever come behind what is sealed: see "back up and restore" in operating.md.
+    throw new Error('The log was restored from a dump, and this server has not been migrated since.');
+  }
+  const [done] = await em.execute<{ n: number }[]>(sealStatement, [
+    tenantId,
+    chain.head,
+    chain.seq,
+    tenantId,
+    chain.xid,
+    chain.id,
+  ]);
+  return done?.n ?? 0;
+}
+
+const sealStatement = `
+with input as (
+  select ?::uuid as tenant_id, decode(?, 'hex') as head, ?::bigint as seq),
+due as materialized (
+  select e.id, e.transaction_id, e.category, e.resource_type, e.resource_id, e.created_at,
+    date_trunc('month', e.created_at, 'UTC') as month, ${eventDigest} as digest,
+    row_number() over (order by e.transaction_id, e.id) as place
+  -- with its limits as constants, so that the order of an index is all that is read
+  from (select e.* from events e
+    where e.tenant_id = ? and (e.transaction_id, e.id) > (?::xid8, ?::uuid)
+      and e.transaction_id < app.log_position(pg_snapshot_xmin(pg_current_snapshot()))
+    order by e.transaction_id, e.id limit ${batch}) e),
+batch as materialized (
+  -- of one month, so that a month can be dropped
+  select * from due where place < coalesce(
+    (select min(place) from due where month <> (select month from due where place = 1)), ${2 ** 31})),
+counted as (
+  insert into event_counts (tenant_id, grain, starts_at, category, resource_type, n)
+  select input.tenant_id, g, app.floor_to(b.created_at, g), b.category, b.resource_type, count(*)
+  from input, batch b, unnest(array['10 minutes', '1 hour', '1 day', '1 month']) g group by 1, 2, 3, 4, 5
+  on conflict (tenant_id, grain, starts_at, category, resource_type) do update set n = event_counts.n + excluded.n),
+of_resources as (
+  insert into event_resource_counts (tenant_id, resource_id, grain, starts_at, category, resource_type, n)
+  select input.tenant_id, b.resource_id, g, app.floor_to(b.created_at, g), b.category, b.resource_type, count(*)
+  from input, batch b, unnest(array['1 day', '1 month']) g where not app.is_fleeting(b.resource_type) group by 1, 2, 3, 4, 5, 6
+  on conflict (tenant_id, resource_id, grain, starts_at, category, resource_type)
+    do update set n = event_resource_counts.n + excluded.n),
+whole as (
+  select count(*)::integer as n, min(month) as month, array_agg(id order by place) as ids,
+    string_agg(digest, ''::bytea order by place) as digests,
+    (array_agg(transaction_id order by place desc))[1] as xid, (array_agg(id order by place desc))[1] as id
+  from batch having count(*) > 0),
+sealed as (
+  insert into event_seals (tenant_id, seq, month, event_count, event_ids, digests, digest, head, last_transaction_id, last_event_id)
+  select input.tenant_id, input.seq + 1, w.month, w.n, w.ids, w.digests, sha256(w.digests),
+    ${nextHead('input.head', { seq: 'input.seq + 1', month: 'w.month', digest: 'sha256(w.digests)' })}, w.xid, w.id
+  from input, whole w returning tenant_id, seq, event_count, head, last_transaction_id, last_event_id)
+update event_chains c set seq = s.seq, event_count = c.event_count + s.event_count, head = s.head,
+  last_transaction_id = s.last_transaction_id, last_event_id = s.last_event_id
+from sealed s where c.tenant_id = s.tenant_id returning s.event_count as n`;
+
+/**
+ * Principals that somebody made or renamed without sealing what events copy. Whoever is being changed or deleted at
+ * this moment is left to the next round: nothing is sealed for one who is gone.
+ */
+async function sealNames({ purge, secrets }: SealDependencies, tenantId: string): Promise<void> {
+  await purge.inTenant(tenantId, async (em) => {
+    const left = await em.execute<{ id: string; name: string | null; email: string | null }[]>(
+      `select id, name, email from principals
+       where tenant_id = ? and deleted_at is null
+         and ((name is not null and sealed_name is null) or (email is not null and sealed_email is null))
+       order by id limit 500 for no key update skip locked`,
+      [tenantId],
+    );
+    for (const principal of left) {
+      await sealPrincipal({ em, secrets }, { tenantId, ...principal });
+    }
+  });
+}

@@ -1,0 +1,32 @@
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
+import { FairSemaphore } from '#domain/foundation/kernel/fair-semaphore.ts';
+
+/** Of a pool's connections, what no tenant may hold alone: another one's transaction begins at once. */
+const leftToOthers = 0.2;
+/** Waiting here holds nothing: hundreds of calls that come at once are served one after the other. */
+const waitMs = 10_000;
+
+/** One transaction of one tenant: the ORM filter and the database session both carry the tenant. */
+export class UnitOfWork {
+  readonly #orm: MikroORM;
+  readonly #connections: FairSemaphore;
+
+  constructor(orm: MikroORM) {
+    this.#orm = orm;
+    const slots = orm.config.get('pool').max ?? 1;
+    const slotsPerKey = Math.max(1, slots - Math.max(1, Math.floor(slots * leftToOthers)));
+    this.#connections = new FairSemaphore({ slots, slotsPerKey, waitersPerKey: Infinity, waitMs });
+  }
+
+  /** @throws `TooBusy` when the tenant, or all of them, hold the connections for too long */
+  async inTenant<T>(tenantId: string, work: (em: EntityManager) => Promise<T>): Promise<T> {
+    const em = this.#orm.em.fork({ session: { variables: { 'app.tenant_id': tenantId } } });
+    em.setFilterParams('tenant', { tenantId });
+    return this.#connections.run(tenantId, undefined, () => em.transactional(work));
+  }
+
+  /** For upkeep that touches no tenant's rows: without a tenant, row-level security shows none. */
+  async acrossTenants<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
+    return work(this.#orm.em.fork());
+  }
+}

@@ -1,0 +1,30 @@
+import ipaddr from 'ipaddr.js';
+import type { Finding } from './pii-kinds.ts';
+
+const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const version4 = new RegExp(
+  `(?<![\\p{L}\\p{N}]|\\d[.])${octet}(?:\\.${octet}){3}(?![\\p{L}\\p{N}]|\\.\\d)`,
+  'gu',
+);
+/** Behind a colon only where a word that is no group of digits comes before it; a colon may follow. */
+const version6 =
+  /(?:(?<![\p{L}\p{N}:.])|(?<=[g-z][\p{L}\p{N}]{0,20}:))[0-9a-f:]{1,38}(?:[0-9a-f]|::)(?:(?:\.\d{1,3}){3})?(?![\p{L}\p{N}]|:[\p{L}\p{N}:])/giu;
+/** They point at nobody. */
+const nobody = new Set(['unspecified', 'loopback', 'broadcast']);
+
+/** Addresses of hosts, of both versions. What is written like a version number is taken for one. */
+export function findIps(text: string): Finding[] {
+  const four = [...text.matchAll(version4)].filter(
+    (match) =>
+      !/(?:version|release|\bv)[ .:]*$/i.test(text.slice(Math.max(0, match.index - 12), match.index)),
+  );
+  const six = text.includes(':') ? [...text.matchAll(version6)].filter((match) => isSix(match[0])) : [];
+  return [...four, ...six]
+    .filter((match) => !nobody.has(ipaddr.parse(match[0]).range()))
+    .map((match) => ({ kind: 'ip', start: match.index, end: match.index + match[0].length }));
+}
+
+/** Names of code such as `a::b` have the form too: an address has a digit and more than two groups, or all eight. */
+function isSix(text: string): boolean {
+  return /\d/.test(text) && text.split(':').filter(Boolean).length >= 2 && ipaddr.IPv6.isValid(text);
+}

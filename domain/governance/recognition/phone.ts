@@ -1,0 +1,54 @@
+import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/max';
+import type { Finding } from './pii-kinds.ts';
+
+/** With its country code: `+` or `00`, then digits with the separators that people write. An extension, `x12`, may follow. */
+const international =
+  /(?<![\p{L}\p{N}+])(?:\+|00)(?:[ \u00a0\u2009\u202f().\-/\u2010-\u2013]{0,3}\d){7,15}(?!\p{N}|(?!x\d)\p{L})/gu;
+/** As it is dialled at home, perhaps right behind `Tel:`; read only for the countries that a space names. */
+const national =
+  /(?<![\p{L}\p{N}+/-]|(?<!\p{L})[.,:])\(?\d(?:[ \u00a0\u2009\u202f().\-/\u2010-\u2013]{0,2}\d){6,13}(?!\p{N}|(?!x\d)\p{L}|[.,:]\d)/gu;
+
+/**
+ * Candidates of one text that are held against the numbering plans. A text with more of them is a list of numbers: what
+ * comes then is taken for one by its form, so that no text takes long.
+ */
+const mostChecked = 2_000;
+
+/** Phone numbers that exist by the numbering plans: the length and the first digits have to be right. */
+export function findPhones(text: string, countries: readonly CountryCode[]): Finding[] {
+  const found = [...matches(text, international, (candidate) => isPhone(candidate.replace(/^00/, '+')))];
+  if (countries.length > 0) {
+    const isNational = (candidate: string) => countries.some((country) => isPhone(candidate, country));
+    found.push(...matches(text, national, isNational));
+  }
+  return found;
+}
+
+function* matches(text: string, form: RegExp, holds: (candidate: string) => boolean): Generator<Finding> {
+  let checked = 0;
+  for (const match of text.matchAll(form)) {
+    checked += 1;
+    for (const candidate of shortenings(match[0])) {
+      if (checked > mostChecked || holds(candidate)) {
+        yield { kind: 'phone', start: match.index, end: match.index + candidate.length };
+        break;
+      }
+    }
+  }
+}
+
+/** The candidate, then without its last group of digits, and so on: a number may be followed by another one. */
+function* shortenings(candidate: string): Generator<string> {
+  for (let rest = candidate; rest.length > 6;) {
+    yield rest;
+    const shorter = rest.replace(/(?<=\d)\D+\d+$/, '');
+    if (shorter === rest) return;
+    rest = shorter;
+  }
+}
+
+function isPhone(candidate: string, country?: CountryCode): boolean {
+  // The zero of home is often written along, in brackets; not every blank is one to the package.
+  const dialled = candidate.replace(/\(0\)/, '').replace(/[\u2009\u202f]/g, ' ');
+  return parsePhoneNumberFromString(dialled, country)?.isValid() ?? false;
+}

@@ -1,0 +1,200 @@
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { withoutOverlaps, recognise, type Search } from '#domain/governance/recognition/recognise.ts';
+import type { Finding } from '#domain/governance/recognition/pii-kinds.ts';
+import { tokenOf, tokenPattern, type TokenKind } from './pii-tokens.ts';
+
+/** One value that a token stands for. */
+export interface PiiEntry {
+  token: string;
+  type: TokenKind;
+  /** How often it was found. */
+  count: number;
+  value: string;
+  /** How the value stood in the JSON document that it was found in, where escapes made it another text. */
+  written?: string;
+  /** It was a number of a JSON document. There the token stands as a string, and is restored without its quotes. */
+  bare?: true;
+}
+
+/** Findings of a recogniser service in one text. */
+export type NameFinder = (text: string) => readonly Finding[];
+
+export interface RedactOptions extends Search {
+  secrets: Pick<Secrets, 'mac'>;
+  /** The conversation that tokens are made for. */
+  scope: string;
+  /**
+   * Whether text that looks like a token is one. `mine`: it was written by us or repeats what we wrote. Else it is
+   * what somebody wrote, and gets a token itself, so that it comes back as it was.
+   */
+  tokens: 'mine' | 'foreign';
+  names?: NameFinder | undefined;
+}
+
+/** Replaces personal data in texts by tokens and keeps what each stands for. */
+export class Redactor {
+  readonly #options: RedactOptions;
+  readonly #entries = new Map<string, PiiEntry>();
+
+  constructor(options: RedactOptions) {
+    this.#options = options;
+  }
+
+  get entries(): PiiEntry[] {
+    return [...this.#entries.values()];
+  }
+
+  /** A text as people write it. */
+  text(text: string): string {
+    return this.#replace(text, this.#find(text));
+  }
+
+  /** A text that may be JSON: values stay in their place, and what was JSON remains so. */
+  maybeJson(text: string): string {
+    return isJson(text) ? this.#replace(text, this.#findInJson(text)) : this.text(text);
+  }
+
+  /** Every string of a JSON value; names of members stay. */
+  value<T>(value: T): T {
+    return mapStrings(value, (text) => this.text(text));
+  }
+
+  #find(text: string): Place[] {
+    const { tokens, names, kinds } = this.#options;
+    const marks = [...text.matchAll(tokenPattern())].map((match) => ({
+      kind: 'text' as const,
+      start: match.index,
+      end: match.index + match[0].length,
+    }));
+    const named = kinds.includes('person') ? (names?.(text) ?? []) : [];
+    const found = withoutOverlaps([...recognise(text, this.#options), ...named]);
+    const apart = apartFrom(found, marks);
+    return (tokens === 'mine' ? apart : [...apart, ...marks]).toSorted((a, b) => a.start - b.start);
+  }
+
+  /** Strings are read decoded and replaced as they stand, escapes and all; the rest is read as text. */
+  #findInJson(text: string): Place[] {
+    const found: Place[] = [];
+    let from = 0;
+    const plain = (end: number) => {
+      // A comma parts two numbers here; elsewhere it may be within one.
+      const gap = text.slice(from, end).replaceAll(',', ';');
+      const numbers = /\d{7}/.test(gap) ? this.#find(gap).map((each) => wholeNumber(gap, each, from)) : [];
+      found.push(...numbers.filter(({ start }, i) => i === 0 || start >= (numbers[i - 1]?.end ?? 0)));
+    };
+    for (const match of text.matchAll(stringLiteral)) {
+      plain(match.index);
+      from = match.index + match[0].length;
+      const { decoded, offsets } = decode(match[0].slice(1, -1));
+      for (const { kind, start, end } of this.#find(decoded)) {
+        const at = match.index + 1;
+        const value = decoded.slice(start, end);
+        found.push({ kind, start: at + (offsets[start] ?? 0), end: at + (offsets[end] ?? 0), value });
+      }
+    }
+    plain(text.length);
+    return found;
+  }
+
+  #replace(text: string, found: readonly Place[]): string {
+    let out = '';
+    let from = 0;
+    for (const place of found) {
+      out += text.slice(from, place.start) + this.#tokenFor(place, text.slice(place.start, place.end));
+      from = place.end;
+    }
+    return out + text.slice(from);
+  }
+
+  #tokenFor({ kind, value, bare }: Place, written: string): string {
+    const { secrets, scope } = this.#options;
+    // A number and the same digits in a string come back in two ways.
+    const token = tokenOf(secrets, scope, { kind, value: bare === true ? `=${written}` : written });
+    const entry = this.#entries.get(token) ?? {
+      token,
+      type: kind,
+      count: 0,
+      value: value ?? written,
+      ...(value === undefined || value === written ? {} : { written }),
+      ...(bare === true ? { bare } : {}),
+    };
+    entry.count += 1;
+    this.#entries.set(token, entry);
+    return bare === true ? `"${token}"` : token;
+  }
+}
+
+interface Place {
+  kind: TokenKind;
+  start: number;
+  end: number;
+  /** Left out: the text there. */
+  value?: string;
+  /** A number of a JSON document. */
+  bare?: true;
+}
+
+/** What touches none of the marks. Both are in order. */
+function apartFrom(found: readonly Finding[], marks: readonly Place[]): Finding[] {
+  let next = 0;
+  return found.filter(({ start, end }) => {
+    while ((marks[next]?.end ?? Infinity) <= start) next += 1;
+    return end <= (marks[next]?.start ?? Infinity);
+  });
+}
+
+/** What was found between the strings of a JSON document, as the number that it is part of. */
+function wholeNumber(gap: string, { kind, start, end }: Place, offset: number): Place {
+  let [from, to] = [start, end];
+  while (ofNumber.has(gap.charAt(from - 1))) from -= 1;
+  while (ofNumber.has(gap.charAt(to))) to += 1;
+  return { kind, start: offset + from, end: offset + to, bare: true };
+}
+
+const ofNumber: ReadonlySet<string> = new Set('0123456789+-.eE');
+
+const stringLiteral = /"(?:[^"\\]|\\[^])*(?:"|\\?$)/g;
+
+function isJson(text: string): boolean {
+  if (!/^\s*[{["]/.test(text)) {
+    return false;
+  }
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const unit = /\\(?:u[0-9a-fA-F]{4}|.)|[^\\]/gs;
+
+/** The text of a literal, and where each of its units stands in the literal; one more for the end. */
+function decode(literal: string): { decoded: string; offsets: number[] } {
+  if (!literal.includes('\\')) {
+    return { decoded: literal, offsets: Array.from({ length: literal.length + 1 }, (_, i) => i) };
+  }
+  let decoded = '';
+  const offsets: number[] = [];
+  for (const match of literal.matchAll(unit)) {
+    offsets.push(match.index);
+    decoded += match[0].length === 1 ? match[0] : (JSON.parse(`"${match[0]}"`) as string);
+  }
+  offsets.push(literal.length);
+  return { decoded, offsets };
+}
+
+/** The same JSON value with every string mapped; names of members stay. */
+export function mapStrings<T>(value: T, map: (text: string, key: string) => string, key = ''): T {
+  if (typeof value === 'string') {
+    return map(value, key) as T;
+  }
+  if (Array.isArray(value)) {
+    return value.map((each: unknown) => mapStrings(each, map, key)) as T;
+  }
+  return typeof value === 'object' && value !== null
+    ? (Object.fromEntries(
+        Object.entries(value).map(([name, each]) => [name, mapStrings(each as unknown, map, name)]),
+      ) as T)
+    : value;
+}

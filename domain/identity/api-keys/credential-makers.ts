@@ -1,0 +1,58 @@
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { loadCaller } from '#domain/foundation/access/load-caller.ts';
+import { expand, refusal } from '#domain/foundation/access/policy.ts';
+import { firstMissing } from '#domain/identity/roles/require-no-more.ts';
+import { permissionsOf } from '#domain/identity/roles/role-permissions.ts';
+
+type Acting = Pick<Context, 'caller' | 'em'>;
+
+/**
+ * The other principals that made the caller's credential, and so may hold it too: of its key, or of the identities that
+ * its session may come from. Empty where the principal made it itself, or its provider by a first sign-in.
+ */
+export async function makersOf({ caller, em }: Acting): Promise<string[]> {
+  const rows = await em.execute<{ maker: string }[]>(
+    `select unnest(makers) as maker from api_keys where id = ?
+     union
+     select unnest(i.makers) from sessions s
+     join external_identities i
+       on i.tenant_id = s.tenant_id and i.provider_id = s.provider_id and i.principal_id = s.principal_id
+     where s.id = ?`,
+    [caller.apiKeyId, caller.sessionId ?? null],
+  );
+  return rows.map(({ maker }) => maker);
+}
+
+/** The makers of a credential that the caller makes for `principalId`; what made the caller's own stands behind it. */
+export async function makersOfNew(ctx: Acting, principalId: string): Promise<string[]> {
+  const makers = new Set([ctx.caller.principalId, ...(await makersOf(ctx))]);
+  makers.delete(principalId);
+  return [...makers];
+}
+
+/**
+ * A role that comes to the caller by its address is its own alone: each maker of its credential holds what the role
+ * does, now and in the caller's space, as if it were made now.
+ * @throws `missing_permission` naming the first that a maker lacks
+ */
+export async function requireMakersOfNoMore(ctx: Context, spaceId: string, roleKey: string): Promise<void> {
+  const { caller, em } = ctx;
+  const held = expand(await permissionsOf(em, roleKey));
+  for (const principalId of await makersOf(ctx)) {
+    const maker = { tenantId: caller.tenantId, principalId, apiKeyId: null, keyPermissions: null };
+    const granted = await loadCaller(em, maker, caller.origin, spaceId).then(
+      (found) => found.granted,
+      (error: unknown) => {
+        if (error instanceof DomainError && error.code === 'principal_disabled') {
+          return new Set<never>();
+        }
+        throw error;
+      },
+    );
+    const missing = firstMissing(held, granted);
+    if (missing !== null) {
+      throw refusal(caller, [missing], missing);
+    }
+  }
+}

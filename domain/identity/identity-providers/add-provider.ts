@@ -1,0 +1,89 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import type { Actor } from '#domain/foundation/access/caller.ts';
+import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
+import { invalid } from '#domain/foundation/kernel/errors.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { keepClientSecret } from './client-secret.ts';
+import { IdentityProvider } from './identity-provider.entity.ts';
+import {
+  displayName,
+  issuerUrl,
+  providerSlug,
+  redirectUris,
+  type Provisioning,
+  type SigningAlg,
+} from './provider-settings.ts';
+import { findProvider } from './read-providers.ts';
+import { requireProviderRights } from './require-provider-rights.ts';
+
+export interface NewProvider {
+  slug: string;
+  displayName: string;
+  /** Exactly as the provider's ID tokens say it. */
+  issuer: string;
+  clientId: string;
+  /** null: a public client. */
+  clientSecret: string | null;
+  signingAlg: SigningAlg;
+  extraAudiences: string[];
+  redirectUris: string[];
+  provisioning: Provisioning;
+  strictRotation: boolean;
+}
+
+/**
+ * Lets the tenant's people sign in with one more provider.
+ * @throws `missing_permission`, also where its identities could do what the caller may not; `already_exists`, `url_not_allowed`, `invalid_request`, and the refusals of `claimKey`
+ */
+export async function registerProvider(
+  ctx: Context,
+  input: NewProvider & { idempotency: IdempotentRequest | null },
+): Promise<{ provider: IdentityProvider; replayed: boolean }> {
+  authorize(ctx.caller, 'identity_providers.manage');
+  const id = newId();
+  const claimed = input.idempotency === null ? id : await claimKey(ctx, input.idempotency, id);
+  if (claimed !== id) {
+    return { provider: await findProvider(ctx, claimed), replayed: true };
+  }
+  await requireProviderRights(ctx, { id, provisioning: input.provisioning });
+  const work = { em: ctx.em, secrets: ctx.secrets, actor: ctx.caller };
+  return { provider: await addProvider(work, { ...input, id }), replayed: false };
+}
+
+/** The same, for whoever sets up a tenant. */
+export async function addProvider(
+  work: { em: EntityManager; secrets: Secrets; actor: Actor },
+  input: NewProvider & { id: string },
+): Promise<IdentityProvider> {
+  const { em, actor } = work;
+  if (!providerSlug.test(input.slug)) {
+    throw invalid('slug', 'slug must be 1 to 63 lower-case letters, digits and inner hyphens.');
+  }
+  const provider = em.create(IdentityProvider, {
+    tenantId: actor.tenantId,
+    id: input.id,
+    slug: input.slug,
+    displayName: displayName(input.displayName),
+    issuer: issuerUrl(input.issuer),
+    clientId: input.clientId,
+    signingAlg: input.signingAlg,
+    extraAudiences: [...new Set(input.extraAudiences)],
+    redirectUris: redirectUris(input.redirectUris),
+    provisioning: input.provisioning,
+    strictRotation: input.strictRotation,
+  });
+  await keepClientSecret(work, provider, input.clientSecret);
+  const taken = refuseTaken('This tenant has an identity provider with this slug.', 'slug');
+  await em.persist(provider).flush().catch(taken);
+  await recordEvent(em, actor, {
+    type: 'security.identity_provider_changed',
+    resource: { type: 'identity_provider', id: provider.id },
+    metadata: { change: 'added', slug: provider.slug, issuer: provider.issuer },
+  });
+  return provider;
+}

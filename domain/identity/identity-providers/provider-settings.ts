@@ -1,0 +1,80 @@
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
+
+/** Asymmetric only: with a shared secret, whoever verifies could forge. */
+export const signingAlgs = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const;
+export type SigningAlg = (typeof signingAlgs)[number];
+
+/** `automatic`: whoever the provider vouches for becomes a user. `known`: only those with an identity here. */
+export const provisionings = ['automatic', 'known'] as const;
+export type Provisioning = (typeof provisionings)[number];
+
+export const providerSlug = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Kept as it is written, since it is compared so with what tokens say. @throws `url_not_allowed` */
+export function issuerUrl(text: string): string {
+  const url = URL.parse(text);
+  const plain =
+    url !== null && url.username === '' && url.password === '' && url.hash === '' && url.search === '';
+  if (!plain || (url.protocol !== 'https:' && url.protocol !== 'http:') || text !== text.trim()) {
+    throw new DomainError(
+      'url_not_allowed',
+      'issuer must be an http(s) address without query or credentials.',
+      {
+        param: 'issuer',
+      },
+    );
+  }
+  return text;
+}
+
+/**
+ * Addresses that a finished sign-in may lead to: https, or http on this very machine. Kept in the one spelling
+ * that a browser would use. @throws `url_not_allowed`
+ */
+export function redirectUris(texts: readonly string[]): string[] {
+  return [...new Set(texts.map(redirectUri))];
+}
+
+function redirectUri(text: string): string {
+  const url = URL.parse(text);
+  const safe =
+    url !== null &&
+    url.href === text &&
+    url.hash === '' &&
+    url.username === '' &&
+    url.password === '' &&
+    !text.includes('*') &&
+    (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)));
+  if (!safe) {
+    throw new DomainError(
+      'url_not_allowed',
+      'redirect_uris are https addresses (http only on the loopback interface), spelled as browsers do, without fragment or credentials.',
+      { param: 'redirect_uris' },
+    );
+  }
+  return text;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+export function displayName(text: string): string {
+  const name = cleanText(text).trim();
+  if (name === '' || name.length > 200) {
+    throw invalid('display_name', 'display_name must have 1 to 200 characters.');
+  }
+  return name;
+}

@@ -1,0 +1,39 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { requireRoleOfNoMore } from '#domain/identity/roles/find-role.ts';
+import {
+  requireKeyOfNoMore,
+  requireNoMoreThanAny,
+  requireNoMoreThanAnyAddress,
+} from '#domain/identity/roles/require-no-more.ts';
+import type { IdentityProvider } from './identity-provider.entity.ts';
+
+/** The role of a user who signs in for the first time. */
+export const firstRole = 'member';
+
+/**
+ * To change what a provider is changes who its subjects are: the caller holds all that its identities let their
+ * principals do and, where it lets in everybody, all that a new user is given or could be by an invite.
+ * @throws `missing_permission` naming the first that the caller lacks, or that its key is cut down by
+ */
+export async function requireProviderRights(
+  ctx: Context,
+  { id, provisioning }: Pick<IdentityProvider, 'id' | 'provisioning'>,
+): Promise<void> {
+  const [linked] = await ctx.em.execute('select from external_identities where provider_id = ? limit 1', [
+    id,
+  ]);
+  if (linked !== undefined) {
+    requireKeyOfNoMore(ctx.caller, null);
+    await requireNoMoreThanAny(ctx, {
+      principals: {
+        condition: 'in (select principal_id from external_identities where provider_id = ?)',
+        parameter: id,
+      },
+      keyPermissions: null,
+    });
+  }
+  if (provisioning === 'automatic') {
+    await requireNoMoreThanAnyAddress(ctx);
+    await requireRoleOfNoMore(ctx, firstRole);
+  }
+}

@@ -1,0 +1,97 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { changedFields } from '#domain/foundation/kernel/changed-fields.ts';
+import { findCaller } from '#domain/identity/principals/find-principal.ts';
+import { endSessions } from '#domain/identity/sessions/end-sessions.ts';
+import type { NewProvider } from './add-provider.ts';
+import { keepClientSecret } from './client-secret.ts';
+import type { IdentityProvider } from './identity-provider.entity.ts';
+import { displayName, redirectUris } from './provider-settings.ts';
+import { findProvider, lockProvider } from './read-providers.ts';
+import { requireProviderRights } from './require-provider-rights.ts';
+import { closeLogins, unlinkIdentities } from './unlink-identities.ts';
+
+type Settings = Omit<NewProvider, 'slug' | 'issuer'>;
+
+/** What is left out stays as it is. Slug and issuer never change: identities hang on them. */
+export type UpdateProvider = { providerId: string; status?: IdentityProvider['status'] | undefined } & {
+  [K in keyof Settings]?: Settings[K] | undefined;
+};
+
+/**
+ * Changes a provider's settings. Disabling it refuses new sign-ins and ends the sessions that came of it; another
+ * client ends them, too, and leaves no identity linked: a provider may give each client subjects of its own. What
+ * changes nothing writes no event.
+ * @throws `missing_permission`, and by `requireProviderRights` unless it is only renamed or disabled;
+ *   `identity_provider_not_found`, `url_not_allowed`, and `principal_not_found` for a caller who is being deleted
+ */
+export async function updateProvider(ctx: Context, input: UpdateProvider): Promise<IdentityProvider> {
+  authorize(ctx.caller, 'identity_providers.manage');
+  await findCaller(ctx);
+  const { clientId } = await findProvider(ctx, input.providerId);
+  if (input.clientId !== undefined && input.clientId !== clientId) {
+    // Before the provider is locked: finishing a sign-in locks it before the provider, too.
+    await closeLogins(ctx.em, input.providerId);
+  }
+  const provider = await lockProvider(ctx, input.providerId);
+  const { providerId: _, clientSecret, ...settings } = input;
+  const changes = {
+    ...settings,
+    displayName: settings.displayName === undefined ? undefined : displayName(settings.displayName),
+    redirectUris: settings.redirectUris === undefined ? undefined : redirectUris(settings.redirectUris),
+  };
+  const fields = Object.keys(changes) as (keyof typeof changes)[];
+  const settled = changedFields(fields, changes, provider);
+  const changed: string[] = [...settled];
+  // A secret that is given is sealed anew and counts as a change: none is opened to be compared.
+  const givesSecret = clientSecret !== undefined && (clientSecret ?? provider.clientSecret ?? null) !== null;
+  if (givesSecret) {
+    changed.push('clientSecret');
+  }
+  if (!changed.every((field) => isHarmless(field, changes.status))) {
+    const provisioning = changes.provisioning ?? provider.provisioning;
+    await requireProviderRights(ctx, { id: provider.id, provisioning });
+  }
+  Object.assign(provider, Object.fromEntries(settled.map((field) => [field, changes[field]])));
+  if (givesSecret) {
+    await keepClientSecret(ctx, provider, clientSecret);
+  }
+  if (changed.length > 0) {
+    provider.updatedAt = new Date();
+    await ctx.em.flush();
+  }
+  await settle(ctx, provider, changed);
+  return provider;
+}
+
+/** Whether a change decides nothing about who signs in. */
+function isHarmless(field: string, status: IdentityProvider['status'] | undefined): boolean {
+  return field === 'displayName' || (field === 'status' && status === 'disabled');
+}
+
+/** What follows from the changes, and the event. */
+async function settle(
+  { em, caller }: Context,
+  provider: IdentityProvider,
+  changed: readonly string[],
+): Promise<void> {
+  const { id: providerId } = provider;
+  const isAnother = changed.includes('clientId');
+  const reason = isAnother ? 'provider_changed' : 'provider_disabled';
+  const ended =
+    isAnother || provider.status === 'disabled' ? await endSessions(em, { providerId, reason }) : [];
+  const unlinked = isAnother ? await unlinkIdentities(em, providerId) : null;
+  if (changed.length > 0 || ended.length > 0) {
+    await recordEvent(em, caller, {
+      type: 'security.identity_provider_changed',
+      resource: { type: 'identity_provider', id: providerId },
+      changedFields: [...changed],
+      metadata: {
+        change: changed.includes('status') ? provider.status : 'updated',
+        sessions_ended: ended.length,
+        ...(unlinked === null ? {} : { identities_unlinked: unlinked }),
+      },
+    });
+  }
+}

@@ -1,0 +1,148 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { foldedInSql } from '#domain/identity/principals/fold-address.ts';
+import { reachesOwn } from '#domain/foundation/access/authorize-own.ts';
+import type { Caller, Identity } from '#domain/foundation/access/caller.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { loadCaller } from '#domain/foundation/access/load-caller.ts';
+import {
+  permissions,
+  platformOnly,
+  spaceScoped,
+  type Permission,
+} from '#domain/foundation/access/permissions.ts';
+import { expand, refusal } from '#domain/foundation/access/policy.ts';
+import { permissionsOf } from './role-permissions.ts';
+import { inProject } from './in-project.ts';
+
+/** Principals that could act with a credential that is made, by a condition on their id, and what limits it. */
+export interface Recipients {
+  /** SQL with one parameter, such as `= ?`. */
+  principals: { condition: string; parameter: string };
+  /** What a key of theirs may do at most; null: everything that they may. */
+  keyPermissions: readonly string[] | null;
+}
+
+/** A role that somebody holds, or that an invite promises: in the tenant, in a space or in a project. */
+interface Standing {
+  space_id: string | null;
+  project_id: string | null;
+  role_key: string;
+}
+
+/**
+ * Nobody hands out more than they have: everything that `recipient` could do, in the tenant and in each of its
+ * spaces and projects, the caller can do too; so with what invites promise it that it could accept. Since what is one's own
+ * and what comes later hang on the key alone, a caller whose key is cut down gives a key that is cut down as far.
+ * @throws `missing_permission` naming the first that the caller lacks
+ */
+export async function requireNoMore(ctx: Context, recipient: Identity): Promise<void> {
+  const { principalId, keyPermissions } = recipient;
+  requireKeyOfNoMore(ctx.caller, keyPermissions);
+  await loadCaller(ctx.em, recipient, ctx.caller.origin, null);
+  await requireNoMoreThanAny(ctx, {
+    principals: { condition: '= ?', parameter: principalId },
+    keyPermissions,
+  });
+}
+
+/** The same for several at once: all that any of them could do. @throws `missing_permission` */
+export async function requireNoMoreThanAny(ctx: Context, recipients: Recipients): Promise<void> {
+  const { keyPermissions } = recipients;
+  const standings = await rolesOf(ctx.em, recipients);
+  if (reachesOwn({ keyPermissions }, 'members.add')) {
+    standings.push(...(await promisesTo(ctx, recipients)));
+  }
+  await requireStandings(ctx, standings, keyPermissions);
+}
+
+/**
+ * The same for whatever address: it could accept every invite, those to come included, and an invite may promise
+ * everything that counts in a space. @throws `missing_permission`
+ */
+export async function requireNoMoreThanAnyAddress(ctx: Context): Promise<void> {
+  requireKeyOfNoMore(ctx.caller, null);
+  const own = await loadCaller(ctx.em, ctx.caller, ctx.caller.origin, null);
+  requireCovered(spaceScoped, own);
+  const pending = await ctx.em.execute<Standing[]>(
+    `select distinct space_id, null::uuid as project_id, role_key from invites
+     where status = 'pending' and expires_at > now()`,
+  );
+  await requireStandings(ctx, pending, null);
+}
+
+export function requireKeyOfNoMore(caller: Caller, keyPermissions: readonly string[] | null): void {
+  if (caller.keyPermissions !== null) {
+    const missing = firstMissing(expand(keyPermissions ?? permissions), expand(caller.keyPermissions));
+    if (missing !== null) {
+      throw refusal(caller, [missing], missing);
+    }
+  }
+}
+
+async function rolesOf(em: EntityManager, { principals }: Recipients): Promise<Standing[]> {
+  const { condition, parameter } = principals;
+  return em.execute<Standing[]>(
+    `select null::uuid as space_id, null::uuid as project_id, role_key from role_assignments where principal_id ${condition}
+     union
+     select space_id, null, role_key from space_members where principal_id ${condition}
+     union
+     select space_id, project_id, role_key from project_members where principal_id ${condition}`,
+    [parameter, parameter, parameter],
+  );
+}
+
+/** What the caller is promised is its own already. */
+async function promisesTo({ em, caller }: Context, { principals }: Recipients): Promise<Standing[]> {
+  return em.execute<Standing[]>(
+    `select distinct i.space_id, null::uuid as project_id, i.role_key
+     from invites i join principals p on ${foldedInSql('p.email')} = ${foldedInSql('i.email')}
+     where i.status = 'pending' and i.expires_at > now() and p.id ${principals.condition} and p.id <> ?`,
+    [principals.parameter, caller.principalId],
+  );
+}
+
+/** In each place the caller is read as often as it takes; where its rights in the whole tenant suffice, never. */
+async function requireStandings(
+  ctx: Context,
+  standings: readonly Standing[],
+  keyPermissions: readonly string[] | null,
+): Promise<void> {
+  const { em, caller } = ctx;
+  const cut = keyPermissions === null ? null : expand(keyPermissions);
+  const everywhere = await loadCaller(em, caller, caller.origin, null);
+  const inSpaces = new Map<string | null, Caller>([[null, everywhere]]);
+  const heldBy = new Map<string, Permission[]>();
+  for (const { space_id: spaceId, project_id: projectId, role_key: roleKey } of standings) {
+    const held =
+      heldBy.get(roleKey) ??
+      [...expand(await permissionsOf(em, roleKey))].filter(
+        (permission) =>
+          (cut === null || cut.has(permission)) && (caller.isPlatform || !platformOnly.has(permission)),
+      );
+    heldBy.set(roleKey, held);
+    if (firstMissing(held, everywhere.granted) !== null) {
+      const there = inSpaces.get(spaceId) ?? (await loadCaller(em, caller, caller.origin, spaceId));
+      inSpaces.set(spaceId, there);
+      requireCovered(
+        held,
+        projectId === null ? there : (await inProject({ ...ctx, caller: there }, projectId)).caller,
+      );
+    }
+  }
+}
+
+function requireCovered(wanted: Iterable<Permission>, own: Caller): void {
+  const missing = firstMissing(wanted, own.granted);
+  if (missing !== null) {
+    throw refusal(own, [missing], missing);
+  }
+}
+
+export function firstMissing(wanted: Iterable<Permission>, held: ReadonlySet<Permission>): Permission | null {
+  for (const permission of wanted) {
+    if (!held.has(permission)) {
+      return permission;
+    }
+  }
+  return null;
+}

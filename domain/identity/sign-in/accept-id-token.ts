@@ -1,0 +1,110 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { loadCaller } from '#domain/foundation/access/load-caller.ts';
+import { holdProvider } from '#domain/identity/identity-providers/read-providers.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { admitIdentity } from './admit-identity.ts';
+import { checkIdToken, claimsHash, idTokenInvalid, transactionRequired } from './check-id-token.ts';
+import { consumeLogin, hashFor, type OpenLogin, type SignInParts } from './login-transaction.ts';
+import type { VerifiedIdToken } from './oidc-client.ts';
+import { recordFailure, type LoginFailure } from './record-sign-in.ts';
+
+/** The provider vouches for somebody whom nobody here knows. */
+class UnknownIdentity extends DomainError {}
+
+export interface BroughtToken {
+  idToken: string;
+  accessToken: string | null;
+  /** Of what a stranger brings, the access token must be vouched for; the provider's own hand needs no voucher. */
+  bringer: 'provider' | 'stranger';
+}
+
+/** Signature, issuer, audience and times by the provider's keys, then everything else that needs no database. */
+export async function verifyIdToken(
+  { oidc, secrets }: SignInParts,
+  login: OpenLogin,
+  { idToken, accessToken, bringer }: BroughtToken,
+): Promise<VerifiedIdToken> {
+  const verified = await oidc.verify(login.connection, idToken, bringer);
+  checkIdToken(verified, {
+    clientId: login.provider.clientId,
+    extraAudiences: login.provider.extraAudiences,
+    nonceHash: login.nonceHash,
+    hashNonce: (nonce) => hashFor(secrets, 'nonce', nonce),
+    accessToken,
+    needsAccessTokenHash: bringer === 'stranger',
+  });
+  return verified;
+}
+
+/**
+ * Takes a verified ID token: the sign-in is consumed, the token can never be used again, and its subject is
+ * admitted; all in one transaction, which the database lets one of many win. A provider that became another one
+ * since the token was verified vouches for nobody.
+ * @throws `login_transaction_required`, `id_token_invalid`, `principal_disabled`, `tenant_suspended`
+ */
+export async function takeIdToken(
+  em: EntityManager,
+  login: OpenLogin,
+  { claims, requestId, secrets }: { claims: VerifiedIdToken['claims']; requestId: string; secrets: Secrets },
+): Promise<{ principalId: string; claimsHash: string }> {
+  if (!(await consumeLogin(em, login))) {
+    throw transactionRequired();
+  }
+  const provider = await holdProvider({ em }, login.provider.id);
+  if (provider.clientId !== login.provider.clientId || provider.status !== 'active') {
+    throw transactionRequired();
+  }
+  const hash = claimsHash(claims);
+  const fresh = await em.execute(
+    `insert into used_id_tokens (tenant_id, claims_hash, expires_at)
+     values (?, ?, now() + interval '1 day') on conflict do nothing returning claims_hash`,
+    [login.tenantId, hash],
+  );
+  if (fresh.length === 0) {
+    throw idTokenInvalid();
+  }
+  const principalId = await admitIdentity(em, provider, { claims, requestId, secrets });
+  if (principalId === null) {
+    throw new UnknownIdentity(
+      'id_token_invalid',
+      'This identity is not known here: ask an administrator to link it.',
+    );
+  }
+  const identity = { tenantId: login.tenantId, principalId, apiKeyId: null, keyPermissions: null };
+  await loadCaller(em, identity, { via: 'api', requestId }, null);
+  return { principalId, claimsHash: hash };
+}
+
+/** Runs `work`, and writes down a failure of the sign-in in a transaction of its own. */
+export async function withFailureRecorded<T>(
+  { unitOfWork }: SignInParts,
+  { login, requestId }: { login: OpenLogin; requestId: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (reason !== null) {
+      await recordFailure(unitOfWork, login, { reason, requestId });
+    }
+    throw error;
+  }
+}
+
+function reasonOf(error: unknown): LoginFailure | null {
+  if (!(error instanceof DomainError)) {
+    return null;
+  }
+  switch (error.code) {
+    case 'id_token_invalid':
+      return error instanceof UnknownIdentity ? 'unknown_identity' : 'id_token_invalid';
+    case 'identity_provider_unavailable':
+      return 'provider_unavailable';
+    case 'principal_disabled':
+      return 'principal_disabled';
+    default:
+      return null;
+  }
+}

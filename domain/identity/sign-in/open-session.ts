@@ -1,0 +1,90 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { loadCaller } from '#domain/foundation/access/load-caller.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import type { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { mintTokens, type SessionTokens } from '#domain/identity/sessions/mint-tokens.ts';
+import { Session } from '#domain/identity/sessions/session.entity.ts';
+import { transactionRequired } from './check-id-token.ts';
+import { hashFor } from './login-transaction.ts';
+
+const longestSeconds = 30 * 86_400;
+
+/** A session as the contract shows it, with its first tokens. */
+export interface OpenedSession {
+  sessionId: string;
+  expiresAt: Date;
+  tokens: SessionTokens;
+}
+
+export interface NewSession {
+  tenantId: string;
+  principalId: string;
+  provider: Pick<IdentityProvider, 'id'>;
+  /** At most so long; null: thirty days. */
+  longest: number | null;
+  /** What tells this browser from others; none where it keeps no cookie of ours. */
+  device?: string | null;
+  requestId: string;
+}
+
+/** Mints a session: its id is new, whatever anybody brought along. @throws `login_transaction_required` where the provider was disabled meanwhile */
+export async function openSession(
+  work: { em: EntityManager; secrets: Secrets },
+  { tenantId, principalId, provider, longest, device, requestId }: NewSession,
+): Promise<OpenedSession> {
+  const { em } = work;
+  const id = newId();
+  const seconds = Math.min(longest ?? longestSeconds, longestSeconds);
+  const deviceHash = device == null ? null : hashFor(work.secrets, 'device', device);
+  const isKnown = deviceHash !== null && (await em.count(Session, { principalId, deviceHash })) > 0;
+  // Locked against being disabled meanwhile: that ends the sessions that it sees, and this one is not there yet.
+  const open = await em.execute(
+    `with provider as (select id from identity_providers where tenant_id = ? and id = ? and status = 'active' for share)
+     insert into sessions (tenant_id, id, principal_id, provider_id, device_hash, expires_at)
+     select ?, ?, ?, provider.id, ?, now() + make_interval(secs => ?) from provider returning id`,
+    [tenantId, provider.id, tenantId, id, principalId, deviceHash, seconds],
+  );
+  if (open.length === 0) {
+    throw transactionRequired();
+  }
+  const tokens = await mintTokens(work, { tenantId, id, generation: 1 });
+  const session = await em.findOneOrFail(Session, { id });
+  const identity = { tenantId, principalId, apiKeyId: null, keyPermissions: null, sessionId: id };
+  const actor = await loadCaller(em, identity, { via: 'api', requestId }, null);
+  await recordEvent(em, actor, {
+    type: 'security.login_succeeded',
+    resource: { type: 'session', id },
+    metadata: { identity_provider_id: provider.id, new_device: !isKnown },
+  });
+  return { sessionId: id, expiresAt: session.expiresAt, tokens };
+}
+
+/** The same session again for the repeat of its request: new tokens, and the earlier ones are retired. */
+export async function reopenSession(
+  work: { em: EntityManager; secrets: Secrets },
+  sessionId: string,
+  requestId: string,
+): Promise<OpenedSession | null> {
+  const { em } = work;
+  const [locked] = await em.execute<{ generation: number }[]>(
+    `update sessions set generation = generation + 1, last_used_at = now()
+     where id = ? and ended_at is null and expires_at > now() returning generation`,
+    [sessionId],
+  );
+  if (locked === undefined) {
+    return null;
+  }
+  const session = await em.findOneOrFail(Session, { id: sessionId });
+  const { tenantId, principalId } = session;
+  const identity = { tenantId, principalId, apiKeyId: null, keyPermissions: null, sessionId };
+  await loadCaller(em, identity, { via: 'api', requestId }, null);
+  await em.execute(`delete from session_tokens where session_id = ? and kind = 'access'`, [sessionId]);
+  await em.execute(
+    'update session_tokens set retired_at = coalesce(retired_at, clock_timestamp()) where session_id = ?',
+    [sessionId],
+  );
+  const tokens = await mintTokens(work, { tenantId, id: sessionId, generation: locked.generation });
+  return { sessionId, expiresAt: session.expiresAt, tokens };
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
+import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { connectionOf, hashFor, sealProof, type SignInParts } from './login-transaction.ts';
+import { requireOpenTenant } from './require-open-tenant.ts';
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const lifetimeMinutes = 10;
+
+export interface StartLogin {
+  /** Id or slug. */
+  provider: string;
+  /** Which tenant's; null where the provider says it alone. */
+  tenantId: string | null;
+  frontendRedirectUri: string | null;
+  /** Our callback of this provider, as it is registered there. */
+  callbackUri(providerId: string): string;
+}
+
+/** @returns where to send the browser, and the value of the cookie that binds the sign-in to it */
+export interface StartedLogin {
+  redirectUrl: string;
+  cookie: string;
+}
+
+/**
+ * Begins a sign-in: everything about it is decided here and kept, nothing later comes from a header or an address.
+ * @throws `identity_provider_not_found`, `redirect_uri_not_allowed`, `identity_provider_unavailable`,
+ *   `tenant_suspended`, `tenant_deleting`
+ */
+export async function startLogin(parts: SignInParts, input: StartLogin): Promise<StartedLogin> {
+  const { unitOfWork, secrets, oidc } = parts;
+  const found = await locateProvider(parts, input);
+  const { provider, connection } = await unitOfWork.inTenant(found.tenantId, async (em) => {
+    await requireOpenTenant(em, found.tenantId);
+    const provider = await em.findOne(IdentityProvider, { id: found.id, status: 'active' });
+    if (provider === null) {
+      throw notFound('identity_provider_not_found');
+    }
+    return { provider, connection: await connectionOf(em, secrets, provider) };
+  });
+  const redirectUri = input.frontendRedirectUri ?? provider.redirectUris[0] ?? null;
+  requireAllowed(provider, redirectUri);
+  const [state, nonce, codeVerifier, cookie] = [secret(), secret(), secret(), secret()];
+  const redirectUrl = await oidc.authorizationUrl(connection, {
+    redirectUri: input.callbackUri(input.provider),
+    state,
+    nonce,
+    codeVerifier,
+  });
+  const id = newId();
+  const { tenantId } = provider;
+  await unitOfWork.inTenant(tenantId, async (em) => {
+    await em.execute(
+      `insert into login_transactions
+         (tenant_id, id, provider_id, state_hash, nonce_hash, cookie_hash, proof, redirect_uri, expires_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, now() + make_interval(mins => ?))`,
+      [
+        tenantId,
+        id,
+        provider.id,
+        hashFor(secrets, 'state', state),
+        hashFor(secrets, 'nonce', nonce),
+        hashFor(secrets, 'cookie', cookie),
+        await sealProof({ em, secrets }, { tenantId, id }, { codeVerifier, nonce }),
+        redirectUri,
+        lifetimeMinutes,
+      ],
+    );
+  });
+  return { redirectUrl, cookie };
+}
+
+/** Character by character: what merely resolves to the same address is another one. @throws `redirect_uri_not_allowed` */
+export function requireAllowed(provider: IdentityProvider, redirectUri: string | null): void {
+  if (redirectUri !== null && !provider.redirectUris.includes(redirectUri)) {
+    throw redirectNotAllowed();
+  }
+}
+
+export function redirectNotAllowed(): DomainError {
+  return new DomainError(
+    'redirect_uri_not_allowed',
+    'frontend_redirect_uri is not on the list of this provider.',
+    {
+      param: 'frontend_redirect_uri',
+    },
+  );
+}
+
+async function locateProvider(
+  { database }: SignInParts,
+  { provider, tenantId }: StartLogin,
+): Promise<{ tenantId: string; id: string }> {
+  const isId = uuid.test(provider);
+  const rows = await database.call<{ tenant_id: string; id: string }>(
+    'find_identity_provider',
+    'select * from app.find_identity_provider($1, $2, $3)',
+    [tenantId, isId ? provider : null, isId ? null : provider],
+  );
+  const [row] = rows;
+  if (row === undefined || rows.length > 1) {
+    throw notFound('identity_provider_not_found');
+  }
+  return { tenantId: row.tenant_id, id: row.id };
+}
+
+function secret(): string {
+  return randomBytes(32).toString('base64url');
+}

@@ -1,0 +1,20 @@
+import { invalid } from '#domain/foundation/kernel/errors.ts';
+
+/** Lengths in UTF-16 units, content in UTF-8 bytes. */
+export const collectionLimits = {
+  name: 200,
+  description: 2_000,
+  filename: 255,
+  contentBytes: 1_048_576,
+  /** Documents of a tenant that are not read yet. */
+  processing: 500,
+} as const;
+
+/** @throws `invalid_request` naming `param` when the text is blank or longer than `most`. */
+export function requireText(param: string, text: string, most: number): string {
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed.length > most) {
+    throw invalid(param, `${param} must have 1 to ${most} characters.`);
+  }
+  return trimmed;
+}

@@ -1,0 +1,33 @@
+import { LockMode } from '@mikro-orm/core';
+import { validate } from 'uuid';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { notFound } from '#domain/foundation/kernel/errors.ts';
+import { Document } from './document.entity.ts';
+import { findCollection } from './find-collection.ts';
+
+/** A document by its place in the API. */
+export interface DocumentRef {
+  collectionId: string;
+  documentId: string;
+}
+
+/** @throws `collection_not_found`, `document_not_found`. */
+export async function findDocument(ctx: Context, ref: DocumentRef, lockMode?: LockMode): Promise<Document> {
+  const collection = await findCollection(ctx, ref.collectionId);
+  const document = validate(ref.documentId)
+    ? await ctx.em.findOne(
+        Document,
+        { id: ref.documentId, collectionId: collection.id },
+        lockMode === undefined ? {} : { lockMode },
+      )
+    : null;
+  if (document === null) {
+    throw notFound('document_not_found');
+  }
+  return document;
+}
+
+/** The same, locked for a change. */
+export function lockDocument(ctx: Context, ref: DocumentRef): Promise<Document> {
+  return findDocument(ctx, ref, LockMode.PESSIMISTIC_WRITE);
+}

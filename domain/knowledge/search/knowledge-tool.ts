@@ -1,0 +1,84 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import {
+  relevantPassages,
+  renderKnowledgeResult,
+  toSearchResults,
+  type SearchResult,
+} from './knowledge-result.ts';
+import { longestQuestion } from './question.ts';
+import { searchKnowledge } from './search-knowledge.ts';
+
+/** What a response offers to search, and how. */
+export interface SearchSettings {
+  /** null: every collection of the space. */
+  collection_ids: string[] | null;
+  max_num_results: number;
+  alpha: number;
+}
+
+export interface KnowledgeCall {
+  spaceId: string;
+  tool: SearchSettings;
+  /** JSON text as the model wrote it. */
+  arguments: string;
+  /** The first result gets the label after this one. */
+  firstLabel: number;
+}
+
+export interface KnowledgeReply {
+  failed: boolean;
+  /** What the model is told: JSON. */
+  text: string;
+  results: SearchResult[] | null;
+}
+
+/** Runs one call. What the model or the space's state is at fault for is told to the model, not thrown. */
+export async function runKnowledgeTool(em: EntityManager, call: KnowledgeCall): Promise<KnowledgeReply> {
+  const parsed = parseKnowledgeArguments(call.arguments);
+  if ('error' in parsed) {
+    return failed(parsed.error);
+  }
+  const { collection_ids: collectionIds, max_num_results: limit, alpha } = call.tool;
+  try {
+    const { spaceId } = call;
+    const answer = await searchKnowledge(em, { spaceId, collectionIds, query: parsed.query, limit, alpha });
+    const passages = relevantPassages(answer);
+    const text = renderKnowledgeResult({ passages, mode: answer.mode, firstLabel: call.firstLabel });
+    return { failed: false, text, results: toSearchResults(passages) };
+  } catch (error) {
+    if (error instanceof DomainError) {
+      return failed(error.message);
+    }
+    throw error;
+  }
+}
+
+function failed(error: string): KnowledgeReply {
+  return { failed: true, text: JSON.stringify({ error }), results: null };
+}
+
+export type KnowledgeArguments = { query: string } | { error: string };
+
+/** Reads what a model wrote as arguments; a mistake of the model is told to the model. */
+export function parseKnowledgeArguments(text: string): KnowledgeArguments {
+  const query = readQuery(text);
+  if (query === undefined || query.trim() === '') {
+    return { error: 'The arguments must be a JSON object with a non-empty string "query".' };
+  }
+  return query.length > longestQuestion
+    ? { error: `"query" must have at most ${longestQuestion} characters.` }
+    : { query };
+}
+
+function readQuery(text: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return typeof value === 'object' && value !== null && 'query' in value && typeof value.query === 'string'
+    ? value.query
+    : undefined;
+}

@@ -1,0 +1,131 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { validate } from 'uuid';
+import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
+import { notFound } from '#domain/foundation/kernel/errors.ts';
+import { fuseHits, type FusedHit, type KeywordHit } from './fuse-hits.ts';
+import { matchKeywords } from './match-keywords.ts';
+import { contentOf } from './question.ts';
+import type { VectorIndex } from './vector-index.ts';
+
+export interface KnowledgeQuery {
+  spaceId: string;
+  /** null: every collection of the space. */
+  collectionIds: string[] | null;
+  query: string;
+  /** Most passages, at least 1. */
+  limit: number;
+  /** Weight of the vector side against the keyword side, 0 to 1. */
+  alpha: number;
+}
+
+export interface Passage {
+  documentId: string;
+  filename: string;
+  collectionId: string;
+  text: string;
+  /** The headings above the text, outermost first, joined by ` › `. */
+  heading: string | null;
+  /** 0 to 1. */
+  score: number;
+  /** Share of the question's weight that the passage contains, 0 to 1. */
+  coverage: number;
+  /** UTF-16 offsets in the document's extracted text. */
+  start: number;
+  end: number;
+  attributes: Record<string, string>;
+}
+
+export interface KnowledgeAnswer {
+  passages: Passage[];
+  /** `keyword` when no vector side took part. */
+  mode: 'keyword' | 'hybrid';
+}
+
+/** Hits of each side that compete for a place in the answer. */
+const candidates = 200;
+
+/**
+ * The passages of a space that answer best, best first.
+ * @throws `collection_not_found` for a collection that is not of the space.
+ */
+export async function searchKnowledge(
+  em: EntityManager,
+  query: KnowledgeQuery,
+  vectors: VectorIndex | null = null,
+): Promise<KnowledgeAnswer> {
+  const mode = vectors === null ? 'keyword' : 'hybrid';
+  const collections = await searchable(em, query);
+  if (collections.length === 0) {
+    return { passages: [], mode };
+  }
+  const question = contentOf(query.query);
+  const keyword: KeywordHit[] = [];
+  for (const [config, members] of Map.groupBy(collections, (collection) => collection.textSearchConfig)) {
+    const collectionIds = members.map(({ id }) => id);
+    keyword.push(...(await matchKeywords(em, { collectionIds, config, question, limit: candidates })));
+  }
+  const collectionIds = collections.map(({ id }) => id);
+  const vector =
+    vectors === null ? null : await vectors.nearest(em, { collectionIds, question, limit: candidates });
+  const hits = fuseHits({ keyword, vector, alpha: query.alpha, limit: query.limit });
+  return { passages: await load(em, hits), mode };
+}
+
+async function searchable(em: EntityManager, query: KnowledgeQuery): Promise<Collection[]> {
+  const { spaceId, collectionIds } = query;
+  if (collectionIds === null) {
+    return em.find(Collection, { spaceId });
+  }
+  const wanted = new Set(collectionIds);
+  const found = collectionIds.every((id) => validate(id))
+    ? await em.find(Collection, { spaceId, id: { $in: [...wanted] } })
+    : [];
+  if (found.length < wanted.size) {
+    throw notFound('collection_not_found');
+  }
+  return found;
+}
+
+interface PassageRow {
+  filename: string;
+  collection_id: string;
+  text: string;
+  heading: string | null;
+  start_offset: number;
+  end_offset: number;
+  metadata: Record<string, string>;
+}
+
+async function load(em: EntityManager, hits: FusedHit[]): Promise<Passage[]> {
+  if (hits.length === 0) {
+    return [];
+  }
+  const wanted = hits.map(({ documentId, position }) => ({ document_id: documentId, position }));
+  const rows = await em.execute<(PassageRow & { n: number })[]>(
+    `select w.n::int4 as n, d.filename, d.metadata, c.collection_id, c.text, c.heading, c.start_offset, c.end_offset
+     from rows from (jsonb_to_recordset(?::jsonb) as (document_id uuid, position integer)) with ordinality as w(document_id, position, n)
+     join chunks c on c.document_id = w.document_id and c.position = w.position
+     join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id
+     order by w.n`,
+    [JSON.stringify(wanted)],
+  );
+  return rows.flatMap((row) => {
+    const hit = hits[row.n - 1];
+    return hit === undefined ? [] : [present(row, hit)];
+  });
+}
+
+function present(row: PassageRow, hit: FusedHit): Passage {
+  return {
+    documentId: hit.documentId,
+    filename: row.filename,
+    collectionId: row.collection_id,
+    text: row.text,
+    heading: row.heading,
+    score: hit.score,
+    coverage: hit.coverage,
+    start: row.start_offset,
+    end: row.end_offset,
+    attributes: row.metadata,
+  };
+}

@@ -1,8 +1,0 @@
-import type { Context } from '#domain/access/context.ts';
-import { Notification } from './notification.entity.ts';
-import { ownNotifications } from './own-notifications.ts';
-
-/** How many of the caller's own notifications are unread: counted, so it is exact whoever writes meanwhile. */
-export async function countUnread(ctx: Context): Promise<number> {
-  return ctx.em.count(Notification, { userId: await ownNotifications(ctx), readAt: null });
-}

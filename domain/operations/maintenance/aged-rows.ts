@@ -1,0 +1,128 @@
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
+import type { Round } from './round.ts';
+import type { Sweep, SweepDependencies } from './sweep.ts';
+
+/** Rows of one page, and so of one transaction at most. */
+const pageSize = 5_000;
+const beginning = '-infinity';
+
+/** Rows that go when their time is over. The column has an index, and `app_system` may read it. */
+export interface AgedRows {
+  table: string;
+  column: 'created_at' | 'expires_at';
+  /** Since the time in the column, as an interval. */
+  keptFor: string;
+  /** What else must hold of a row `r`. */
+  onlyIf?: string;
+}
+
+interface Stretch {
+  tenant_id: string;
+  low: string;
+  high: string;
+}
+
+/**
+ * Deletes rows of all tenants in the order of their age, a page at a time, each tenant's part of a page in a
+ * transaction of its own. The next page begins where the last one ended, so that what is gone is not read again.
+ */
+export function agedSweep(kinds: readonly AgedRows[]): Sweep {
+  return {
+    async isDue(deps) {
+      for (const kind of kinds) {
+        if ((await list(deps, kind, beginning, 1)).length > 0) {
+          return true;
+        }
+      }
+      return false;
+    },
+    async run(deps, round) {
+      const [begun, low = beginning] = round.place ?? [];
+      const left = kinds.slice(
+        Math.max(
+          kinds.findIndex(({ table }) => table === begun),
+          0,
+        ),
+      );
+      let total = { done: 0, failed: 0 };
+      for (const kind of left) {
+        const from = kind.table === begun ? low : beginning;
+        const { done, failed, next } = await sweepKind(deps, round, kind, from);
+        total = { done: total.done + done, failed: total.failed + failed };
+        if (next !== null) {
+          return { ...total, next };
+        }
+      }
+      return { ...total, next: null };
+    },
+  };
+}
+
+async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, from: string) {
+  const failures = new RowFailures();
+  let done = 0;
+  for (let low = from; ;) {
+    const stretches = await list(deps, kind, low, pageSize);
+    let removed = 0;
+    for (const stretch of stretches) {
+      // A page may hold a row of each of thousands of tenants. What is left of it is listed again.
+      if (removed > 0 && !round.mayGoOn()) {
+        return { done: done + removed, failed: failures.count, next: [kind.table, low] };
+      }
+      await failures.collect(async () => {
+        removed += await remove(deps.purge, kind, stretch);
+      });
+    }
+    done += removed;
+    const last = stretches.at(-1);
+    if (last === undefined) {
+      return { done, failed: failures.count, next: null };
+    }
+    // Rows of the last moment may be left. Where nothing could be removed, the others are not kept waiting.
+    low = removed > 0 ? last.high : await justBehind(deps, last.high);
+    const next = [kind.table, low];
+    round.reached(next);
+    if (!round.mayGoOn()) {
+      return { done, failed: failures.count, next };
+    }
+  }
+}
+
+/** The oldest rows from `low` on, as one stretch of time for each tenant that has any, in the order of their ends. */
+function list(
+  { database }: SweepDependencies,
+  { table, column, keptFor }: AgedRows,
+  low: string,
+  limit: number,
+): Promise<Stretch[]> {
+  return database.call<Stretch>(
+    'list_aged_rows',
+    `select tenant_id, low::text, high::text
+     from app.list_aged_rows($1, $2, $3::interval, $4::timestamptz, $5) a order by a.high`,
+    [table, column, keptFor, low, limit],
+  );
+}
+
+async function justBehind({ database }: SweepDependencies, time: string): Promise<string> {
+  const [row] = await database.call<{ at: string }>(
+    'just_behind',
+    `select ($1::timestamptz + interval '1 microsecond')::text as at`,
+    [time],
+  );
+  return row?.at ?? time;
+}
+
+function remove(purge: UnitOfWork, { table, column, onlyIf }: AgedRows, stretch: Stretch): Promise<number> {
+  return purge.inTenant(stretch.tenant_id, async (em) => {
+    const [row] = await em.execute<{ removed: number }[]>(
+      `with gone as (
+         delete from ${table} where ctid = any (array(
+           select r.ctid from ${table} r where r.tenant_id = ? and r.${column} between ? and ?
+             ${onlyIf === undefined ? '' : `and ${onlyIf}`} limit ${pageSize})) returning 1)
+       select count(*)::int as removed from gone`,
+      [stretch.tenant_id, stretch.low, stretch.high],
+    );
+    return row?.removed ?? 0;
+  });
+}

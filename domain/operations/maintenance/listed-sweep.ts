@@ -1,0 +1,52 @@
+import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
+import type { Sweep, SweepDependencies } from './sweep.ts';
+
+const pageSize = 200;
+
+/** The rows of all tenants that a sweep has to see to, as one of our functions lists them. */
+export interface Listing<Row extends object, Known = null> {
+  /** Takes a place in its order, of two values, and how many rows it may give. */
+  door: string;
+  /** The place before the first row. */
+  start: readonly [string, string];
+  placeOf: (row: Row) => readonly [string, string];
+  /** What is found out for a whole page at once. */
+  prepare?: (deps: SweepDependencies, rows: readonly Row[]) => Promise<Known>;
+  /** Sees to one row in its own transactions. @returns whether that changed anything */
+  see: (deps: SweepDependencies, row: Row, known: Known) => Promise<boolean>;
+}
+
+/**
+ * Sees to every listed row, page by page. A row that cannot be seen to does not keep the others waiting: it is
+ * counted, and a later round comes back to it. A round sees to one row at least, however short its time.
+ */
+export function listedSweep<Row extends object, Known = null>(listing: Listing<Row, Known>): Sweep {
+  const { door, start, placeOf, prepare, see } = listing;
+  const list = ({ database }: SweepDependencies, after: readonly string[], limit: number) =>
+    database.call<Row>(door, `select * from app.${door}($1, $2, $3)`, [...after, limit]);
+  return {
+    isDue: async (deps) => (await list(deps, start, 1)).length > 0,
+    async run(deps, round) {
+      const failures = new RowFailures();
+      let place = round.place ?? start;
+      let done = 0;
+      for (;;) {
+        const rows = await list(deps, place, pageSize);
+        const known = ((await prepare?.(deps, rows)) ?? null) as Known;
+        for (const row of rows) {
+          await failures.collect(async () => {
+            done += (await see(deps, row, known)) ? 1 : 0;
+          });
+          place = placeOf(row);
+          round.reached(place);
+          if (!round.mayGoOn()) {
+            return { done, failed: failures.count, next: place };
+          }
+        }
+        if (rows.length < pageSize) {
+          return { done, failed: failures.count, next: null };
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { Document, documentWorkflowId } from '#domain/knowledge/collections/document.entity.ts';
+import { enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { reconciling, type Unfinished } from './reconcile.ts';
+
+/**
+ * Compares documents that wait for their extraction with the engine: one whose workflow was ended fails, one
+ * whose workflow the engine has lost is extracted anew.
+ */
+export const reconcileDocuments = reconciling<{ tenant_id: string; document_id: string }>({
+  door: 'list_unprocessed',
+  start: [nilUuid, nilUuid],
+  placeOf: (row) => [row.tenant_id, row.document_id],
+  unfinished: (row) => ingestion({ tenantId: row.tenant_id, documentId: row.document_id }),
+});
+
+function ingestion(payload: { tenantId: string; documentId: string }): Unfinished {
+  const { tenantId, documentId } = payload;
+  const workflowId = documentWorkflowId(tenantId, documentId);
+  return {
+    tenantId,
+    workflowId,
+    giveUp: (em) => finishIngestion(em, documentId, { failure: 'extraction_failed' }),
+    async startAnew(em) {
+      const document = await em.findOne(Document, { id: documentId, status: 'processing' });
+      return document === null
+        ? null
+        : enqueueStart(em, { tenantId, workflowType: 'ingestDocument', workflowId, payload });
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { endFanOut } from '#domain/operations/notifications/end-fan-out.ts';
+import { findEvent } from '#domain/operations/notifications/find-event.ts';
+import { fanOutStart, fanOutWorkflowId } from '#domain/foundation/events/owe-fan-out.ts';
+import { reconciling, type Unfinished } from './reconcile.ts';
+
+/**
+ * Compares fan-outs that have not reached their last recipient with the engine: one that the engine has lost is
+ * started anew, one that an operator ended is given up.
+ */
+export const reconcileFanOuts = reconciling<{ tenant_id: string; event_id: string; created_at: string }>({
+  door: 'list_unfinished_fan_outs',
+  start: ['-infinity', nilUuid],
+  placeOf: (row) => [row.created_at, row.event_id],
+  unfinished: (row) => fanOut({ tenantId: row.tenant_id, eventId: row.event_id }),
+});
+
+function fanOut(ids: { tenantId: string; eventId: string }): Unfinished {
+  return {
+    tenantId: ids.tenantId,
+    workflowId: fanOutWorkflowId(ids.tenantId, ids.eventId),
+    giveUp: (em) => endFanOut(em, ids),
+    async startAnew(em) {
+      const [found] = await em.execute<object[]>(
+        'select event_id from fan_outs where tenant_id = ? and event_id = ? for update',
+        [ids.tenantId, ids.eventId],
+      );
+      const told = found === undefined ? null : await findEvent(em, ids);
+      if (told === null) {
+        await endFanOut(em, ids);
+        return null;
+      }
+      return enqueueStart(em, fanOutStart(told.event));
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { Database } from '#domain/foundation/persistence/database.ts';
+
+export interface Tick {
+  /** The sweeps whose time has come: nobody else is given them before their time comes again. */
+  due: string[];
+  /** Until the next one's time comes. */
+  waitSeconds: number;
+}
+
+/** Takes the sweeps that are due. One clock in PostgreSQL for all workers, so that more of them do not sweep more often. */
+export async function takeDueSweeps(
+  database: Database,
+  everySeconds: Readonly<Record<string, number>>,
+): Promise<Tick> {
+  const [row] = await database.call<{ due: string[]; wait_seconds: number }>(
+    'take_due_sweeps',
+    'select * from app.take_due_sweeps($1, $2)',
+    [Object.keys(everySeconds), Object.values(everySeconds)],
+  );
+  return { due: row?.due ?? [], waitSeconds: row?.wait_seconds ?? 1 };
+}
+
+/** Gives one back that could not be begun: its time comes again at the next tick of a clock. */
+export async function giveBackSweep(database: Database, name: string): Promise<void> {
+  await database.call('give_back_sweep', `update app.sweeps set taken_at = '-infinity' where name = $1`, [
+    name,
+  ]);
+}
+
+/** Notes that sweeps had nothing to do, or did it. */
+export async function noteSwept(database: Database, names: readonly string[]): Promise<void> {
+  if (names.length > 0) {
+    await database.call('note_swept', 'update app.sweeps set succeeded_at = now() where name = any ($1)', [
+      names,
+    ]);
+  }
+}
+
+/** Seconds since each sweep last succeeded, or since it was first planned. */
+export async function sweepAges(database: Database): Promise<{ name: string; seconds: number }[]> {
+  return database.call<{ name: string; seconds: number }>(
+    'sweep_ages',
+    'select name, extract(epoch from now() - succeeded_at)::double precision as seconds from app.sweeps order by name',
+    [],
+  );
+}

@@ -1,0 +1,106 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { categoryOf } from '#domain/foundation/events/catalogue.ts';
+import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { Space } from '#domain/workspace/spaces/space.entity.ts';
+import { endFanOut } from './end-fan-out.ts';
+import { audienceOf, mayRead, within, type Stretch } from './find-audience.ts';
+import { findEvent, type Telling } from './find-event.ts';
+import {
+  spaceOfEvent,
+  type NotificationRule,
+  type LoggedEvent,
+} from '#domain/foundation/events/notification-rules.ts';
+
+/** One page of an event's recipients. */
+export type DeliveryPage = { tenantId: string; eventId: string } & Stretch;
+
+export interface Delivered {
+  /** The last id that was considered; null when there are no more. */
+  next: string | null;
+  /** Rows that were written; those of an earlier attempt are not. */
+  delivered: number;
+}
+
+/**
+ * Tells a page of recipients, in the caller's transaction and in one statement: who is in the audience, who may read
+ * what the event is about, and what is written are of one moment. Safe to repeat: the unique key drops what is there.
+ * A page that has a limit and does not reach it is the last one, and ends the fan-out.
+ */
+export async function deliverPage(em: EntityManager, page: DeliveryPage): Promise<Delivered> {
+  const told = await findEvent(em, page);
+  if (told === null) {
+    await endFanOut(em, page);
+    return { next: null, delivered: 0 };
+  }
+  const { seen, last, delivered } = await insertPage(em, told, page);
+  reach('notify.before_commit');
+  if ('upTo' in page) {
+    return { next: page.upTo, delivered };
+  }
+  if (seen < page.limit) {
+    await endFanOut(em, page);
+    return { next: null, delivered };
+  }
+  return { next: last, delivered };
+}
+
+async function insertPage(
+  em: EntityManager,
+  { event, rule }: Telling,
+  page: DeliveryPage,
+): Promise<{ seen: number; last: string | null; delivered: number }> {
+  const [audience, readable, space] = [
+    within(await audienceOf(em, rule, event), page),
+    await mayRead(em, rule, event),
+    await nameOfSpace(em, event),
+  ];
+  const body = rule.body?.(event) ?? '';
+  const [row] = await em.execute<{ seen: number; last: string | null; delivered: number }[]>(
+    // Neither the size of the tenant nor old statistics may decide what a page costs: each principal is one look by key,
+    // which `limit 1` keeps the planner from turning into a join, and rights are sought between the ends of the page.
+    `with candidates as materialized (${audience.sql}),
+     ends as materialized (
+       select (select user_id from candidates order by user_id limit 1) as first,
+              (select user_id from candidates order by user_id desc limit 1) as last),
+     written as (
+       insert into notifications (tenant_id, event_id, user_id, category, event_type, resource_type, resource_id, title, body)
+       select p.tenant_id, ?::uuid, p.id, ?, ?, ?, ?, ?, ?
+       from candidates c cross join lateral (
+         select tenant_id, id, type, status from principals where tenant_id = ?::uuid and id = c.user_id limit 1) p
+       where p.type = 'user' and p.status = 'active' and p.id is distinct from ?::uuid and ${readable.sql}
+       order by c.user_id
+       on conflict do nothing
+       returning 1)
+     select (select count(*)::int from candidates) as seen,
+            (select last from ends) as last,
+            (select count(*)::int from written) as delivered`,
+    [
+      ...audience.values,
+      event.id,
+      categoryOf(event.type),
+      event.type,
+      event.resource.type,
+      event.resource.id,
+      rule.title(event, space),
+      body === '' ? null : body,
+      event.tenantId,
+      isActorExcluded(rule, event) ? event.actorId : null,
+      ...readable.values,
+    ],
+  );
+  if (row === undefined) {
+    throw new Error('The page of recipients has no count.');
+  }
+  return row;
+}
+
+/** Whoever did something knows it. What a workflow or a schedule did, whoever asked for it wants to know. */
+function isActorExcluded(rule: NotificationRule, { metadata }: LoggedEvent): boolean {
+  return rule.tellsActor !== true && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule';
+}
+
+async function nameOfSpace(em: EntityManager, event: LoggedEvent): Promise<string> {
+  const id = spaceOfEvent(event);
+  const space = id === null ? null : await em.findOne(Space, { id });
+  return space === null ? 'a space' : `the space ${space.name}`;
+}

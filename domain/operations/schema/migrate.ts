@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import type { Client } from 'pg';
+import type { MigratorConfig } from '#domain/foundation/kernel/config.ts';
+import { boundedClient } from '#domain/foundation/persistence/bounded-client.ts';
+import { createOrm } from './orm.ts';
+
+/** For `uuidv7()`. */
+const oldestPostgres = 18;
+
+/** SQL states of a lock that did not come in time, or went to somebody else. */
+const lockLost = new Set(['55P03', '40P01']);
+
+/** A statement of a migration may rewrite a table; a second migrator waits for all statements of the first. */
+const statementTimeoutMs = 600_000;
+const lockWaitMs = 3_600_000;
+
+/** Cluster-wide: roles belong to the cluster, and two migrators may run at once. */
+const migrationLock = 7_205_759;
+
+/**
+ * Creates roles, applies pending migrations and sets the passwords of the two login roles from their URLs.
+ * Runs on an admin login; safe to run any number of times, also at once. @throws for a server that is too old
+ */
+export async function migrate(config: MigratorConfig): Promise<void> {
+  const Admin = boundedClient({ statementTimeoutMs });
+  const admin = new Admin({ connectionString: config.DATABASE_ADMIN_URL, connectionTimeoutMillis: 10_000 });
+  await admin.connect();
+  try {
+    await requireVersion(admin);
+    const lock = { text: 'select pg_advisory_lock($1)', answerWithinMs: lockWaitMs };
+    await admin.query(lock, [migrationLock]);
+    await admin.query(readFileSync(new URL('migrations/roles.sql', import.meta.url), 'utf8'));
+    for (const url of [config.DATABASE_URL, config.DATABASE_PURGE_URL]) {
+      await setPassword(admin, new URL(url));
+    }
+    const orm = createOrm({ url: config.DATABASE_ADMIN_URL, statementTimeoutMs, poolSize: 1 });
+    try {
+      await orm.migrator.up();
+    } finally {
+      await orm.close(true);
+    }
+    await goOnBehindLog(admin);
+    await maintainPartitions(admin);
+  } finally {
+    await admin.end();
+  }
+}
+
+const behindLog = `
+  select (last::text::bigint - pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1)::text as beginning
+  from (select app.last_log_position() as last) log
+  where last >= app.log_position(pg_snapshot_xmax(pg_current_snapshot()))`;
+
+/**
+ * A dump carries the order of the log and not the server's count of transactions, by which it goes on: in a server that
+ * has counted less, what is written from now on must come behind what was restored. Nobody may write before.
+ */
+async function goOnBehindLog(admin: Client): Promise<void> {
+  const { rowCount } = await admin.query(behindLog);
+  if (rowCount === 0) {
+    return;
+  }
+  await admin.query('begin');
+  await admin.query('lock table events in share row exclusive mode');
+  const { rows } = await admin.query<{ beginning: string }>(behindLog);
+  if (rows[0] !== undefined) {
+    const beginning = admin.escapeLiteral(`select ${rows[0].beginning}::bigint`);
+    await admin.query(
+      `create or replace function app.log_beginning() returns bigint language sql immutable as ${beginning}`,
+    );
+  }
+  await admin.query('commit');
+}
+
+/** What is due of them. A dump, which holds the log for long, is not waited for: the workers' upkeep comes back to it. */
+async function maintainPartitions(admin: Client): Promise<void> {
+  await admin.query(`set lock_timeout = '2s'`);
+  try {
+    let more = true;
+    while (more) {
+      const { rows } = await admin.query<{ more: boolean }>('select app.maintain_partitions() as more');
+      more = rows[0]?.more ?? false;
+    }
+  } catch (error) {
+    if (!lockLost.has((error as { code?: string }).code ?? '')) throw error;
+  }
+}
+
+/** Before anything is changed: the migration would fail in its middle, and not say why. */
+export async function requireVersion(admin: Pick<Client, 'query'>): Promise<void> {
+  const { rows } = await admin.query<{ version: string }>('select version() as version');
+  const version = rows[0]?.version ?? '';
+  if (Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? 0) < oldestPostgres) {
+    throw new Error(`PostgreSQL ${oldestPostgres} or newer is needed, and this is ${version}.`);
+  }
+}
+
+async function setPassword(admin: Client, url: URL): Promise<void> {
+  const role = decodeURIComponent(url.username);
+  if (role !== 'app_rt' && role !== 'app_purge') {
+    throw new Error('DATABASE_URL must log in as app_rt and DATABASE_PURGE_URL as app_purge.');
+  }
+  if (url.password !== '') {
+    const password = admin.escapeLiteral(decodeURIComponent(url.password));
+    await admin.query(`alter role ${role} login password ${password}`);
+  }
+}

@@ -1,0 +1,51 @@
+import { MikroORM, type Options } from '@mikro-orm/postgresql';
+import { Migrator } from '@mikro-orm/migrations';
+import type { Pool } from 'pg';
+import { allEntities } from './all-entities.ts';
+import { boundedClient, type ClientBounds } from '#domain/foundation/persistence/bounded-client.ts';
+import { Migration20261121000000 } from '#domain/operations/schema/migrations/Migration20261121000000.ts';
+
+export interface OrmOptions extends ClientBounds {
+  url: string;
+  poolSize?: number;
+}
+
+export const migrationsList = [{ name: 'Migration20261121000000', class: Migration20261121000000 }];
+
+/** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */
+export function createOrm(options: OrmOptions): MikroORM {
+  return new MikroORM(ormConfig(options));
+}
+
+export function ormConfig(options: OrmOptions): Options {
+  return {
+    clientUrl: options.url,
+    entities: allEntities,
+    extensions: [Migrator],
+    forceUtcTimezone: true,
+    sessionContext: 'transaction',
+    allowGlobalContext: false,
+    pool: { min: 0, max: options.poolSize ?? 10 },
+    driverOptions: {
+      Client: boundedClient(options),
+      onPoolCreated: (pool: Pool) => options.watch?.count(pool),
+      // The ORM reads only server, login and database from the address; the driver also its parameters, like `sslmode`.
+      connectionString: options.url,
+      connectionTimeoutMillis: 2_000,
+      statement_timeout: options.statementTimeoutMs,
+      lock_timeout: 2_000,
+      idle_in_transaction_session_timeout: 5_000,
+      application_name: 'platform',
+    },
+    filters: {
+      tenant: {
+        name: 'tenant',
+        cond: (args: { tenantId: string }) => ({ tenantId: args.tenantId }),
+        default: true,
+      },
+    },
+    logger: () => undefined,
+    migrations: { migrationsList, snapshot: false, transactional: true, allOrNothing: true },
+    schemaGenerator: { createForeignKeyConstraints: false },
+  };
+}

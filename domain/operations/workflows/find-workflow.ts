@@ -1,0 +1,69 @@
+import { validate } from 'uuid';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { Document } from '#domain/knowledge/collections/document.entity.ts';
+import { notFound } from '#domain/foundation/kernel/errors.ts';
+import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
+import { Response } from '#domain/responses/record/response.entity.ts';
+
+/** A workflow's address and how the platform's own row of it stands. */
+export interface FoundWorkflow {
+  workflowId: string;
+  kind: 'response' | 'document' | 'mcp_server';
+  tenantId: string;
+  resourceId: string;
+  resourceStatus: string;
+  failureCode: string | null;
+}
+
+const kinds = new Map<string, FoundWorkflow['kind']>([
+  ['response', 'response'],
+  ['trace', 'response'],
+  ['document', 'document'],
+  ['mcp-server', 'mcp_server'],
+]);
+
+/**
+ * `response/<tenant_id>/<id>`, `trace/<tenant_id>/<id>` of a response, `document/<tenant_id>/<id>` or `mcp-server/<tenant_id>/<id>/<number>`, as they stand
+ * in Temporal UI. @throws `workflow_not_found` for any other form
+ */
+export function parseWorkflowId(workflowId: string): Pick<FoundWorkflow, 'kind' | 'tenantId' | 'resourceId'> {
+  const [prefix = '', tenantId = '', resourceId = '', ...rest] = workflowId.split('/');
+  const kind = kinds.get(prefix);
+  const numbered = kind === 'mcp_server' ? /^\d{1,9}$/.test(rest.join('/')) : rest.length === 0;
+  if (kind === undefined || !validate(tenantId) || !numbered) {
+    throw notFound('workflow_not_found');
+  }
+  return { kind, tenantId, resourceId };
+}
+
+/**
+ * The row that a workflow works for, in the tenant that its id names: what is not there is not asked of the
+ * engine, whatever the engine may know. @throws `missing_permission`, `workflow_not_found`
+ */
+export async function findWorkflow(ctx: Context, workflowId: string): Promise<FoundWorkflow> {
+  authorize(ctx.caller, 'workflows.read');
+  const { kind, tenantId, resourceId } = parseWorkflowId(workflowId);
+  const row = tenantId === ctx.caller.tenantId ? await findRow(ctx, kind, resourceId) : null;
+  if (row === null) {
+    throw notFound('workflow_not_found');
+  }
+  return { workflowId, kind, tenantId, resourceId, ...row };
+}
+
+async function findRow(
+  ctx: Context,
+  kind: FoundWorkflow['kind'],
+  id: string,
+): Promise<Pick<FoundWorkflow, 'resourceStatus' | 'failureCode'> | null> {
+  if (kind === 'response') {
+    const response = await ctx.em.findOne(Response, { id });
+    return response && { resourceStatus: response.status, failureCode: response.failure?.code ?? null };
+  }
+  if (kind === 'mcp_server') {
+    const server = validate(id) ? await ctx.em.findOne(McpServer, { id }) : null;
+    return server && { resourceStatus: server.status, failureCode: server.lastError ?? null };
+  }
+  const document = validate(id) ? await ctx.em.findOne(Document, { id }) : null;
+  return document && { resourceStatus: document.status, failureCode: document.failureCode ?? null };
+}

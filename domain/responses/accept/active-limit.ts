@@ -1,0 +1,69 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+
+export interface ActiveLimits {
+  maxActivePerSpace: number;
+  /** Of all spaces of the tenant together, so that it cannot take every slot of the workers. */
+  maxActivePerTenant?: number;
+}
+
+/** Unfinished responses of a space, and of all spaces of its tenant. */
+export interface Active {
+  space: number;
+  tenant: number;
+}
+
+/**
+ * How many of a full place are taken to end in a second. Clients try twice again and then give up: with many before
+ * them they are to come later, or they would have given up before there is room.
+ */
+const runningASecond = 50;
+
+/** More than a server can hold. */
+const unlimited = 2 ** 31 - 1;
+
+/**
+ * Counts them as a part of a statement, in one order for everybody; who is counted and goes on takes its place when
+ * the transaction commits.
+ */
+export const countActive =
+  'select app.count_active(?, ?, ?) as space, app.count_active(?, null, ?) as tenant';
+
+export function countedWith(ctx: Context, spaceId: string, limits: ActiveLimits): (string | number)[] {
+  const { tenantId } = ctx.caller;
+  const [inSpace, inTenant] = limitsOf(limits);
+  return [tenantId, spaceId, inSpace, tenantId, inTenant];
+}
+
+export function limitsOf({
+  maxActivePerSpace,
+  maxActivePerTenant = unlimited,
+}: ActiveLimits): [space: number, tenant: number] {
+  return [maxActivePerSpace, maxActivePerTenant];
+}
+
+/** @throws `too_many_active_responses` */
+export async function refuseWhenBusy(ctx: Context, spaceId: string, limits: ActiveLimits): Promise<void> {
+  const [active] = await ctx.em.execute<Active[]>(countActive, countedWith(ctx, spaceId, limits));
+  const [inSpace, inTenant] = limitsOf(limits);
+  if (active === undefined || active.space >= inSpace || active.tenant >= inTenant) {
+    throw tooManyActive(ctx, spaceId, limits, active);
+  }
+}
+
+/** Names the limit that is reached; the space's where both are. */
+export function tooManyActive(
+  ctx: Context,
+  spaceId: string,
+  limits: ActiveLimits,
+  active: Active | undefined,
+): DomainError {
+  const [inSpace, inTenant] = limitsOf(limits);
+  const reached =
+    active !== undefined && active.space < inSpace
+      ? { type: 'tenant' as const, id: ctx.caller.tenantId, limit: inTenant }
+      : { type: 'space' as const, id: spaceId, limit: inSpace };
+  const message = `Too many responses of this ${reached.type} are running.`;
+  const retryAfter = Math.ceil(reached.limit / runningASecond);
+  return new DomainError('too_many_active_responses', message, { retryAfter, reached });
+}

@@ -1,0 +1,85 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { enterThread, keepQuestion } from './join-thread.ts';
+import { placeHistory } from '#domain/responses/prompt/place-history.ts';
+import {
+  copyContext,
+  exceeds,
+  isTooLong,
+  waitingPosition,
+} from '#domain/responses/prompt/context-snapshot.ts';
+import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
+import { keepInput } from './input-items.ts';
+import type { ResponseChange } from '#domain/responses/store/response-change.ts';
+import type { Response } from '#domain/responses/record/response.entity.ts';
+import { checkCallOutputs } from './tool-input.ts';
+
+const maxChainLength = 200;
+
+/**
+ * Snapshots what a response is given: its parent's context and output, or the messages of its branch, as references,
+ * then its own input. The parent may expire or be deleted afterwards; the child keeps what it was given. With
+ * `on_busy: enqueue` a parent that it waits for gives its part when it ends, and its branch when it may begin.
+ */
+export async function joinChain(
+  ctx: Context,
+  input: CreateResponseInput,
+  change: ResponseChange,
+  contextWindow: number,
+): Promise<void> {
+  const { response } = change;
+  const { parent, waitsFor } = await enterThread(ctx, input, response);
+  response.chainDepth = parent === null ? 0 : parent.chainDepth + 1;
+  if (response.chainDepth >= maxChainLength) {
+    throw tooLong('previous_response_id', `A chain holds at most ${maxChainLength} responses.`);
+  }
+  response.waitsFor = waitsFor?.id ?? null;
+  response.contextFrom = parent !== null && parent === waitsFor ? parent.id : null;
+  response.historyDue = waitsFor !== null && parent === null;
+  const position =
+    waitsFor !== null && (parent === null || parent === waitsFor)
+      ? waitingPosition
+      : await placeGiven(ctx, change, { parent, input, contextWindow });
+  await keepInput(ctx, change, { items: input.input, position });
+  await keepQuestion(ctx, response, input.input);
+}
+
+function placeGiven(
+  ctx: Context,
+  { response }: ResponseChange,
+  given: { parent: Response | null; input: CreateResponseInput; contextWindow: number },
+): Promise<number> {
+  const { parent, input, contextWindow } = given;
+  const asked = input.input.flatMap((item) => ('text' in item ? [item.text] : []));
+  return parent === null
+    ? placeHistory(ctx.em, response, { asked, contextWindow })
+    : copyContext(ctx.em, parent.id, response.id);
+}
+
+/**
+ * Looks at all that a response was given, once that is written. For one that waits that may be its own input alone; its
+ * whole is looked at when it may begin.
+ * @throws `tool_output_missing`, `context_length_exceeded`, `invalid_request`
+ */
+export async function checkGiven(
+  ctx: Context,
+  input: CreateResponseInput,
+  { change, contextWindow }: { change: ResponseChange; contextWindow: number },
+): Promise<void> {
+  const { response, items } = change;
+  // New messages alone hold no calls, and what they say is at hand.
+  const alone =
+    response.chainDepth === 0 &&
+    response.threadId == null &&
+    input.input.every(({ type }) => type === 'message');
+  if (!alone) {
+    await checkCallOutputs(ctx.em, response.id);
+  }
+  if (alone ? isTooLong(items, contextWindow) : await exceeds(ctx.em, response.id, contextWindow)) {
+    throw tooLong('input', "The conversation exceeds the model's context.");
+  }
+}
+
+function tooLong(param: string, message: string): DomainError {
+  return new DomainError('context_length_exceeded', message, { param });
+}

@@ -1,0 +1,137 @@
+import { authorize } from '#domain/foundation/access/policy.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
+import { keepScreened, noteRedaction } from './keep-screened.ts';
+import { screenInput } from './screen-input.ts';
+import { screenSettled } from './screen-settled.ts';
+import { claimKey } from '#domain/foundation/idempotency/idempotency.ts';
+import { notFound } from '#domain/foundation/kernel/errors.ts';
+import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { Model } from '#domain/capabilities/models/model.entity.ts';
+import { Space } from '#domain/workspace/spaces/space.entity.ts';
+import { toEntity } from '#domain/foundation/persistence/rows.ts';
+import {
+  countActive,
+  countedWith,
+  limitsOf,
+  tooManyActive,
+  type Active,
+  type ActiveLimits,
+} from './active-limit.ts';
+import { checkGiven, joinChain } from './chain.ts';
+import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
+import { toHead } from '#domain/responses/store/head.ts';
+import { generationOf } from '#domain/responses/store/owe-generation.ts';
+import { Response } from '#domain/responses/record/response.entity.ts';
+import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
+import { noUsage, toResponseRecord, type ResponseRecord } from '#domain/responses/record/response-record.ts';
+import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
+import { modelError, settleRequest } from './settle-request.ts';
+import { answerApprovals } from './tool-input.ts';
+
+export interface CreateLimits extends ActiveLimits {
+  retentionSeconds: number;
+}
+
+export type Created =
+  | { kind: 'created'; record: ResponseRecord; request: ResponseRequest }
+  | { kind: 'replayed'; responseId: string };
+
+/**
+ * Accepts a response: head, context snapshot, event 0 and the owed workflow start in one transaction. The id
+ * is minted by the caller, so that a commit in doubt can be looked up.
+ */
+export async function createResponse(
+  ctx: Context,
+  asked: CreateResponseInput,
+  options: { responseId: string; limits: CreateLimits; names?: FoundNames | null },
+): Promise<Created> {
+  authorize(ctx.caller, 'responses.create');
+  const { responseId, limits, names = null } = options;
+  if (asked.idempotency !== null) {
+    const winner = await claimKey(ctx, asked.idempotency, responseId);
+    if (winner !== responseId) {
+      return { kind: 'replayed', responseId: winner };
+    }
+  }
+  const { space, model } = await resolveModel(ctx, asked);
+  const screened = await screenInput(ctx, asked, { space, responseId, names });
+  const { input } = screened;
+  const settled = await settleRequest(ctx, input, { space, model });
+  settled.request.approved_calls = await answerApprovals(ctx, input, responseId);
+  if (screened.redaction !== null) {
+    const { redaction } = screened;
+    const { request, found } = screenSettled(ctx, settled.request, { redaction, names });
+    settled.request = request;
+    screened.found.push(...found);
+  }
+  noteRedaction(settled, screened);
+  const [accepted] = await ctx.em.execute<(Active & { head: object | null })[]>(
+    `with active as materialized (${countActive}), head as (
+       insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
+         previous_response_id, request, fingerprint, governance, metadata, created_at, expires_at)
+       select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, date_trunc('milliseconds', now()),
+         date_trunc('milliseconds', now()) + make_interval(secs => ?)
+       from active where space < ? and tenant < ?
+       returning *),
+     id as (insert into response_ids (tenant_id, id, space_id, principal_id, created_at, expires_at)
+       select tenant_id, id, space_id, principal_id, created_at, expires_at from head)
+     select active.space, active.tenant, to_json(head) as head from active left join head on true`,
+    [
+      ...countedWith(ctx, space.id, limits),
+      ctx.caller.tenantId,
+      responseId,
+      space.id,
+      ctx.caller.principalId,
+      ctx.caller.apiKeyId,
+      model.id,
+      model.providerModel,
+      model.alias,
+      input.previousResponseId,
+      JSON.stringify(settled.request),
+      input.fingerprint,
+      JSON.stringify(settled.governance),
+      input.metadata === null ? null : JSON.stringify(input.metadata),
+      limits.retentionSeconds,
+      ...limitsOf(limits),
+    ],
+  );
+  if (accepted?.head == null) {
+    throw tooManyActive(ctx, space.id, limits, accepted);
+  }
+  const change = new ResponseChange(toEntity(Response, accepted.head));
+  const { response } = change;
+  await joinChain(ctx, input, change, model.contextWindow);
+  await keepScreened(ctx, response, screened);
+  const record = toResponseRecord(toHead(response), [], noUsage);
+  change.publish([{ type: 'response.created', response: record }]);
+  if (response.waitsFor == null) {
+    ctx.dispatches.push(change.owe(generationOf(response)));
+  } else {
+    change.publish([{ type: 'response.queued', response: record }]);
+  }
+  if ((await writeWithin(ctx.em, change)) !== 'in') {
+    throw new Error('The new response was changed by somebody else.');
+  }
+  await checkGiven(ctx, input, { change, contextWindow: model.contextWindow });
+  reach('create.before_commit');
+  return { kind: 'created', record, request: settled.request };
+}
+
+async function resolveModel(
+  ctx: Context,
+  { spaceId, modelAlias }: CreateResponseInput,
+): Promise<{ space: Space; model: Model }> {
+  const [found] = await ctx.em.execute<{ space: object; model: object | null; allowed: boolean }[]>(
+    'select * from app.read_admission(?, ?, ?)',
+    [ctx.caller.tenantId, spaceId, modelAlias],
+  );
+  if (found === undefined) {
+    throw notFound('space_not_found');
+  }
+  const model = found.model === null ? null : toEntity(Model, found.model);
+  if (model === null || model.disabledAt != null || !found.allowed) {
+    throw modelError(modelAlias, model !== null);
+  }
+  return { space: toEntity(Space, found.space), model };
+}

@@ -1,0 +1,54 @@
+import { unsupported } from '#domain/foundation/kernel/errors.ts';
+import type { InputModality } from '#domain/capabilities/models/model-gateway.ts';
+import type { Model } from '#domain/capabilities/models/model.entity.ts';
+import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
+
+type Abilities = Pick<Model, 'providerKind' | 'supportsReasoning' | 'inputModalities'>;
+
+type Reasoning = Pick<CreateResponseInput, 'reasoningEffort' | 'reasoningSummary'>;
+
+/**
+ * How much the model is to reason, and what it is to tell of it. To a `plain` request both are hints, sent whatever the
+ * model. @throws `unsupported_parameter`
+ */
+export function reasoningFor(input: CreateResponseInput, model: Abilities): Reasoning {
+  const { reasoningEffort, reasoningSummary, plain = false } = input;
+  if (!plain) {
+    refuseReasoning(input, model);
+  }
+  const summarises = model.supportsReasoning && model.providerKind !== 'openai_compatible';
+  return {
+    reasoningEffort: model.supportsReasoning ? reasoningEffort : null,
+    reasoningSummary: summarises ? reasoningSummary : null,
+  };
+}
+
+function refuseReasoning({ reasoningEffort, reasoningSummary }: Reasoning, model: Abilities): void {
+  const reasons = (reasoningEffort !== null && reasoningEffort !== 'none') || reasoningSummary !== null;
+  if (reasons && !model.supportsReasoning) {
+    throw unsupported('reasoning', 'This model does not support reasoning.');
+  }
+  // Servers of this kind say their raw reasoning, if any, and that is for nobody.
+  if (reasoningSummary !== null && model.providerKind === 'openai_compatible') {
+    throw unsupported('reasoning.summary', 'This model does not summarise its reasoning.');
+  }
+}
+
+/** Refuses what the model cannot do, instead of ignoring it. @throws `unsupported_parameter` */
+export function refuseForModel(input: CreateResponseInput, model: Abilities): void {
+  if (input.format.type === 'json_object' && model.providerKind === 'anthropic') {
+    throw unsupported('platform.text.format', 'This model needs a schema for JSON.');
+  }
+  for (const modality of modalitiesOf(input)) {
+    if (!model.inputModalities.includes(modality)) {
+      throw unsupported('input', `This model does not accept ${modality}s.`);
+    }
+  }
+}
+
+function modalitiesOf({ input }: CreateResponseInput): Set<InputModality> {
+  const parts = input.flatMap((item) => (item.type === 'message' ? (item.content ?? []) : []));
+  return new Set(
+    parts.flatMap(({ type }) => (type === 'input_image' ? ['image'] : type === 'input_file' ? ['file'] : [])),
+  );
+}

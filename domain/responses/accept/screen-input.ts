@@ -1,0 +1,146 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { unsupported } from '#domain/foundation/kernel/errors.ts';
+import type { CreateResponseInput, InputItem, RequestedTool } from '#domain/responses/record/create-input.ts';
+import type { InputContent } from '#domain/responses/record/output-items.ts';
+import type { Space } from '#domain/workspace/spaces/space.entity.ts';
+import { withNames, type FoundNames } from '#domain/governance/redaction/found-names.ts';
+import { readMapping, type KnownEntry } from '#domain/governance/redaction/pii-mapping.ts';
+import {
+  demandOf,
+  type Holder,
+  type PiiSettings,
+  type Redaction,
+} from '#domain/governance/policy/pii-settings.ts';
+import type { PiiEntry, Redactor } from '#domain/governance/redaction/redact.ts';
+import { refuseBlocked } from '#domain/governance/redaction/refuse-blocked.ts';
+
+/** A request as it may be kept and sent on. */
+export interface ScreenedInput {
+  input: CreateResponseInput;
+  /** null: the space demands nothing, and nothing was looked at. */
+  redaction: Redaction | null;
+  /** What was found in this request. */
+  found: PiiEntry[];
+  /** What tokens of the conversation so far stand for, as far as the response has to keep it itself. */
+  inherited: KnownEntry[];
+}
+
+/**
+ * Replaces personal data in a request before anything of it is stored.
+ * @throws `content_blocked`; `unsupported_parameter` for files that cannot be read; `NamesNeeded` when a recogniser
+ *   service has to be asked first, which nobody does inside a transaction
+ */
+export async function screenInput(
+  ctx: Context,
+  input: CreateResponseInput,
+  place: { space: Space; responseId: string; names: FoundNames | null },
+): Promise<ScreenedInput> {
+  const demand = demandOf(place.space.policy);
+  if (demand === null) {
+    return { input, redaction: null, found: [], inherited: [] };
+  }
+  const { redaction, inherited } = await settleRedaction(ctx, input, {
+    demand,
+    responseId: place.responseId,
+  });
+  const { redactor, result } = withNames(
+    { ...redaction, secrets: ctx.secrets, tokens: 'foreign' },
+    place.names,
+    (redactor) => screen(input, redactor),
+  );
+  refuseBlocked(demand, redactor.entries, place.space.id);
+  return { input: result, redaction, found: redactor.entries, inherited };
+}
+
+async function settleRedaction(
+  ctx: Context,
+  { previousResponseId, thread }: CreateResponseInput,
+  { demand, responseId }: { demand: PiiSettings; responseId: string },
+): Promise<{ redaction: Redaction; inherited: KnownEntry[] }> {
+  const own: Holder = thread == null ? { responseId } : { threadId: thread.threadId };
+  const parent = previousResponseId === null ? null : await redactionOf(ctx, previousResponseId);
+  const scope = thread?.threadId ?? parent?.scope ?? responseId;
+  const from = parent?.holders[0];
+  const isOwn = JSON.stringify(from) === JSON.stringify(own);
+  if (parent === null || from === undefined || isOwn) {
+    return { redaction: { ...demand, scope, holders: [own] }, inherited: [] };
+  }
+  // The parent may expire long before its child; while it runs it may find more.
+  const mapping = await readMapping(ctx, ctx.caller.tenantId, parent.holders);
+  return { redaction: { ...demand, scope, holders: [own, from] }, inherited: [...mapping.values()] };
+}
+
+async function redactionOf(ctx: Context, responseId: string): Promise<Redaction | null> {
+  const [row] = await ctx.em.execute<{ redaction: Redaction | null }[]>(
+    `select request -> 'redaction' as redaction from responses
+       where id = ? and space_id = ? and expires_at > now()`,
+    [responseId, ctx.caller.spaceId],
+  );
+  return row?.redaction ?? null;
+}
+
+function screen(input: CreateResponseInput, redactor: Redactor): CreateResponseInput {
+  const { instructions, tools, format } = input;
+  return {
+    ...input,
+    input: input.input.map((item) => screenItem(item, redactor)),
+    instructions: instructions === null ? null : redactor.text(instructions),
+    tools: tools?.map((tool) => screenTool(tool, redactor)) ?? null,
+    format: format.type === 'json_schema' ? { ...format, schema: redactor.value(format.schema) } : format,
+  };
+}
+
+function screenTool(tool: RequestedTool, redactor: Redactor): RequestedTool {
+  return tool.type === 'function'
+    ? {
+        ...tool,
+        description: redactor.text(tool.description),
+        parameters: redactor.value(tool.parameters),
+      }
+    : tool;
+}
+
+function screenItem(item: InputItem, redactor: Redactor): InputItem {
+  switch (item.type) {
+    case 'message': {
+      const content = item.content?.map((part) => screenPart(part, redactor));
+      const text =
+        content?.flatMap((part) => ('text' in part ? [part.text] : [])).join('') ?? redactor.text(item.text);
+      return { ...item, text, ...(content === undefined ? {} : { content }) };
+    }
+    case 'reasoning':
+      return {
+        ...item,
+        summary: item.summary.map((part) => ({ ...part, text: redactor.text(part.text) })),
+      };
+    case 'function_call':
+      return { ...item, arguments: redactor.maybeJson(item.arguments) };
+    case 'function_call_output':
+      return { ...item, output: redactor.maybeJson(item.output) };
+    case 'mcp_approval_response':
+      return { ...item, reason: item.reason === null ? null : redactor.text(item.reason) };
+    case 'item_reference':
+      return item;
+  }
+}
+
+const textFile = /^(data:text\/[a-z0-9.+-]+;base64,)(.*)$/s;
+
+function screenPart(part: InputContent, redactor: Redactor): InputContent {
+  if ('text' in part) {
+    return { ...part, text: redactor.text(part.text) };
+  }
+  const file = part.type === 'input_file' ? textFile.exec(part.file_data) : null;
+  if (part.type !== 'input_file' || file === null) {
+    throw unsupported(
+      'input',
+      'This space screens personal data: only texts can be sent, no images or PDF files.',
+    );
+  }
+  const content = redactor.text(Buffer.from(file[2] ?? '', 'base64').toString('utf8'));
+  return {
+    ...part,
+    filename: redactor.text(part.filename),
+    file_data: `${file[1]}${Buffer.from(content).toString('base64')}`,
+  };
+}

@@ -1,0 +1,210 @@
+import { rebuildCaller } from '#domain/foundation/access/load-caller.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import type { Redaction } from '#domain/governance/policy/pii-settings.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { copyEntity } from '#domain/foundation/persistence/rows.ts';
+import { allowsTool } from '#domain/capabilities/skills/allowed-tools.ts';
+import { approvedTool, type ApprovedTool } from '#domain/capabilities/tools/approved-tool.ts';
+import type { ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
+import { callLease, isHeld, isLeased, newClaimant, type Claimant } from './call-lease.ts';
+import { readCall, type HeadState } from '#domain/responses/prompt/read-turn.ts';
+import { ResponseChange, writeChange, type ResponseStore } from '#domain/responses/store/response-change.ts';
+import type { OfferedSearch } from '#domain/responses/record/response-request.ts';
+import type { Response } from '#domain/responses/record/response.entity.ts';
+import type { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
+import type { CallKey } from '#domain/responses/record/turn-key.ts';
+
+/** A call that may run now. */
+export interface ClaimedCall extends CallKey {
+  spaceId: string;
+  target: CallTarget;
+  arguments: string;
+  idempotencyKey: string;
+  firstLabel: number;
+  includeResults: boolean;
+  /** Of a tool server's tool. */
+  serverLabel: string | null;
+  /** Set when the space demanded that personal data is replaced. */
+  redaction: Redaction | undefined;
+}
+
+export type CallTarget =
+  | { kind: 'search'; tool: OfferedSearch }
+  | {
+      kind: 'mcp';
+      serverId: string;
+      server: ToolServerSpec;
+      tool: string;
+      schemaHash: string;
+      repeatable: boolean;
+      again: boolean;
+    };
+
+export type CallClaim =
+  | { kind: 'settled' }
+  /** The caller may no longer: the call ends denied, naming the permission. */
+  | { kind: 'denied'; message: string }
+  /** Since it was offered the tool was switched off, has changed or came to need consent. Nothing was called. */
+  | { kind: 'withheld' }
+  /** Another attempt has started it and is not known to be lost: it is to be looked at again. */
+  | { kind: 'held' }
+  /** It was started, its worker was lost, and nobody said that it may be made twice. */
+  | { kind: 'unknown' }
+  | { kind: 'claimed'; call: ClaimedCall };
+
+/** How often a repeatable call is made before its outcome counts as unknown. */
+const mostAttempts = 8;
+
+/**
+ * Moves a planned call to `started`, which is committed before the tool is touched. A call that was started
+ * before has lost its worker: a search runs again, since it reads only; a server's tool runs again, with the
+ * same key, only when our own record of it says `repeatable`. A claim whose answer was lost is known again by the
+ * claimant's nonce: nothing was sent behind it.
+ */
+export async function claimCall(
+  store: ResponseStore,
+  key: CallKey,
+  claimant: Claimant = newClaimant(),
+): Promise<CallClaim> {
+  for (;;) {
+    const { head, call } = await readCall(store.database, key);
+    if (head === null || head.response.isTerminal || call === null || call.status === 'done') {
+      return { kind: 'settled' };
+    }
+    const change = new ResponseChange(head.response);
+    const tool = call.serverLabel == null ? null : await findTool(store, head.response, call);
+    const claim = decide(key, { head, call, tool, claimant }, change);
+    if (claim.kind === 'held') {
+      claimant.looks = isLeased(call, head.now) ? 0 : claimant.looks + 1;
+    }
+    claimant.wrote ||= !change.isEmpty;
+    // Another call of the response may have come in between: then both are looked at again.
+    if (change.isEmpty || (await writeChange(store.database, change)) === 'in') {
+      return claim;
+    }
+  }
+}
+
+interface Claiming {
+  head: HeadState;
+  call: ToolCall;
+  /** Of a server; null for a search, and for one that is not what was offered and approved any more. */
+  tool: ApprovedTool | null;
+  claimant: Claimant;
+}
+
+function decide(key: CallKey, { head, call, tool, claimant }: Claiming, change: ResponseChange): CallClaim {
+  const { response } = change;
+  const row = copyEntity(call);
+  if (isHeld(row, head.now, claimant)) {
+    return { kind: 'held' };
+  }
+  const isOwn = row.claimNonce === claimant.nonce;
+  const again = row.status === 'started' && !(isOwn && row.attempts === 1);
+  if (row.serverLabel != null && again && !isOwn && !mayRepeat(tool, row)) {
+    return { kind: 'unknown' };
+  }
+  const missing = missingPermission(head, row, change);
+  if (missing !== null) {
+    // A right that went after the call was sent does not undo what the call did.
+    return again && row.serverLabel != null ? { kind: 'unknown' } : { kind: 'denied', message: missing };
+  }
+  if (tool !== null && !again && !isInSkill(response, row)) {
+    return { kind: 'withheld' };
+  }
+  if (tool?.requireApproval === true && row.approvalRequestId == null && !again) {
+    return { kind: 'withheld' };
+  }
+  const target =
+    tool === null
+      ? searchOf(response, row)
+      : { kind: 'mcp' as const, ...tool.target, repeatable: tool.repeatable, again };
+  if (target === null) {
+    return { kind: again ? 'unknown' : 'withheld' };
+  }
+  row.attempts += isOwn ? 0 : 1;
+  if (row.status === 'planned') {
+    row.status = 'started';
+    row.startedAt = head.now;
+    if (target.kind === 'search') {
+      change.publish([
+        { type: 'response.file_search_call.searching', item_id: row.itemId, output_index: row.outputIndex },
+      ]);
+    }
+  }
+  const lease = { nonce: claimant.nonce, leaseSeconds: callLease.seconds };
+  change.step(call, row, target.kind === 'mcp' ? lease : {});
+  return {
+    kind: 'claimed',
+    call: {
+      ...key,
+      spaceId: response.spaceId,
+      target,
+      arguments: row.arguments,
+      idempotencyKey: row.idempotencyKey,
+      firstLabel: row.firstLabel,
+      includeResults: response.request.include.includes('file_search_call.results'),
+      serverLabel: row.serverLabel ?? null,
+      redaction: response.request.redaction,
+    },
+  };
+}
+
+/** Null where the approved definition is not the one that the model was offered: the call was meant for that one. */
+async function findTool(
+  store: ResponseStore,
+  response: Response,
+  row: ToolCall,
+): Promise<ApprovedTool | null> {
+  const named = { slug: row.serverLabel ?? '', name: row.toolName ?? '' };
+  const tool = await store.unitOfWork.inTenant(response.tenantId, (em) =>
+    approvedTool(em, response.spaceId, named),
+  );
+  return tool?.target.schemaHash === row.schemaHash ? tool : null;
+}
+
+/** A call that an earlier response asked consent for may be of a tool that this one's skill does not name. */
+function isInSkill({ request }: Response, row: ToolCall): boolean {
+  return request.skill === undefined || allowsTool(request.skill.allowed_tools, row.tool);
+}
+
+function mayRepeat(tool: ApprovedTool | null, row: ToolCall): boolean {
+  return tool !== null && tool.repeatable && row.attempts < mostAttempts;
+}
+
+/** Null for a server's tool: it is not what was offered and approved any more. */
+function searchOf(response: Response, row: ToolCall): Extract<CallTarget, { kind: 'search' }> | null {
+  if (row.serverLabel != null) {
+    return null;
+  }
+  const tool = response.request.tools.find((offered) => offered.type === 'knowledge_search');
+  if (tool === undefined) {
+    throw new Error('A planned call names a tool that was not offered.');
+  }
+  return { kind: 'search', tool };
+}
+
+/** Rights are read again before every call, so that a revocation bites inside a running response. */
+function missingPermission(head: HeadState, row: ToolCall, change: ResponseChange): string | null {
+  const { response } = head;
+  const needed: Permission = row.serverLabel == null ? 'knowledge.search' : 'tools.execute';
+  try {
+    const caller = rebuildCaller(response, head.asker);
+    if (caller.granted.has(needed)) {
+      return null;
+    }
+    change.record(caller, {
+      type: 'space.tool_blocked',
+      resource: { type: 'response', id: response.id },
+      outcome: 'denied',
+      metadata: { tool: row.tool, missing_permission: needed },
+      dedupeKey: `response/${response.id}/${row.tool}/blocked`,
+    });
+    return `Missing permission ${needed} in this space.`;
+  } catch (error) {
+    if (error instanceof DomainError) {
+      return error.message;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,160 @@
+import { askerOf } from '#domain/foundation/access/load-caller.ts';
+import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { copyEntity } from '#domain/foundation/persistence/rows.ts';
+import type { ToolMedia } from '#domain/capabilities/tools/tool-server.ts';
+import { callItem, closing, type CallEnd } from '#domain/responses/store/call-items.ts';
+import { isHeld, newClaimant, type Claimant } from './call-lease.ts';
+import type { CallKey } from '#domain/responses/record/turn-key.ts';
+import { endClaimed } from '#domain/responses/end/end-claimed.ts';
+import { failureReason } from '#domain/responses/record/failure-reasons.ts';
+import { learnedEvent, unknownEvent } from './lost-calls.ts';
+import { readCall, type HeadState } from '#domain/responses/prompt/read-turn.ts';
+import {
+  ResponseChange,
+  writeChange,
+  type CallHold,
+  type ResponseStore,
+} from '#domain/responses/store/response-change.ts';
+import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
+
+export interface CallOutcome {
+  outcome: 'succeeded' | 'failed' | 'denied' | 'unknown';
+  /** What the model is told. */
+  result: string;
+  /** Images and sounds beside it. */
+  media?: ToolMedia[];
+  /** What the item shows. */
+  end: Extract<CallEnd, { status: 'completed' | 'failed' }>;
+}
+
+/**
+ * Settles a call once. If the response has ended meanwhile only the ledger learns of it: readers have had
+ * their terminal event. A tool's answer counts, whichever attempt holds the call; any other outcome waits for its holder.
+ * @returns `held` when nothing was settled, since another attempt has the call; `late` behind the end of the response
+ */
+export async function commitCall(
+  store: ResponseStore,
+  key: CallKey,
+  outcome: CallOutcome,
+  claimant: Claimant = newClaimant(),
+): Promise<'settled' | 'late' | 'held'> {
+  for (;;) {
+    const { head, call } = await readCall(store.database, key);
+    if (call === null) {
+      return 'settled';
+    }
+    if (call.status === 'done') {
+      await keepLateOutcome(store, { head, call, outcome });
+      return 'settled';
+    }
+    const known = isAnswer(outcome);
+    if (!known && head !== null && isHeld(call, head.now, claimant)) {
+      return 'held';
+    }
+    if (head === null) {
+      await settleAlone(store, key, outcome);
+      return 'settled';
+    }
+    const change = new ResponseChange(head.response);
+    settleCall(change, head, call, { outcome, hold: { nonce: claimant.nonce, known } });
+    reach('call.before_commit');
+    const fatal =
+      outcome.outcome === 'unknown' &&
+      !head.response.isTerminal &&
+      head.response.request.on_unknown_tool_outcome === 'fail';
+    const written = fatal
+      ? await endClaimed(store.unitOfWork, change, {
+          status: 'failed',
+          failure: failureReason('tool_outcome_unknown'),
+        })
+      : (await writeChange(store.database, change)) === 'in';
+    if (written) {
+      return head.response.isTerminal ? 'late' : 'settled';
+    }
+  }
+}
+
+/**
+ * What came of the call itself, and not what was made of silence or of our own rules; nor that one attempt was refused,
+ * or did not reach the server: another's may have.
+ */
+function isAnswer({ outcome, end }: CallOutcome): boolean {
+  const isOfAttempt =
+    end.status === 'failed' && (end.error.type === 'http_error' || end.error.code === 'tool_withheld');
+  return outcome === 'succeeded' || (outcome === 'failed' && !isOfAttempt);
+}
+
+function settleCall(
+  change: ResponseChange,
+  head: HeadState,
+  call: ToolCall,
+  { outcome, hold }: { outcome: CallOutcome; hold: CallHold },
+): void {
+  const { response, now } = head;
+  const row = copyEntity(call);
+  row.status = 'done';
+  row.outcome = outcome.outcome;
+  row.resultDigest = sha256(outcome.result);
+  row.doneAt = now;
+  change.step(call, row, hold);
+  if (outcome.outcome === 'unknown') {
+    change.record(askerOf(response, head.asker), unknownEvent(response, row));
+  }
+  if (response.isTerminal) {
+    return;
+  }
+  const item = callItem(row, outcome.end);
+  change.keep({
+    outputIndex: row.outputIndex,
+    item,
+    providerState: row.providerState ?? null,
+    exchange: {
+      call_id: row.callId,
+      name: row.tool,
+      arguments: row.arguments,
+      result: outcome.result,
+      ...(outcome.media === undefined ? {} : { media: outcome.media }),
+    },
+  });
+  change.publish(closing(row, item));
+}
+
+/**
+ * What was learned of a call behind its settlement as unknown: its holder was paused for longer than its lease. Items,
+ * stream and ledger stay as they were told; operators learn that they need not look.
+ */
+async function keepLateOutcome(
+  store: ResponseStore,
+  { head, call, outcome }: { head: HeadState | null; call: ToolCall; outcome: CallOutcome },
+): Promise<void> {
+  if (head === null || call.outcome !== 'unknown' || !isAnswer(outcome)) {
+    return;
+  }
+  const { response, asker } = head;
+  await store.unitOfWork.inTenant(response.tenantId, (em) =>
+    recordEvent(em, askerOf(response, asker), learnedEvent(response, call, outcome.outcome)),
+  );
+}
+
+/** Of a response that is out of reach. An unknown outcome is told by its purge. */
+async function settleAlone(store: ResponseStore, key: CallKey, outcome: CallOutcome): Promise<void> {
+  if (outcome.outcome === 'unknown') {
+    return;
+  }
+  const { tenantId, responseId, iteration, callIndex } = key;
+  await store.unitOfWork.inTenant(tenantId, async (em) => {
+    await em.nativeUpdate(
+      ToolCall,
+      { responseId, iteration, callIndex, status: { $ne: 'done' } },
+      {
+        status: 'done',
+        outcome: outcome.outcome,
+        resultDigest: sha256(outcome.result),
+        doneAt: await databaseNow(em),
+      },
+    );
+  });
+}

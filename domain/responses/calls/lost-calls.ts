@@ -1,0 +1,62 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
+import { recordEvent, type AuditEvent } from '#domain/foundation/events/record-event.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import type { Response } from '#domain/responses/record/response.entity.ts';
+import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
+
+/**
+ * Settles calls that were started and whose worker went without a word, once no attempt holds them any more. What
+ * a server's tool did is unknown, and the log says so; a search did nothing.
+ * @param options.evenHeld also those that an attempt holds, since their ledger goes
+ */
+export async function settleLostCalls(
+  em: EntityManager,
+  response: Response,
+  options: { evenHeld?: boolean } = {},
+): Promise<void> {
+  const doneAt = await databaseNow(em);
+  const lost = await em.find(ToolCall, {
+    responseId: response.id,
+    status: 'started',
+    ...(options.evenHeld === true ? {} : { $or: [{ leasedUntil: null }, { leasedUntil: { $lt: doneAt } }] }),
+  });
+  for (const call of lost) {
+    call.status = 'done';
+    call.doneAt = doneAt;
+    call.outcome = call.serverLabel == null ? 'failed' : 'unknown';
+    if (call.outcome === 'unknown') {
+      await recordEvent(em, await rebuildActor(em, response), unknownEvent(response, call));
+    }
+  }
+  await em.flush();
+}
+
+/** Tells operators that a call may have taken effect, once for each call. */
+export function unknownEvent(
+  response: Response,
+  call: Pick<ToolCall, 'tool' | 'callId'>,
+): AuditEvent & { dedupeKey: string } {
+  return {
+    type: 'space.tool_outcome_unknown',
+    resource: { type: 'response', id: response.id },
+    outcome: 'failure',
+    metadata: { space_id: response.spaceId, tool: call.tool, call_id: call.callId },
+    dedupeKey: `response/${response.id}/${call.callId}/unknown`,
+  };
+}
+
+/** Tells operators what became of a call whose outcome they were told is unknown. */
+export function learnedEvent(
+  response: Response,
+  call: Pick<ToolCall, 'tool' | 'callId'>,
+  outcome: string,
+): AuditEvent & { dedupeKey: string } {
+  return {
+    ...unknownEvent(response, call),
+    type: 'space.tool_outcome_learned',
+    outcome: 'success',
+    metadata: { space_id: response.spaceId, tool: call.tool, call_id: call.callId, tool_outcome: outcome },
+    dedupeKey: `response/${response.id}/${call.callId}/learned`,
+  };
+}

@@ -1,0 +1,37 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { showRestored } from '#domain/conversations/threads/show-restored.ts';
+import { enqueueCancel } from '#domain/foundation/durable/outbox.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { finishResponse } from './finish-response.ts';
+import { currentRecord } from '#domain/responses/store/head.ts';
+import { lockOwn } from '#domain/responses/store/response-access.ts';
+import type { Response } from '#domain/responses/record/response.entity.ts';
+import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
+
+/**
+ * Ends a running response at once: it works while every worker and Temporal are down. Idempotent on a
+ * cancelled one. @throws `response_not_cancellable` when it ended otherwise
+ */
+export async function cancelResponse(ctx: Context, input: { responseId: string }): Promise<ResponseRecord> {
+  const { response, now } = await lockOwn(ctx, input.responseId, 'responses.cancel');
+  if (response.isTerminal && response.status !== 'cancelled') {
+    throw new DomainError('response_not_cancellable', `Cannot cancel a ${response.status} response.`);
+  }
+  await cancelRunning(ctx, response, now);
+  return showRestored(ctx, response, await currentRecord(ctx.em, response));
+}
+
+/** Cancels unless ended, and owes the cancel to the workflow, which one that waits for another has none of yet. */
+export async function cancelRunning(ctx: Context, response: Response, now: Date): Promise<void> {
+  const ended = await finishResponse(ctx.em, response, now, { status: 'cancelled', by: ctx.caller });
+  if (ended && response.waitsFor == null) {
+    const dispatch = await enqueueCancel(ctx.em, {
+      tenantId: response.tenantId,
+      workflowType: 'generateResponse',
+      workflowId: response.workflowId,
+    });
+    if (dispatch !== null) {
+      ctx.dispatches.push(dispatch);
+    }
+  }
+}

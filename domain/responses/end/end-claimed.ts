@@ -1,0 +1,24 @@
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { finishResponse } from './finish-response.ts';
+import type { Ending } from '#domain/responses/record/response-end.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
+import { writeWithin, type ResponseChange } from '#domain/responses/store/response-change.ts';
+
+/**
+ * Ends a response whose claim found that it may not go on, in one transaction with what `change` holds of it.
+ * @returns false, and nothing is written, when the response is no longer as it was read.
+ */
+export async function endClaimed(
+  unitOfWork: UnitOfWork,
+  change: ResponseChange,
+  ending: Ending,
+): Promise<boolean> {
+  const { tenantId, id } = change.response;
+  return unitOfWork.inTenant(tenantId, async (em) => {
+    if ((await writeWithin(em, change)) !== 'in') {
+      return false;
+    }
+    const head = await lockHead(em, id);
+    return head !== null && (await finishResponse(em, head.response, head.now, ending));
+  });
+}

@@ -1,0 +1,29 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { finishResponse } from './finish-response.ts';
+import { failureReason } from '#domain/responses/record/failure-reasons.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
+import { beginWaiting } from './release-waiting.ts';
+import { Response } from '#domain/responses/record/response.entity.ts';
+
+/** Has a response begin, or fail, whose turn has come although nobody let it go. */
+export async function releaseStranded(em: EntityManager, responseId: string): Promise<void> {
+  const head = await lockHead(em, responseId);
+  if (head === null || head.response.isTerminal || head.response.waitsFor == null) {
+    return;
+  }
+  const { response, now } = head;
+  if ((await em.count(Response, { id: head.response.waitsFor, finishedAt: null })) > 0) {
+    return;
+  }
+  const fail = (code: 'internal_error' | 'context_length_exceeded') =>
+    finishResponse(em, response, now, { status: 'failed', failure: failureReason(code) });
+  if (response.contextFrom != null) {
+    // The conversation that it was to go on from never reached it, so it stays one that never began.
+    await fail('internal_error');
+    return;
+  }
+  response.waitsFor = null;
+  if (!(await beginWaiting(em, response, now))) {
+    await fail('context_length_exceeded');
+  }
+}

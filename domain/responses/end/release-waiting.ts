@@ -1,0 +1,85 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { Model } from '#domain/capabilities/models/model.entity.ts';
+import { exceeds, passContext } from '#domain/responses/prompt/context-snapshot.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
+import { oweGeneration } from '#domain/responses/store/owe-generation.ts';
+import type { FailureCode } from '#domain/responses/record/response-status.ts';
+import { Response } from '#domain/responses/record/response.entity.ts';
+
+/** Locks all that wait behind a response, each before those that wait for it. @returns whether there are any */
+export async function lockWaiting(em: EntityManager, { id }: Response): Promise<boolean> {
+  const rows = await em.execute(
+    `with recursive waiting as (
+       select id, 0 as place from responses where waits_for = ? and status = 'queued'
+       union all
+       select r.id, w.place + 1 from waiting w join responses r on r.waits_for = w.id and r.status = 'queued')
+     select r.id from responses r join waiting w on w.id = r.id order by w.place, r.id for update of r`,
+    [id],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Lets the responses go that waited for this one, in the transaction of its end: each gets its context now and
+ * its start from the relay. When this one ended while it waited itself, they wait for what it waited for.
+ * @returns those that cannot go on, for the caller to end
+ */
+export async function releaseWaiting(em: EntityManager, parent: Response): Promise<Stopped[]> {
+  const stopped: Stopped[] = [];
+  // Asked for anew each time: one that ends meanwhile leaves those behind it to this one.
+  for (let id = await firstWaiting(em, parent); id !== null; id = await firstWaiting(em, parent)) {
+    const head = await lockHead(em, id);
+    if (head === null || head.response.isTerminal) {
+      continue;
+    }
+    const child = head.response;
+    const isPassed = child.contextFrom !== parent.id || (await passContext(em, parent, child));
+    child.waitsFor = parent.waitsFor ?? null;
+    if (!isPassed) {
+      stopped.push(...(await withThoseThatGoOnFrom(em, child)));
+    } else if (child.waitsFor === null && !(await beginWaiting(em, child, head.now))) {
+      stopped.push({ response: child, code: 'context_length_exceeded' });
+    }
+    await em.flush();
+  }
+  return stopped;
+}
+
+interface Stopped {
+  response: Response;
+  code: FailureCode;
+}
+
+/** One whose conversation is lost, behind all that were to go on from it: it lets none of them go. */
+async function withThoseThatGoOnFrom(em: EntityManager, response: Response): Promise<Stopped[]> {
+  const lost: Stopped[] = [];
+  for (const next of await em.find(Response, { contextFrom: response.id, finishedAt: null })) {
+    lost.push(...(await withThoseThatGoOnFrom(em, next)));
+  }
+  return [...lost, { response, code: 'internal_error' }];
+}
+
+/**
+ * Has one begin that waits for nothing any more. What its branch holds is told to it later, by its own turn, and
+ * measured there: that can be much, or fail, and must not keep another from its end.
+ * @returns false: what it would be told is too long
+ */
+export async function beginWaiting(em: EntityManager, response: Response, now: Date): Promise<boolean> {
+  response.queuedSince = now;
+  if (!response.historyDue) {
+    const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
+    if (await exceeds(em, response.id, contextWindow)) {
+      return false;
+    }
+  }
+  await oweGeneration(em, response, { dueNow: true });
+  return true;
+}
+
+async function firstWaiting(em: EntityManager, { id }: Response): Promise<string | null> {
+  const [row] = await em.execute<{ id: string }[]>(
+    `select id from responses where waits_for = ? and status = 'queued' order by created_at, id limit 1`,
+    [id],
+  );
+  return row?.id ?? null;
+}

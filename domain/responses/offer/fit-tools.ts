@@ -1,0 +1,106 @@
+import { invalid } from '#domain/foundation/kernel/errors.ts';
+import { isTooLarge } from '#domain/capabilities/tools/definition-size.ts';
+import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
+import type {
+  OfferedMcpTool,
+  OfferedTool,
+  OfferedToolSearch,
+  WithheldTool,
+} from '#domain/responses/record/response-request.ts';
+import { isMeant } from './settle-tool-choice.ts';
+import { shareRoom, type FittedTool, type Room, type SizedTool } from './share-room.ts';
+import { mostTools, toolSearchName } from './tool-search.ts';
+
+/** Without a way to find the rest, and with one: then there is room left for what is found. */
+const wholeRoom: Room = { tools: mostTools, bytes: 262_144, tokens: 40_000 };
+const searchedRoom: Room = { tools: 96, bytes: 131_072, tokens: 24_000 };
+
+export type Candidate = Exclude<OfferedTool, OfferedMcpTool> | SizedTool;
+export type Fitted = Exclude<OfferedTool, OfferedMcpTool> | FittedTool;
+
+export interface Wanted {
+  tools: readonly Candidate[];
+  /** Tools of servers that the caller named one by one. */
+  named: ReadonlySet<string>;
+  /** Of servers that were named by `type: mcp`: how much more consent the caller asks for. */
+  consent: ReadonlyMap<string, 'all' | readonly string[]>;
+}
+
+/**
+ * What of the tools there is room for. Tools that the caller named come first; the others share what is left, server
+ * by server. Where some are left out, the model may look for them.
+ * @throws `invalid_request` for more named tools than can be offered
+ */
+export function fitTools(
+  input: CreateResponseInput,
+  { tools, named, consent }: Wanted,
+): { tools: Fitted[]; withheld: WithheldTool[] } {
+  const withheld: WithheldTool[] = [];
+  const isFixed = (tool: Candidate) => tool.type !== 'mcp' || named.has(tool.name);
+  if (tools.filter(isFixed).length > mostTools) {
+    throw invalid('tools', `At most ${mostTools} tools can be offered.`);
+  }
+  const fitting: SizedTool[] = [];
+  for (const tool of tools) {
+    if (tool.type === 'mcp') {
+      if (isTooLarge(tool.size)) {
+        withheld.push({ name: tool.name, reason: 'definition_too_large' });
+      } else {
+        fitting.push(tool);
+      }
+    }
+  }
+  const own = tools.filter((tool) => tool.type !== 'mcp');
+  const isFirst = (tool: SizedTool) => named.has(tool.name) || isChosen(input, tool);
+  const first = shareRoom(fitting.filter(isFirst), { ...wholeRoom, tools: mostTools - own.length });
+  const fit = (room: Room) => {
+    // Whatever is given away to the others, those that come first have had the whole room.
+    const others = shareRoom(
+      fitting.filter((tool) => !isFirst(tool)),
+      {
+        tools: first.rest.tools - (wholeRoom.tools - room.tools),
+        bytes: first.rest.bytes - (wholeRoom.bytes - room.bytes),
+        tokens: first.rest.tokens - (wholeRoom.tokens - room.tokens),
+      },
+    );
+    return { kept: new Set([...first.kept, ...others.kept]), left: [...first.left, ...others.left] };
+  };
+  let { kept, left } = fit(wholeRoom);
+  let search: OfferedToolSearch | null = null;
+  // With the search there is to be room for one tool that it finds, at least.
+  if (left.length > 0 && first.rest.tools >= 2 && mayLook(input, own)) {
+    ({ kept, left } = fit(searchedRoom));
+    search = { type: 'tool_search', name: toolSearchName, servers: serversOf(left, consent) };
+  }
+  withheld.push(...left.map(({ name }): WithheldTool => ({ name, reason: 'too_many_tools' })));
+  const offered = tools.flatMap((tool): Fitted[] => {
+    if (tool.type !== 'mcp') {
+      return [tool];
+    }
+    const { size: _size, ...offer } = tool;
+    return kept.has(tool) ? [offer] : [];
+  });
+  return { tools: search === null ? offered : [...offered, search], withheld };
+}
+
+/** Whether a found tool could be called: here, and by a choice that does not name what may be. */
+function mayLook({ toolMode, toolChoice }: CreateResponseInput, own: readonly Candidate[]): boolean {
+  const isFree =
+    toolChoice !== 'none' && !(typeof toolChoice === 'object' && toolChoice.type === 'allowed_tools');
+  return toolMode === 'auto_resolve' && isFree && own.every(({ name }) => name !== toolSearchName);
+}
+
+function isChosen({ toolChoice }: CreateResponseInput, tool: SizedTool): boolean {
+  if (typeof toolChoice === 'string') {
+    return false;
+  }
+  const named = toolChoice.type === 'allowed_tools' ? toolChoice.tools : [toolChoice];
+  return named.some((each) => isMeant(each, tool));
+}
+
+function serversOf(left: readonly SizedTool[], consent: Wanted['consent']): OfferedToolSearch['servers'] {
+  return [...new Set(left.map((tool) => tool.server_label))].map((label) => {
+    const asked = consent.get(label) ?? [];
+    return { label, require_approval: asked === 'all' ? asked : [...asked] };
+  });
+}

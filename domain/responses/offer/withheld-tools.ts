@@ -1,0 +1,29 @@
+import type { WithheldTool } from '#domain/responses/record/response-request.ts';
+
+/** Tools of one server that are named one by one; more are counted. */
+const mostNamed = 16;
+const mostEntries = 128;
+
+/** What was withheld, in a bounded form: many tools of one server for one reason are one entry with their number. */
+export function boundWithheld(withheld: readonly WithheldTool[]): WithheldTool[] {
+  const groups = Map.groupBy(withheld, (tool) =>
+    'reason' in tool ? `${tool.reason} ${serverOf(tool.name)}` : tool.name,
+  );
+  const bounded = [...groups.values()].flatMap((tools): WithheldTool[] => {
+    const [first] = tools;
+    return first === undefined || tools.length <= mostNamed || !('reason' in first)
+      ? tools
+      : [{ name: `${serverOf(first.name)}*`, reason: first.reason, count: tools.length }];
+  });
+  return bounded.length <= mostEntries
+    ? bounded
+    : [
+        ...bounded.slice(0, mostEntries - 1),
+        { name: '*', reason: 'too_many_tools', count: bounded.length - mostEntries + 1 },
+      ];
+}
+
+/** `mcp__<slug>__`; of a tool that is no server's, nothing. */
+function serverOf(name: string): string {
+  return /^mcp__[a-z0-9-]+__/.exec(name)?.[0] ?? '';
+}

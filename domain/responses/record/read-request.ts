@@ -1,0 +1,18 @@
+import type { Database } from '#domain/foundation/persistence/database.ts';
+import type { ResponseRequest } from './response-request.ts';
+
+/**
+ * What was asked of a response, settled; it never changes. Whoever shows it has read the response itself
+ * before, and with it the right to. Null: unknown, expired or deleted.
+ */
+export async function readRequest(
+  database: Database,
+  response: { tenantId: string; responseId: string },
+): Promise<ResponseRequest | null> {
+  const [row] = await database.call<{ request: ResponseRequest | null }>(
+    'read_request',
+    'select app.read_request($1, $2) as request',
+    [response.tenantId, response.responseId],
+  );
+  return row?.request ?? null;
+}

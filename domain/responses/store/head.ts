@@ -1,0 +1,103 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { Item } from '#domain/responses/record/item.entity.ts';
+import type { OutputItem } from '#domain/responses/record/output-items.ts';
+import {
+  toResponseRecord,
+  type ResponseHead,
+  type ResponseRecord,
+  type UsageSum,
+} from '#domain/responses/record/response-record.ts';
+import { Response } from '#domain/responses/record/response.entity.ts';
+import { toRun, type StreamEvent } from '#domain/responses/record/stream-events.ts';
+
+/** The head row, locked for this transaction, and the database's time. Null: unknown, expired or deleted. */
+export async function lockHead(
+  em: EntityManager,
+  responseId: string,
+): Promise<{ response: Response; now: Date } | null> {
+  const response = await em.findOne(Response, { id: responseId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (response === null) {
+    return null;
+  }
+  return { response, now: await databaseNow(em) };
+}
+
+/** Appends events to the stream in this transaction and wakes readers at its commit. The head must be locked. */
+export async function publish(
+  em: EntityManager,
+  response: Response,
+  events: readonly StreamEvent[],
+): Promise<void> {
+  if (events.length === 0) {
+    return;
+  }
+  const run = toRun(events, response.nextN);
+  await em.execute(
+    `with run as (insert into stream_runs (tenant_id, response_id, first_n, n, events, expires_at) values (?, ?, ?, ?, ?, ?))
+     select pg_notify('wake', ?)`,
+    [
+      response.tenantId,
+      response.id,
+      run.firstN,
+      run.n,
+      run.events,
+      response.expiresAt,
+      `${response.id}:${run.firstN + run.n - 1}`,
+    ],
+  );
+  response.nextN += run.n;
+}
+
+/** The finished items in order, without superseded ones. */
+export async function doneItems(em: EntityManager, responseId: string): Promise<OutputItem[]> {
+  const items = await em.find(
+    Item,
+    { responseId, outputIndex: { $ne: null }, supersededBy: null },
+    { orderBy: { outputIndex: 'asc' } },
+  );
+  return items.map((item) => JSON.parse(item.wire) as OutputItem);
+}
+
+/** The ledger's sum of settled rows. */
+export async function usageOf(em: EntityManager, response: Response): Promise<UsageSum> {
+  const [row] = await em.execute<{ usage: UsageSum }[]>('select app.sum_usage(?, ?) as usage', [
+    response.tenantId,
+    response.id,
+  ]);
+  if (row === undefined) {
+    throw new Error('The usage ledger did not answer.');
+  }
+  return row.usage;
+}
+
+/** The response as it stands in this transaction. Flushes, so that it includes what was just written. */
+export async function currentRecord(em: EntityManager, response: Response): Promise<ResponseRecord> {
+  await em.flush();
+  return toResponseRecord(toHead(response), await doneItems(em, response.id), await usageOf(em, response));
+}
+
+export function toHead(response: Response): ResponseHead {
+  return {
+    id: response.id,
+    status: response.status,
+    created_at: response.createdAt.toISOString(),
+    finished_at: response.finishedAt?.toISOString() ?? null,
+    expires_at: response.expiresAt.toISOString(),
+    space_id: response.spaceId,
+    model: response.model,
+    model_alias: response.modelAlias,
+    previous_response_id: response.previousResponseId ?? null,
+    governance: response.governance,
+    iteration_count: response.iterationCount,
+    failure: response.failure ?? null,
+    incomplete_reason: response.incompleteReason ?? null,
+    attempts: response.attempts,
+    tool_call_count: response.toolCallCount,
+    cancelled_by: response.cancelledBy ?? null,
+    metadata: response.metadata ?? null,
+    thread_id: response.threadId ?? null,
+    branch_id: response.branchId ?? null,
+  };
+}

@@ -1,0 +1,199 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { AuditEvent, EventRow } from '#domain/foundation/events/record-event.ts';
+import type { Actor } from '#domain/foundation/access/caller.ts';
+import { toEventRow, toTold } from '#domain/foundation/events/record-event.ts';
+import { toOwed, type DurableStart } from '#domain/foundation/durable/outbox.ts';
+import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import { fanOutOf } from '#domain/foundation/events/owe-fan-out.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { changedColumns, copyEntity, toColumns } from '#domain/foundation/persistence/rows.ts';
+import { toItemRow, type FinishedItem, type ItemRow } from './item-store.ts';
+import type { Item as WireItem, ToolExchange } from '#domain/responses/record/output-items.ts';
+import type { Response } from '#domain/responses/record/response.entity.ts';
+import { toRun, type StreamEvent } from '#domain/responses/record/stream-events.ts';
+import type { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
+import type { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
+import type { Turn } from '#domain/responses/record/turn.entity.ts';
+import type { SettledUsage } from './usage.ts';
+
+/** One prepared call each to read and to write; the ORM for what is rare. */
+export interface ResponseStore {
+  database: Database;
+  unitOfWork: UnitOfWork;
+}
+
+export type NewCall = Pick<
+  ToolCall,
+  'iteration' | 'callIndex' | 'callId' | 'itemId' | 'outputIndex' | 'tool' | 'arguments' | 'idempotencyKey'
+> &
+  Partial<
+    Pick<
+      ToolCall,
+      'serverLabel' | 'toolName' | 'schemaHash' | 'approvalRequestId' | 'firstLabel' | 'providerState'
+    >
+  >;
+
+/** An attempt as it begins, with the usage row that it reserves. */
+export type NewAttempt = Pick<
+  TurnAttempt,
+  'iteration' | 'attempt' | 'epoch' | 'firstN' | 'prefixLength' | 'continuation' | 'runId' | 'startedAt'
+> & { priceId: string; inputTokens: number };
+
+export type CommittedAttempt = SettledUsage & { iteration: number; attempt: number; endedAt: Date };
+
+type CallStep = Pick<
+  ToolCall,
+  'iteration' | 'callIndex' | 'status' | 'attempts' | 'outcome' | 'resultDigest' | 'startedAt' | 'doneAt'
+> & { was: ToolCall['status'] } & CallHold;
+
+/** By what an attempt takes a step of a call that another one may hold. */
+export interface CallHold {
+  nonce?: string;
+  /** Set when the step begins or renews the lease. */
+  leaseSeconds?: number;
+  /** The step holds the tool's answer, which counts whichever attempt holds the call. */
+  known?: boolean;
+}
+
+/**
+ * `moved`: the response is no longer as it was read. `awaited`: it would end, and another response waits for that.
+ * Nothing is written then.
+ */
+export type ChangeAnswer = 'in' | 'moved' | 'awaited';
+
+/**
+ * All that one step changes of a response, gathered, so that one call writes it: compared with what was read and
+ * set, in one transaction. `response` is the head as it is to become.
+ */
+export class ResponseChange {
+  readonly response: Response;
+  readonly #before: Response;
+  readonly #lines: string[] = [];
+  readonly items: ItemRow[] = [];
+  readonly #context: { position: number; itemId: string }[] = [];
+  readonly #starts: object[] = [];
+  readonly calls: NewCall[] = [];
+  readonly #audits: (EventRow & { fanOut: object | null })[] = [];
+  turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
+  attempt: NewAttempt | null = null;
+  committed: CommittedAttempt | null = null;
+  #call: CallStep | null = null;
+
+  constructor(before: Response) {
+    this.#before = before;
+    this.response = copyEntity(before);
+  }
+
+  publish(events: readonly StreamEvent[]): void {
+    if (events.length > 0) {
+      const run = toRun(events, this.response.nextN);
+      this.#lines.push(run.events);
+      this.response.nextN += run.n;
+    }
+  }
+
+  keep(finished: FinishedItem): void {
+    this.items.push(toItemRow(finished));
+  }
+
+  /** A call's step through the ledger; it is taken only from where the call was `before`, and from no other holder. */
+  step(before: ToolCall, after: ToolCall, hold: CallHold = {}): void {
+    const { iteration, callIndex, status, attempts, outcome, resultDigest, startedAt, doneAt } = after;
+    const row = { iteration, callIndex, status, attempts, outcome, resultDigest, startedAt, doneAt };
+    this.#call = { ...row, ...hold, was: before.status };
+  }
+
+  /** Stores an item of its input, which has no place in the output. */
+  take(item: WireItem, exchange: ToolExchange | null = null): void {
+    const { id, type } = item;
+    const wire = JSON.stringify(item);
+    this.items.push({ id, outputIndex: null, type, wire, exchange, providerState: null, supersededBy: null });
+  }
+
+  /** Puts items, its own or others', into what the response is given. */
+  give(itemIds: readonly string[], position: number): void {
+    this.#context.push(...itemIds.map((itemId, i) => ({ position: position + i, itemId })));
+  }
+
+  /** Owes a workflow start to the engine. @returns what is to be sent after the commit */
+  owe(start: DurableStart): Dispatch {
+    const { dispatch, leaseSeconds } = toOwed(start);
+    const { id, workflowType, workflowId, payload } = dispatch;
+    this.#starts.push({ id, workflowType, workflowId, payload, leaseSeconds });
+    return dispatch;
+  }
+
+  record(actor: Actor, event: AuditEvent): void {
+    const row = toEventRow(actor, event);
+    const fanOut = fanOutOf(toTold(actor.tenantId, row));
+    this.#audits.push({ ...row, fanOut: fanOut === null ? null : toColumns(fanOut) });
+  }
+
+  get isEmpty(): boolean {
+    return Object.keys(this.#toRows()).length === 0;
+  }
+
+  /** The arguments of `app.write_response`. */
+  toArguments(): [string, string, number, number, string] {
+    const { tenantId, id, writerEpoch, nextN } = this.#before;
+    return [tenantId, id, writerEpoch, nextN, JSON.stringify(this.#toRows(), bigintAsText)];
+  }
+
+  #toRows(): Record<string, unknown> {
+    const change: Record<string, unknown> = {};
+    const put = (name: 'turn' | 'attempt' | 'committed' | 'call', row: object | null) => {
+      if (row !== null) {
+        change[name] = toColumns(row);
+      }
+    };
+    const list = (name: 'items' | 'context' | 'starts' | 'calls' | 'audits', rows: readonly object[]) => {
+      if (rows.length > 0) {
+        change[name] = rows.map(toColumns);
+      }
+    };
+    const head = changedColumns(this.#before, this.response);
+    if (head !== null) {
+      change['head'] = head;
+    }
+    if (this.#lines.length > 0) {
+      change['events'] = this.#lines.join('\n');
+    }
+    put('turn', this.turn);
+    put('attempt', this.attempt);
+    put('committed', this.committed);
+    put('call', this.#call);
+    list('items', this.items);
+    list('context', this.#context);
+    list('starts', this.#starts);
+    list('calls', this.calls);
+    list('audits', this.#audits);
+    return change;
+  }
+}
+
+function bigintAsText(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+/** One round trip, one transaction. */
+export async function writeChange(database: Database, change: ResponseChange): Promise<ChangeAnswer> {
+  const [row] = await database.call<{ answer: ChangeAnswer }>(
+    'write_response',
+    'select app.write_response($1, $2, $3, $4, $5) as answer',
+    change.toArguments(),
+  );
+  if (row === undefined) {
+    throw new Error('The change was not answered.');
+  }
+  return row.answer;
+}
+
+/** The same, in the current transaction. */
+export async function writeWithin(em: EntityManager, change: ResponseChange): Promise<ChangeAnswer> {
+  const [row] = await em.execute<{ answer: ChangeAnswer }[]>(
+    'select app.write_response(?, ?, ?, ?, ?) as answer',
+    change.toArguments(),
+  );
+  return row?.answer ?? 'moved';
+}

@@ -1,0 +1,268 @@
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import { ContinuationMatcher, takeWhole } from './continuation.ts';
+import type { FinishedItem } from '#domain/responses/store/item-store.ts';
+import {
+  closeMessage,
+  openMessage,
+  openPart,
+  place,
+  type Closing,
+} from '#domain/responses/store/message-events.ts';
+import type { OpenMessage } from '#domain/responses/store/open-item.ts';
+import { placeReasoning, type Reasoned } from './reasoning-items.ts';
+import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
+
+/** The file behind a citation label, and its place in the list of files. */
+export interface CitedFile {
+  fileId: string;
+  filename: string;
+  index: number;
+}
+
+export interface ComposerOptions {
+  /** What readers already have of the message that this turn was writing when it was cut off. */
+  open: OpenMessage | null;
+  /** Give the open message up and begin a new one, whatever the model says. */
+  restart: boolean;
+  /** Characters at the open message's end that the model is going to say again, exactly. */
+  reread?: number;
+  /** Reasoning that readers have of this turn. What the model reasons now is the same to them, and takes its place. */
+  toldReasoning?: readonly FinishedItem[];
+  nextOutputIndex: number;
+  /** Hold a whole message back until it is complete. */
+  buffered: boolean;
+  citations: ReadonlyMap<number, CitedFile>;
+  itemId(prefix: 'msg' | 'rs', outputIndex: number): string;
+  /** What a citation's event says of the text before it, parts of which some readers are shown in another length. */
+  citedBehind?(text: string): { tokens_before?: Record<string, number> };
+}
+
+export interface ComposedEnd {
+  events: StreamEvent[];
+  /** All finished items, in the order in which they were finished. */
+  done: FinishedItem[];
+}
+
+const mark = /\[(\d{1,4})\]/g;
+const longestMark = 6;
+
+/** Of one message; further marks stay text. */
+const mostCitations = 1_000;
+
+/** Turns a model's text and reasoning into stream events, from the exact character at which readers stand. */
+export class MessageComposer {
+  readonly #options: ComposerOptions;
+  #open: OpenMessage | null;
+  #matcher: ContinuationMatcher | null;
+  #nextOutputIndex: number;
+  #rest = '';
+  #held: StreamEvent[] = [];
+  #scanFrom = 0;
+  /** The end of the open message's text, in which a mark may have begun. */
+  #tail = '';
+  #skip = 0;
+  #restartPending: boolean;
+  #end: ComposedEnd | null = null;
+  /** Reasoning that waits for the message that it led to, or for the end. */
+  #reasoned: Reasoned[] = [];
+  readonly #told: FinishedItem[];
+  /** Messages that were given up on the way, and reasoning that has its place. */
+  readonly #done: FinishedItem[] = [];
+
+  constructor(options: ComposerOptions) {
+    this.#options = options;
+    this.#open = options.open;
+    this.#nextOutputIndex = options.nextOutputIndex;
+    this.#told = [...(options.toldReasoning ?? [])];
+    this.#restartPending = options.restart && options.open !== null;
+    const prefix = options.restart ? '' : (options.open?.text ?? '');
+    // What such a run was asked to go on from; it is told from what the run said by its length alone.
+    const before = prefix.slice(0, Math.max(0, prefix.length - (options.reread ?? 0)));
+    this.#skip = before === '' ? 0 : prefix.length - before.length;
+    this.#matcher = prefix === '' ? null : new ContinuationMatcher(before === '' ? prefix : before);
+    if (options.open !== null) {
+      const cited = options.open.annotations.at(-1)?.end_index ?? 0;
+      this.#scanFrom = Math.max(cited, options.open.text.length - longestMark);
+      this.#tail = options.open.text.slice(-longestMark);
+    }
+  }
+
+  get nextOutputIndex(): number {
+    return this.#nextOutputIndex;
+  }
+
+  /** Events for a piece of the model's text; none while it is not yet understood. */
+  text(delta: string): StreamEvent[] {
+    const { ready, rest } = takeWhole(this.#rest + delta);
+    this.#rest = rest;
+    return ready === '' ? [] : this.#understand(cleanText(ready));
+  }
+
+  /**
+   * Takes reasoning that is finished. It is published together with the text that it led to, before its message; where
+   * that message is open already, or no text comes, behind everything at the end.
+   */
+  reasoning(reasoned: readonly Reasoned[]): void {
+    for (const one of reasoned) {
+      const known = this.#told.shift();
+      if (known === undefined) {
+        this.#reasoned.push(one);
+      } else {
+        this.#done.push({ ...known, providerState: one.providerState });
+      }
+    }
+  }
+
+  /** Ends the message, if one is open, with whatever was still held back. Repeated, it answers the same. */
+  end(closing: Closing): ComposedEnd {
+    this.#end ??= this.#close(closing);
+    return this.#end;
+  }
+
+  #close(closing: Closing): ComposedEnd {
+    const events = this.#flushHeld();
+    const done = this.#done;
+    if (this.#open !== null) {
+      const { outputIndex } = this.#open;
+      // A message that was to be given up and got no successor is not complete.
+      const end = closeMessage(this.#open, this.#restartPending ? { status: 'incomplete' } : closing);
+      events.push(...end.events);
+      done.push({ outputIndex, item: end.item });
+      this.#open = null;
+    }
+    events.push(...this.#placeReasoning(this.#takeReasoned()));
+    done.push(...this.#told);
+    return { events, done };
+  }
+
+  #takeReasoned(): Reasoned[] {
+    const reasoned = this.#reasoned;
+    this.#reasoned = [];
+    return reasoned;
+  }
+
+  #placeReasoning(reasoned: readonly Reasoned[]): StreamEvent[] {
+    return reasoned.flatMap((one) => {
+      const outputIndex = this.#nextOutputIndex++;
+      const { finished, events } = placeReasoning(
+        { id: this.#options.itemId('rs', outputIndex), outputIndex },
+        one,
+      );
+      this.#done.push(finished);
+      return events;
+    });
+  }
+
+  /** What is still held when the model has ended its text. */
+  endOfText(): StreamEvent[] {
+    const tail = this.#rest;
+    this.#rest = '';
+    const events = tail === '' ? [] : this.#understand(cleanText(tail));
+    if (this.#matcher !== null) {
+      events.push(...this.#decide(this.#matcher.end()));
+    }
+    return events;
+  }
+
+  #understand(text: string): StreamEvent[] {
+    return this.#matcher === null ? this.#emit(text) : this.#decide(this.#matcher.push(text));
+  }
+
+  #decide(decision: ReturnType<ContinuationMatcher['push']>): StreamEvent[] {
+    switch (decision.kind) {
+      case 'hold':
+        return [];
+      case 'append':
+        return decision.text === '' ? [] : this.#emit(decision.text);
+      case 'restart':
+        this.#restartPending = true;
+        return this.#emit(decision.text);
+    }
+  }
+
+  #emit(said: string): StreamEvent[] {
+    const text = said.slice(this.#skip);
+    this.#skip -= said.length - text.length;
+    if (text === '') {
+      return [];
+    }
+    const events = [...this.#ready(), ...this.#append(text)];
+    if (!this.#options.buffered) {
+      return events;
+    }
+    this.#held.push(...events);
+    return [];
+  }
+
+  #flushHeld(): StreamEvent[] {
+    const events = this.#held;
+    this.#held = [];
+    return events;
+  }
+
+  /** Sees to an open message with an open part. */
+  #ready(): StreamEvent[] {
+    const events: StreamEvent[] = [];
+    const begins = this.#open === null || this.#restartPending;
+    const reasoned = begins ? this.#takeReasoned() : [];
+    if (this.#open !== null && this.#restartPending) {
+      const { outputIndex } = this.#open;
+      const supersededBy = this.#options.itemId('msg', this.#nextOutputIndex + reasoned.length);
+      const end = closeMessage(this.#open, { status: 'incomplete', supersededBy });
+      events.push(...end.events);
+      this.#done.push({ outputIndex, item: end.item });
+      this.#open = null;
+    }
+    this.#restartPending = false;
+    if (this.#open === null) {
+      events.push(...this.#placeReasoning(reasoned));
+      const outputIndex = this.#nextOutputIndex++;
+      this.#scanFrom = 0;
+      this.#tail = '';
+      const begun = openMessage(this.#options.itemId('msg', outputIndex), outputIndex);
+      this.#open = begun.open;
+      return [...events, ...begun.events];
+    }
+    return [...events, ...openPart(this.#open)];
+  }
+
+  #append(text: string): StreamEvent[] {
+    const open = this.#open;
+    if (open === null) {
+      return [];
+    }
+    // Marks are looked for in what is new, and never in a text of megabytes that grows by a word.
+    const seen = this.#tail + text;
+    const seenFrom = open.text.length - this.#tail.length;
+    open.text += text;
+    const events: StreamEvent[] = [
+      { type: 'response.output_text.delta', ...place(open), delta: text, logprobs: [] },
+    ];
+    mark.lastIndex = Math.max(0, this.#scanFrom - seenFrom);
+    for (let match = mark.exec(seen); match !== null; match = mark.exec(seen)) {
+      this.#scanFrom = seenFrom + mark.lastIndex;
+      const file = this.#options.citations.get(Number(match[1]));
+      if (file !== undefined && open.annotations.length < mostCitations) {
+        const annotation = {
+          type: 'file_citation' as const,
+          file_id: file.fileId,
+          filename: file.filename,
+          index: file.index,
+          start_index: seenFrom + match.index,
+          end_index: this.#scanFrom,
+        };
+        open.annotations.push(annotation);
+        events.push({
+          type: 'response.output_text.annotation.added',
+          ...place(open),
+          annotation_index: open.annotations.length - 1,
+          annotation,
+          ...this.#options.citedBehind?.(open.text.slice(0, seenFrom + match.index)),
+        });
+      }
+    }
+    this.#scanFrom = Math.max(this.#scanFrom, open.text.length - longestMark);
+    this.#tail = seen.slice(-longestMark);
+    return events;
+  }
+}

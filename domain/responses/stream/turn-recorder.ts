@@ -1,0 +1,112 @@
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import type {
+  ModelPart,
+  OpaqueState,
+  PromptReasoning,
+  ReasoningSummary,
+} from '#domain/capabilities/models/model-gateway.ts';
+import type { RequestedCall } from '#domain/responses/store/requested-call.ts';
+import type { ProviderState, StateOwner } from '#domain/responses/record/provider-state.ts';
+import type { Reasoned } from './reasoning-items.ts';
+
+type Reasoning = Extract<ModelPart, { type: 'reasoning' }>;
+
+/** Notes what a model call puts out beside its text, each with its place in the provider's own order. */
+export class TurnRecorder {
+  readonly #of: StateOwner & { turn: number; summary: ReasoningSummary | null };
+  readonly #reasoned: { place: number; parts: Reasoning[] }[] = [];
+  /** Items of reasoning that were taken out. */
+  #taken = 0;
+  readonly calls: RequestedCall[] = [];
+  #text: { place: number; state?: OpaqueState } | null = null;
+  #place = 0;
+  #reasoning = false;
+
+  constructor(of: StateOwner & { turn: number; summary: ReasoningSummary | null }) {
+    this.#of = of;
+  }
+
+  take(part: ModelPart): void {
+    switch (part.type) {
+      case 'reasoning':
+        this.#takeReasoning(part);
+        break;
+      case 'text':
+        this.#text ??= { place: this.#next() };
+        this.#reasoning = false;
+        break;
+      case 'text_state':
+        this.#text = { place: this.#text?.place ?? this.#next(), state: storableState(part.state) };
+        break;
+      case 'tool_call':
+        this.#reasoning = false;
+        this.calls.push({
+          name: cleanText(part.name),
+          arguments: cleanText(part.arguments),
+          providerState: this.#state(
+            this.#next(),
+            part.state === null ? {} : { state: storableState(part.state) },
+          ),
+        });
+        break;
+      case 'run':
+      case 'finish':
+    }
+  }
+
+  /** Neighbouring pieces are one item with as many parts. */
+  #takeReasoning(part: Reasoning): void {
+    const last = this.#reasoning ? this.#reasoned.at(-1) : undefined;
+    if (last === undefined) {
+      this.#reasoned.push({ place: this.#next(), parts: [part] });
+    } else {
+      last.parts.push(part);
+    }
+    this.#reasoning = true;
+  }
+
+  /** The finished reasoning that was not taken out before. To be asked where reasoning has ended: at text and at the end. */
+  takeReasoned(): Reasoned[] {
+    const finished = this.#reasoned.slice(this.#taken);
+    this.#taken = this.#reasoned.length;
+    return finished.map(({ place, parts }) => ({
+      summary:
+        this.#of.summary === null
+          ? []
+          : parts.flatMap(({ text, summary }) => (summary && text !== '' ? [cleanText(text)] : [])),
+      providerState: this.#state(place, {
+        reasoning: parts.map(({ text, state }): PromptReasoning => ({
+          text: cleanText(text),
+          state: storableState(state),
+        })),
+      }),
+    }));
+  }
+
+  /** Of the turn's text; null when nothing of the turn depends on its place. */
+  get textState(): ProviderState | null {
+    const text = this.#text;
+    if (text?.state === undefined && this.calls.length === 0 && this.#reasoned.length === 0) {
+      return null;
+    }
+    // Text of an earlier attempt, which this one had nothing to add to, stands before the first call.
+    const place = text?.place ?? (this.calls[0]?.providerState?.place ?? this.#place) - 0.5;
+    return this.#state(place, text?.state === undefined ? {} : { state: text.state });
+  }
+
+  #next(): number {
+    return this.#place++;
+  }
+
+  #state(place: number, rest: Pick<ProviderState, 'state' | 'reasoning'>): ProviderState {
+    const { providerKind, providerModel, turn } = this.#of;
+    return { kind: providerKind, model: providerModel, turn, place, ...rest };
+  }
+}
+
+/** As jsonb can hold it. */
+function storableState(state: OpaqueState): OpaqueState {
+  return JSON.parse(JSON.stringify(state), (_key, value: unknown) =>
+    typeof value === 'string' ? cleanText(value) : value,
+  ) as OpaqueState;
+}

@@ -1,0 +1,300 @@
+import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
+import { askerOf, rebuildCaller } from '#domain/foundation/access/load-caller.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { parseUsd } from '#domain/capabilities/models/pricing.ts';
+import { tellHistory } from './tell-history.ts';
+import { goesOnBehind, planContinuation, reasoningToldAgain, runToReadAgain } from './continue-turn.ts';
+import { endClaimed } from '#domain/responses/end/end-claimed.ts';
+import { failureReason } from '#domain/responses/record/failure-reasons.ts';
+import { toHead } from '#domain/responses/store/head.ts';
+import { itemId } from '#domain/responses/record/item-ids.ts';
+import { buildPrompt } from '#domain/responses/prompt/model-prompt.ts';
+import { foldTurn, textSince } from '#domain/responses/store/open-item.ts';
+import { listTools, planApproved } from './open-with-tools.ts';
+import type { OutputItem } from '#domain/responses/record/output-items.ts';
+import { waitsForCaller } from '#domain/responses/calls/outstanding-calls.ts';
+import { readTurn, type HeadState, type TurnState } from '#domain/responses/prompt/read-turn.ts';
+import { endOf, endOfEnded, type Ending, type ResponseEnd } from '#domain/responses/record/response-end.ts';
+import { ResponseChange, writeChange, type ResponseStore } from '#domain/responses/store/response-change.ts';
+import { toResponseRecord } from '#domain/responses/record/response-record.ts';
+import { firstModelTurn } from '#domain/responses/record/response-request.ts';
+import { withFound } from '#domain/responses/offer/tool-search.ts';
+import { queueLimitMs } from '#domain/responses/record/response-status.ts';
+import { settleLostAttempts } from './settle-attempts.ts';
+import type { TurnResult } from '#domain/responses/record/turn-result.ts';
+import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
+import type { TurnKey } from '#domain/responses/record/turn-key.ts';
+import { estimatePrompt } from '#domain/responses/store/usage.ts';
+
+/** Crashes in a row, without one new published character, after which a turn is given up. */
+const poisonLimit = 10;
+
+export type TurnClaim = { kind: 'settled'; result: TurnResult } | { kind: 'claimed'; turn: ClaimedTurn };
+
+function done(end: ResponseEnd): TurnClaim {
+  return { kind: 'settled', result: { next: 'done', calls: [], end } };
+}
+
+/**
+ * Takes a turn for one attempt: begins the response, fences earlier writers, settles what they left, checks
+ * rights and limits, and says from where the text goes on. A turn that was committed answers its result.
+ */
+export async function claimTurn(store: ResponseStore, secrets: Secrets, key: TurnKey): Promise<TurnClaim> {
+  for (;;) {
+    const state = await readTurn(store.database, key);
+    if (state === null || state.response.isTerminal) {
+      return done(endOfEnded(state?.response ?? null));
+    }
+    const { turn: existing } = state;
+    if (existing?.status === 'committed') {
+      return { kind: 'settled', result: existing.result ?? { next: 'done', calls: [] } };
+    }
+    const decision = decide(secrets, state, key.iteration);
+    // Whoever changed the response since it was read is taken into account by reading it again.
+    switch (decision.kind) {
+      case 'end':
+        if (await endClaimed(store.unitOfWork, decision.change, decision.ending)) {
+          return done(endOf(decision.ending));
+        }
+        break;
+      case 'settle_lost':
+        await settleLostAttempts(store.unitOfWork, key, state.response.writerEpoch);
+        break;
+      case 'tell_history':
+        await tellHistory(store.unitOfWork, state);
+        break;
+      case 'write':
+        if ((await writeChange(store.database, decision.change)) === 'in') {
+          return decision.claim;
+        }
+    }
+  }
+}
+
+type Decision =
+  /** The response ends here; `change` holds what became of it before. */
+  | { kind: 'end'; change: ResponseChange; ending: Ending }
+  /** First what earlier attempts left is settled; then the turn is read again. */
+  | { kind: 'settle_lost' }
+  /** First it is told what its branch holds; then the turn is read again. */
+  | { kind: 'tell_history' }
+  | { kind: 'write'; change: ResponseChange; claim: TurnClaim };
+
+function decide(secrets: Secrets, state: TurnState, iteration: number): Decision {
+  const change = new ResponseChange(state.response);
+  const { response } = change;
+  const refused = mayNotGoOn(state, iteration);
+  if (refused !== null) {
+    return { kind: 'end', change, ending: refused };
+  }
+  if (response.historyDue) {
+    return { kind: 'tell_history' };
+  }
+  if (isUnsettled(state, iteration)) {
+    return { kind: 'settle_lost' };
+  }
+  if (response.status === 'queued') {
+    response.begin(state.now);
+  }
+  if (state.turn === null && iteration > 0 && waitsForCaller(state.own)) {
+    return { kind: 'end', change, ending: { status: 'completed' } };
+  }
+  const opened = state.turn ?? openTurn({ change, secrets }, state, iteration);
+  if (iteration < firstModelTurn(response.request)) {
+    const { result, events } = planApproved({ change, secrets }, iteration);
+    change.turn = { ...opened, status: 'committed', committedAt: state.now, result };
+    change.publish(events);
+    return { kind: 'write', change, claim: { kind: 'settled', result } };
+  }
+  return attempt(secrets, state, change, opened);
+}
+
+/** The end that stands in the way of another attempt, if any. */
+function mayNotGoOn(state: HeadState, iteration: number): Ending | null {
+  const { response, now } = state;
+  if (response.status === 'queued' && now.getTime() - response.queuedSince.getTime() > queueLimitMs) {
+    return { status: 'failed', failure: failureReason('engine_unavailable') };
+  }
+  if (response.deadlineAt != null && now >= response.deadlineAt) {
+    return { status: 'incomplete', reason: 'deadline_exceeded' };
+  }
+  if (iteration - firstModelTurn(response.request) >= response.governance.limits.max_iterations) {
+    return { status: 'incomplete', reason: 'max_iterations' };
+  }
+  return isStillGranted(state) ? null : { status: 'failed', failure: failureReason('permission_revoked') };
+}
+
+function isStillGranted({ response, asker }: HeadState): boolean {
+  try {
+    return rebuildCaller(response, asker).granted.has('responses.create');
+  } catch (error) {
+    if (error instanceof DomainError) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/** Whether earlier attempts left something; one whose run is read again is settled with the attempt that reads it. */
+function isUnsettled({ model, attempts, unsettled }: TurnState, iteration: number): boolean {
+  const run = runToReadAgain(model, attempts);
+  const read = attempts.filter(({ runId }) => run !== null && runId === run).map(({ attempt }) => attempt);
+  return (
+    attempts.some(({ outcome }) => outcome === 'running') ||
+    unsettled.some((left) => left.iteration !== iteration || !read.includes(left.attempt))
+  );
+}
+
+type OpenTurn = NonNullable<ResponseChange['turn']>;
+
+function openTurn(
+  planning: { change: ResponseChange; secrets: Secrets },
+  state: TurnState,
+  iteration: number,
+): OpenTurn {
+  const { change } = planning;
+  const { response } = change;
+  response.iterationCount = iteration + 1;
+  const record = toResponseRecord(toHead(response), outputOf(state), state.usage);
+  change.publish([{ type: 'response.in_progress', response: record }]);
+  if (iteration === 0) {
+    change.publish(listTools(planning));
+  }
+  change.turn = {
+    iteration,
+    status: 'open',
+    firstN: response.nextN,
+    firstOutputIndex: response.nextOutputIndex,
+    result: null,
+    committedAt: null,
+  };
+  return change.turn;
+}
+
+function outputOf({ own }: Pick<TurnState, 'own'>): OutputItem[] {
+  return own.map(({ wire }) => JSON.parse(wire) as OutputItem);
+}
+
+function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, turn: OpenTurn): Decision {
+  const { model, attempts: earlier, events, now } = state;
+  const { response } = change;
+  const folded = foldTurn(events);
+  const plan = planContinuation(response.request, model, { folded, earlier, events });
+  const prefixLength = folded.open?.text.length ?? 0;
+  const recent = earlier.slice(-poisonLimit);
+  const poisoned =
+    recent.length === poisonLimit &&
+    recent.every((e) => e.outcome === 'crashed' && e.prefixLength === prefixLength);
+  if (poisoned || plan === 'give_up') {
+    const failure = failureReason('generation_lost');
+    return { kind: 'end', change, ending: { status: 'failed', failure } };
+  }
+  const prompt = buildPrompt(response, [...state.context, ...state.own], model);
+  const messages = [...prompt.messages, ...plan.messages];
+  const inputTokens = estimatePrompt(messages);
+  const published = goesOnBehind(plan.name) ? textSince(events, turn.firstN) : '';
+  const budget = outputBudget(state, { inputTokens, published });
+  if (typeof budget !== 'number') {
+    return { kind: 'end', change, ending: budget };
+  }
+  response.attempts += 1;
+  const epoch = response.bumpEpoch();
+  const number = earlier.length + 1;
+  const resume = plan.resume ?? null;
+  change.attempt = {
+    iteration: turn.iteration,
+    attempt: number,
+    epoch,
+    firstN: response.nextN,
+    prefixLength,
+    continuation: plan.name,
+    // Known before its first event: whatever ends this attempt, the run is paid for once.
+    runId: resume,
+    startedAt: now,
+    priceId: state.price.id,
+    inputTokens,
+  };
+  if (response.request.stream_events && number > 1) {
+    change.publish([
+      {
+        type: 'platform.continued',
+        iteration: turn.iteration,
+        continuation: plan.name,
+        prefix_length: prefixLength,
+      },
+    ]);
+  }
+  const last = [...folded.closed.map((closed) => closed.outputIndex), folded.open?.outputIndex ?? -1];
+  const toldReasoning = reasoningToldAgain(folded, plan);
+  const claimed: ClaimedTurn = {
+    tenantId: response.tenantId,
+    responseId: response.id,
+    iteration: turn.iteration,
+    attempt: number,
+    epoch,
+    nextN: response.nextN,
+    closed: folded.closed.filter((item) => !toldReasoning.includes(item)),
+    composer: {
+      open: folded.open,
+      restart: plan.restart ?? false,
+      ...(plan.reread === undefined ? {} : { reread: plan.reread }),
+      toldReasoning,
+      nextOutputIndex: Math.max(turn.firstOutputIndex, ...last.map((index) => index + 1)),
+      // A model that is held to JSON cannot go on in the middle of it.
+      buffered: response.request.stream_granularity === 'item' || response.request.format.type !== 'text',
+      citations: prompt.citations,
+      itemId: (prefix, outputIndex) => itemId(secrets, prefix, response.id, outputIndex),
+    },
+    model: {
+      alias: model.alias,
+      providerKind: model.providerKind,
+      providerModel: model.providerModel,
+      baseUrl: model.baseUrl ?? null,
+      credentialRef: model.credentialRef ?? null,
+      maxOutputTokens: model.maxOutputTokens,
+      supportsReasoning: model.supportsReasoning,
+      keepsRuns: model.continuation === 'reattach',
+      inputModalities: model.inputModalities,
+    },
+    messages,
+    resume,
+    settings: withFound(response.request, state.own),
+    maxOutputTokens: budget,
+    held: {
+      response,
+      turn,
+      output: [...state.own, ...change.items].map(({ wire }) => wire),
+      usage: state.usage,
+      price: state.price,
+      inputTokens,
+      asker: askerOf(response, state.asker),
+    },
+  };
+  return { kind: 'write', change, claim: { kind: 'claimed', turn: claimed } };
+}
+
+/** Output tokens that limits and money leave for one more call, or the end that they demand. */
+function outputBudget(
+  state: TurnState,
+  { inputTokens, published }: { inputTokens: number; published: string },
+): number | Ending {
+  const { limits } = state.response.governance;
+  const said = published === '' ? 0 : estimateTokens(published);
+  const tokens = limits.max_output_tokens - state.keptOutputTokens - said;
+  if (tokens <= 0) {
+    return { status: 'incomplete', reason: 'max_output_tokens' };
+  }
+  if (limits.max_cost_usd === null) {
+    return tokens;
+  }
+  const left =
+    parseUsd(limits.max_cost_usd) -
+    BigInt(state.usage.cost_pico_usd) -
+    BigInt(inputTokens) * state.price.inputMicroUsdPerMillion;
+  const output = state.price.outputMicroUsdPerMillion;
+  const affordable = output === 0n ? BigInt(tokens) : left / output;
+  return left < 0n || affordable < 1n
+    ? { status: 'incomplete', reason: 'max_cost' }
+    : Math.min(tokens, Number(affordable));
+}

@@ -1,0 +1,68 @@
+import { raw } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
+import { lockLane } from './commit-turn.ts';
+import { vendorFailure } from '#domain/responses/record/failure-reasons.ts';
+import { finishResponse } from '#domain/responses/end/finish-response.ts';
+import { readTurnEvents } from '#domain/responses/store/item-store.ts';
+import { textSince } from '#domain/responses/store/open-item.ts';
+import type { FailureCode } from '#domain/responses/record/response-status.ts';
+import { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
+import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
+import { Turn } from '#domain/responses/record/turn.entity.ts';
+import { settleUsage } from '#domain/responses/store/usage.ts';
+
+const vendorFailureCap = 5;
+
+/** What to do after a vendor's failure: try again after a while, or nothing, because the response has failed. */
+export type FailureVerdict = { kind: 'retry'; delayMs: number } | { kind: 'failed'; code: FailureCode };
+
+/**
+ * Writes a vendor's failure down and decides. Failures of the vendor are counted per turn; crashes are not
+ * among them. @throws Fenced
+ */
+export async function failTurn(
+  em: EntityManager,
+  turn: ClaimedTurn,
+  failure: ModelFailure,
+): Promise<FailureVerdict> {
+  const { response, now } = await lockLane(em, turn);
+  const place = { responseId: response.id, iteration: turn.iteration };
+  const { runId } = await em.findOneOrFail(TurnAttempt, { ...place, attempt: turn.attempt });
+  await em.nativeUpdate(
+    TurnAttempt,
+    { ...place, attempt: turn.attempt },
+    { outcome: 'vendor_failed', failureCode: failure.code, endedAt: now },
+  );
+  const row = await em.findOneOrFail(Turn, place);
+  const text = textSince(await readTurnEvents(em, response, row.firstN), turn.nextN);
+  // A run that may be read again is settled by whoever knows whether it was.
+  if (runId == null) {
+    await settleUsage(em, response, { ...turn, usage: null, text, aborted: true });
+  }
+  const failures = await em.count(TurnAttempt, { ...place, outcome: 'vendor_failed' });
+  if (failure.retryable && failures < vendorFailureCap) {
+    return { kind: 'retry', delayMs: failure.retryAfterMs ?? backoffMs(failures) };
+  }
+  const code: FailureCode =
+    failure.code === 'trailing_assistant_refused' || failure.code === 'run_lost'
+      ? 'model_error'
+      : failure.code;
+  const reason = vendorFailure(code, failure.refusal);
+  await finishResponse(em, response, now, { status: 'failed', failure: reason });
+  return { kind: 'failed', code };
+}
+
+/** 0.5 s, 1 s, 2 s, 4 s. */
+function backoffMs(failures: number): number {
+  return 250 * 2 ** failures;
+}
+
+/** The attempt stops without fault (its worker is asked to go): not counted as a crash. */
+export async function yieldTurn(em: EntityManager, turn: ClaimedTurn): Promise<void> {
+  await em.nativeUpdate(
+    TurnAttempt,
+    { responseId: turn.responseId, iteration: turn.iteration, attempt: turn.attempt, outcome: 'running' },
+    { outcome: 'aborted', endedAt: raw('now()') },
+  );
+}

@@ -1,0 +1,27 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { Invite } from './invite.entity.ts';
+
+/** Writes down that a pending invite has run out; one that is over or not due stays as it is. */
+export async function expireInvite(em: EntityManager, tenantId: string, inviteId: string): Promise<boolean> {
+  const invite = await em.findOne(Invite, { id: inviteId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (invite?.status !== 'pending' || invite.statusAt(await databaseNow(em)) !== 'expired') {
+    return false;
+  }
+  invite.status = 'expired';
+  await em.flush();
+  const inviter = await rebuildActor(em, { tenantId, principalId: invite.invitedBy });
+  await recordEvent(
+    em,
+    { ...inviter, origin: { via: 'schedule', requestId: null } },
+    {
+      type: 'space.invite_expired',
+      resource: { type: 'invite', id: invite.id },
+      metadata: { space_id: invite.spaceId },
+    },
+  );
+  return true;
+}

@@ -1,0 +1,48 @@
+import { announceChange } from '#domain/foundation/access/announce-change.ts';
+import { ApiKey } from '#domain/identity/api-keys/api-key.entity.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { lockOwners, requireAnotherOwner } from '#domain/identity/grants/require-an-owner.ts';
+import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { forgetAddress } from '#domain/workspace/invites/forget-address.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { endSessions } from '#domain/identity/sessions/end-sessions.ts';
+import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
+import { lockPrincipal } from '#domain/identity/principals/find-principal.ts';
+
+/**
+ * Takes away all that a principal is and has: its keys and sessions stop with the commit, its roles and memberships go, and
+ * so do its name, its address, also from invites, its links to identity providers and the keys of what was sealed for
+ * it alone. The id stays, because rows and the log name it. What runs for it stops before its next step.
+ * @throws `missing_permission`, `principal_not_found`, `invalid_state` for the last owner, and the refusals of
+ *   `lockOwners`
+ */
+export async function deletePrincipal(outer: Context, input: { principalId: string }): Promise<void> {
+  authorize(outer.caller, 'principals.delete');
+  const ctx = await lockOwners(outer, ['principals.delete']);
+  const { caller, em } = ctx;
+  await requireAnotherOwner(em, input.principalId);
+  const principal = await lockPrincipal(ctx, input.principalId);
+  const { id: principalId, email } = principal;
+  const now = await databaseNow(em);
+  const keys = await em.nativeUpdate(ApiKey, { principalId, revokedAt: null }, { revokedAt: now });
+  const roles = await em.nativeDelete(RoleAssignment, { principalId });
+  // Memberships of projects hang on those of their spaces.
+  const spaces = await em.nativeDelete(SpaceMember, { principalId });
+  const sessions = await endSessions(em, { principalId, reason: 'principal_deleted' });
+  await em.execute('delete from external_identities where principal_id = ?', [principalId]);
+  if (email != null) {
+    await forgetAddress(ctx, { of: principalId, address: email });
+  }
+  await recordEvent(em, caller, {
+    type: 'security.principal_deleted',
+    resource: { type: 'principal', id: principalId },
+    metadata: { principal_type: principal.type, api_keys: keys, sessions: sessions.length, roles, spaces },
+  });
+  // Behind the events: whoever deletes itself has them sealed, too.
+  await em.execute('delete from data_keys where principal_id = ?', [principalId]);
+  Object.assign(principal, { name: null, email: null, status: 'disabled', deletedAt: now });
+  await em.flush();
+  await announceChange(em, caller.tenantId);
+}

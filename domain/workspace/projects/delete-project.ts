@@ -1,0 +1,29 @@
+import { announceChange } from '#domain/foundation/access/announce-change.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { findCaller } from '#domain/identity/principals/find-principal.ts';
+import { lockProject } from './find-project.ts';
+import { inProject } from '#domain/identity/roles/in-project.ts';
+import { ProjectMember } from '#domain/identity/roles/project-member.entity.ts';
+
+/**
+ * Deletes a project in one transaction: its members and their roles go with it, what was made in it stays in the
+ * space and names no project any more.
+ * @throws `missing_permission`, `project_not_found`, and `principal_not_found` for a caller who is being deleted
+ */
+export async function deleteProject(outer: Context, input: { projectId: string }): Promise<void> {
+  const ctx = await inProject(outer, input.projectId);
+  authorize(ctx.caller, 'projects.delete');
+  await findCaller(ctx);
+  const project = await lockProject(ctx, input.projectId);
+  const { id, spaceId, name } = project;
+  const members = await ctx.em.nativeDelete(ProjectMember, { projectId: id });
+  await ctx.em.remove(project).flush();
+  await recordEvent(ctx.em, ctx.caller, {
+    type: 'space.project_deleted',
+    resource: { type: 'project', id },
+    metadata: { space_id: spaceId, name, members },
+  });
+  await announceChange(ctx.em, ctx.caller.tenantId);
+}

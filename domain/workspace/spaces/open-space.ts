@@ -1,0 +1,26 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { createSpace } from './create-space.ts';
+import { Space } from './space.entity.ts';
+
+/**
+ * A space that the caller administers; it has no model yet.
+ * @throws `missing_permission`, and the refusals of `claimKey`
+ */
+export async function openSpace(
+  ctx: Context,
+  input: { name: string; idempotency?: IdempotentRequest | null },
+): Promise<{ space: Space; replayed: boolean }> {
+  const { caller, em } = ctx;
+  authorize(caller, 'spaces.create');
+  const id = newId();
+  const claimed = input.idempotency ? await claimKey(ctx, input.idempotency, id) : id;
+  if (claimed !== id) {
+    return { space: await em.findOneOrFail(Space, { id: claimed }), replayed: true };
+  }
+  const space = await createSpace(em, caller, { id, name: input.name });
+  await em.flush();
+  return { space: await em.refreshOrFail(space), replayed: false };
+}

@@ -1,0 +1,31 @@
+import { authorize } from '#domain/foundation/access/policy.ts';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { lockTenant } from './lock-tenant.ts';
+import type { Tenant } from './tenant.entity.ts';
+
+/**
+ * Cuts the access of the tenant that the caller acts in, or gives it back: from then on every operation of its principals is refused, and
+ * attached readers are cut off. What runs stops before its next step, as with a revoked key. Repeating it changes nothing.
+ * @throws `missing_permission`, `invalid_state` for a tenant that is being deleted and for the platform's own
+ */
+export async function suspendTenant(ctx: Context, suspended: boolean): Promise<Tenant> {
+  authorize(ctx.caller, 'tenants.suspend');
+  const tenant = await lockTenant(ctx);
+  const status = suspended ? 'suspended' : 'active';
+  if (tenant.isPlatform || !['active', 'suspended'].includes(tenant.status)) {
+    throw new DomainError('invalid_state', 'This tenant can be neither suspended nor resumed.');
+  }
+  if (tenant.status === status) {
+    return tenant;
+  }
+  tenant.status = status;
+  await ctx.em.flush();
+  await recordEvent(ctx.em, ctx.caller, {
+    type: suspended ? 'system.tenant_suspended' : 'system.tenant_resumed',
+    resource: { type: 'tenant', id: tenant.id },
+  });
+  await ctx.em.execute(`select pg_notify('access', ?)`, [tenant.id]);
+  return tenant;
+}

@@ -1,0 +1,236 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOidcClient } from '#adapters/identity/oidc-client.ts';
+import { createLogger } from '#adapters/telemetry/logger.ts';
+import { createTelemetry } from '#adapters/telemetry/metrics.ts';
+import { buildApp } from '#api/app.ts';
+import { StreamHub } from '#api/sse/stream-hub.ts';
+import { StreamPlaces } from '#api/sse/stream-places.ts';
+import { mintApiKey } from '#domain/identity/api-keys/api-key.ts';
+import { KeyVerdicts } from '#domain/identity/api-keys/key-verdicts.ts';
+import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
+import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { Database } from '#domain/foundation/persistence/database.ts';
+import { ResponseRows } from '#domain/responses/store/response-rows.ts';
+import { longTexts } from '../support/long-texts.ts';
+import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
+
+let world: KnowledgeWorld;
+let app: FastifyInstance;
+let database: Database;
+const telemetry = createTelemetry();
+const dispatched: Dispatch[] = [];
+
+beforeAll(async () => {
+  world = await openWorld();
+  database = new Database({ url: world.url, statementTimeoutMs: 5_000 });
+  const logger = createLogger('test', 'silent');
+  const config = parseGatewayConfig({
+    DATABASE_URL: world.url,
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    MASTER_KEY: randomBytes(32).toString('base64'),
+  });
+  app = await buildApp({
+    config,
+    logger,
+    database,
+    responseRows: new ResponseRows(database),
+    unitOfWork: world.unitOfWork,
+    secrets: world.secrets,
+    verdicts: new KeyVerdicts(),
+    dispatcher: {
+      dispatch: (row) => {
+        dispatched.push(row);
+        return Promise.resolve();
+      },
+    },
+    longTexts,
+    names: { find: () => Promise.resolve([]) },
+    workflows: { describe: () => Promise.resolve(null), historyOf: () => Promise.resolve(null) },
+    hub: new StreamHub(database, logger),
+    telemetry,
+    oidc: createOidcClient({ fetch }),
+    openStreams: new Set(),
+    streamPlaces: new StreamPlaces(config),
+    draining: { value: false },
+  });
+}, 60_000);
+afterAll(async () => {
+  await app.close();
+  await telemetry.close();
+  await database.close();
+  await world.stop();
+});
+
+interface Client extends SpaceFixture {
+  key: string;
+}
+
+/** A member of a space, with a key. */
+async function join(role = 'space_admin', space?: SpaceFixture): Promise<Client> {
+  const member = space ?? (await world.addSpace());
+  const principalId = newId();
+  const { token, keyId, secretHash } = mintApiKey(world.secrets);
+  const { tenantId, spaceId } = member;
+  await world.admin.query(`insert into principals (tenant_id, id, type) values ($1, $2, 'service_account')`, [
+    tenantId,
+    principalId,
+  ]);
+  await world.admin.query(
+    'insert into space_members (tenant_id, space_id, principal_id, role_key) values ($1, $2, $3, $4)',
+    [tenantId, spaceId, principalId, role],
+  );
+  await world.admin.query(
+    `insert into api_keys (tenant_id, id, key_id, secret_hash, principal_id, name, expires_at)
+     values ($1, $2, $3, $4, $5, 'k', now() + interval '1 day')`,
+    [tenantId, newId(), keyId, secretHash, principalId],
+  );
+  return { tenantId, spaceId, principalId, key: token };
+}
+
+type Method = 'GET' | 'POST' | 'DELETE';
+
+async function call(
+  client: Client,
+  method: Method,
+  path: string,
+  payload?: object,
+  headers: Record<string, string> = {},
+) {
+  const response = await app.inject({
+    method,
+    url: `/api/v1/spaces/${client.spaceId}/collections${path}`,
+    headers: { 'x-api-key': client.key, ...headers },
+    ...(payload === undefined ? {} : { payload }),
+  });
+  return { status: response.statusCode, headers: response.headers, body: response.json() };
+}
+
+const document = {
+  filename: 'guide.md',
+  media_type: 'text/markdown',
+  content: '# Guide\n\nThe beacon is blue.\n',
+};
+
+async function addCollection(client: Client, name = 'Harbours'): Promise<string> {
+  const { body } = await call(client, 'POST', '', { name });
+  return body.data.id as string;
+}
+
+describe('POST /v1/spaces/{space_id}/collections', () => {
+  it('answers 201 with the record, and the same record with 200 for a repeat of its key', async () => {
+    const client = await join();
+    const key = { 'idempotency-key': 'k-1' };
+    const first = await call(client, 'POST', '', { name: 'Harbours', description: 'All of them' }, key);
+    expect(first.status).toBe(201);
+    expect(first.body.data).toMatchObject({
+      space_id: client.spaceId,
+      name: 'Harbours',
+      description: 'All of them',
+      text_search_config: 'english',
+      created_by: client.principalId,
+    });
+    const again = await call(client, 'POST', '', { name: 'Harbours', description: 'All of them' }, key);
+    expect(again).toMatchObject({ status: 200, headers: { 'idempotent-replayed': 'true' } });
+    expect(again.body).toEqual(first.body);
+    const other = await call(client, 'POST', '', { name: 'Other' }, key);
+    expect(other).toMatchObject({ status: 422, body: { error: { code: 'idempotency_key_reused' } } });
+  });
+
+  it.each([
+    [{}, 'name'],
+    [{ name: '' }, 'name'],
+    [{ name: 'A', text_search_config: 'klingon' }, 'text_search_config'],
+    [{ name: 'A', colour: 'red' }, 'colour'],
+  ])('answers 422 for %j and names the field', async (payload, field) => {
+    const { status, body } = await call(await join(), 'POST', '', payload);
+    expect(status).toBe(422);
+    expect(JSON.stringify(body.error)).toContain(field);
+  });
+
+  it('answers 403 with the missing permission to a member that only reads', async () => {
+    const refused = await call(await join('space_viewer'), 'POST', '', { name: 'A' });
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { error: { code: 'missing_permission', missing_permission: 'collections.create' } },
+    });
+  });
+});
+
+describe('GET /v1/spaces/{space_id}/collections', () => {
+  it('pages newest first', async () => {
+    const client = await join();
+    const ids = [await addCollection(client, 'A'), await addCollection(client, 'B')];
+    const first = await call(client, 'GET', '?limit=1');
+    expect(first.body.data.map((item: { id: string }) => item.id)).toEqual([ids[1]]);
+    expect(first.body.meta.has_more).toBe(true);
+    const second = await call(client, 'GET', `?limit=1&cursor=${first.body.meta.next_cursor}`);
+    expect(second.body.data.map((item: { id: string }) => item.id)).toEqual([ids[0]]);
+    expect(second.body.meta).toEqual({ next_cursor: null, has_more: false });
+  });
+});
+
+describe('DELETE /v1/spaces/{space_id}/collections/{collection_id}', () => {
+  it('deletes it, and then does not know it', async () => {
+    const client = await join();
+    const id = await addCollection(client);
+    const gone = await call(client, 'DELETE', `/${id}`);
+    expect(gone).toMatchObject({ status: 200, body: { data: { id, deleted: true } } });
+    const again = await call(client, 'DELETE', `/${id}`);
+    expect(again).toMatchObject({ status: 404, body: { error: { code: 'collection_not_found' } } });
+  });
+});
+
+describe('documents of a collection', () => {
+  it('are added as processing, read, listed and deleted without their content ever coming back', async () => {
+    const client = await join();
+    const id = await addCollection(client);
+    const added = await call(client, 'POST', `/${id}/documents`, { ...document, metadata: { lang: 'en' } });
+    expect(added.status).toBe(201);
+    expect(added.body.data).toMatchObject({
+      collection_id: id,
+      status: 'processing',
+      failure_code: null,
+      chunk_count: 0,
+      metadata: { lang: 'en' },
+    });
+    expect(JSON.stringify(added.body)).not.toContain('beacon');
+    const documentId = added.body.data.id as string;
+    expect(dispatched.at(-1)).toMatchObject({ workflowId: `document/${client.tenantId}/${documentId}` });
+    const read = await call(client, 'GET', `/${id}/documents/${documentId}`);
+    expect(read).toMatchObject({ status: 200, body: added.body });
+    const list = await call(client, 'GET', `/${id}/documents`);
+    expect(list.body).toEqual({ data: [added.body.data], meta: { next_cursor: null, has_more: false } });
+    const gone = await call(client, 'DELETE', `/${id}/documents/${documentId}`);
+    expect(gone).toMatchObject({ status: 200, body: { data: { id: documentId, deleted: true } } });
+    const after = await call(client, 'GET', `/${id}/documents/${documentId}`);
+    expect(after).toMatchObject({ status: 404, body: { error: { code: 'document_not_found' } } });
+  });
+
+  it('are refused with 422 when their type is unknown or their bytes are too many', async () => {
+    const client = await join();
+    const id = await addCollection(client);
+    const pdf = await call(client, 'POST', `/${id}/documents`, {
+      ...document,
+      media_type: 'application/pdf',
+    });
+    expect(pdf).toMatchObject({ status: 422, body: { error: { param: 'media_type' } } });
+    const big = await call(client, 'POST', `/${id}/documents`, { ...document, content: 'ä'.repeat(524_289) });
+    expect(big).toMatchObject({ status: 422, body: { error: { param: 'content' } } });
+  });
+
+  it('are not found by another tenant, byte for byte like an unknown collection', async () => {
+    const client = await join();
+    const id = await addCollection(client);
+    const stranger = await join();
+    const foreign = await call(stranger, 'GET', `/${id}/documents`);
+    const unknown = await call(stranger, 'GET', `/${newId()}/documents`);
+    expect(foreign.status).toBe(404);
+    const { request_id: one, ...said } = foreign.body.error;
+    const { request_id: two, ...saidOfUnknown } = unknown.body.error;
+    expect(said).toEqual(saidOfUnknown);
+    expect(one).not.toBe(two);
+  });
+});

@@ -1,0 +1,386 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { createSpace } from '#domain/workspace/spaces/create-space.ts';
+import { openAdminWorld, verdict, type AdminWorld } from '../support/admin-world.ts';
+import { untilBlocked } from '../support/tables.ts';
+
+let place: AdminWorld;
+beforeAll(async () => {
+  place = await openAdminWorld();
+});
+afterAll(() => place?.close());
+
+const own = (method: string, path: string, body?: object) => place.ask(place.owner, method, path, body);
+const idsOf = (answer: { body: { data: { id: string }[] } }) => answer.body.data.map(({ id }) => id);
+
+async function aProject(): Promise<string> {
+  const made = await own('POST', place.inSpace('/projects'), { name: 'Pier', description: 'Wood.' });
+  expect(made.status).toBe(201);
+  return made.body.data.id as string;
+}
+
+describe('a space', () => {
+  it('is created, read, renamed and given models', async () => {
+    const made = await own('POST', '/spaces', { name: 'Quay' });
+    expect(made.status).toBe(201);
+    const { id } = made.body.data;
+    expect((await own('PATCH', `/spaces/${id}`, { name: 'Dock' })).body.data.name).toBe('Dock');
+    expect((await own('GET', `/spaces/${id}`)).body.data).toMatchObject({ id, name: 'Dock' });
+    const models = { models: ['builtin'], default_model: 'builtin' };
+    expect((await own('PUT', `/spaces/${id}/models`, models)).body).toEqual({ data: models });
+    expect((await own('PUT', `/spaces/${id}/models`, models)).body).toEqual({ data: models });
+    expect((await own('GET', `/spaces/${id}/models`)).body).toEqual({ data: models });
+    expect(await place.eventsOf(id)).toEqual(['space.created', 'space.updated', 'space.models_updated']);
+  });
+
+  it('is listed to those whose membership shows it, all to those who read all', async () => {
+    const { unitOfWork } = place.database;
+    await unitOfWork.inTenant(place.world.tenantId, (em) =>
+      createSpace(em, place.world.owner, { name: 'Apart' }),
+    );
+    const blind = await place.role(['knowledge.search']);
+    const stranger = await place.person({ spaceRole: null });
+    const blinded = await place.person({ spaceRole: null });
+    await own('POST', place.inSpace('/members'), { principal_id: blinded.principalId, role_id: blind });
+    const member = await place.person();
+    const seen = await Promise.all(
+      [stranger, blinded, member].map(async (who) => idsOf(await place.ask(who, 'GET', '/spaces'))),
+    );
+    expect(seen).toEqual([[], [], [place.world.spaceId]]);
+    expect(idsOf(await own('GET', '/spaces?limit=100')).length).toBeGreaterThan(1);
+  });
+});
+
+describe('a member of a space', () => {
+  it('is added as space_member or with another role, changed and removed, with an event for each', async () => {
+    const { principalId, apiKey } = await place.person({ spaceRole: null });
+    const made = await own('POST', place.inSpace('/members'), { principal_id: principalId });
+    expect(made.status).toBe(201);
+    expect(made.body.data).toMatchObject({
+      principal_id: principalId,
+      space_id: place.world.spaceId,
+      role: 'space_member',
+      role_id: builtInRoleId('space_member'),
+    });
+    const { id } = made.body.data;
+    const again = await own('POST', place.inSpace('/members'), { principal_id: principalId });
+    expect(verdict(again)).toBe('409 already_exists');
+    const path = place.inSpace(`/members/${id}`);
+    const changed = await own('PATCH', path, { role_id: builtInRoleId('space_editor') });
+    expect(changed.body.data).toMatchObject({ id, role: 'space_editor' });
+    const who = { principalId, apiKey };
+    const collection = () => place.ask(who, 'POST', place.inSpace('/collections'), { name: 'Tides' });
+    expect((await collection()).status).toBe(201);
+    expect((await own('DELETE', path)).body).toEqual({ data: { id, deleted: true } });
+    expect(verdict(await collection())).toBe('403 missing_permission collections.create');
+    expect(verdict(await own('DELETE', path))).toBe('404 member_not_found');
+    const { rows } = await place.admin.query(
+      `select event_type from events where metadata ->> 'principal_id' = $1 and category = 'space' order by id`,
+      [principalId],
+    );
+    expect(rows.map((row) => row.event_type)).toEqual([
+      'space.member_added',
+      'space.member_role_changed',
+      'space.member_removed',
+    ]);
+  });
+
+  it('does not come back by an invite from before it was removed, but by a later one', async () => {
+    const email = 'ann@example.com';
+    const ann = await place.person({ spaceRole: null, email });
+    const invite = async (space = place.world.spaceId): Promise<string> => {
+      const body = { email: 'Ann@example.com', role_id: builtInRoleId('space_admin') };
+      return (await own('POST', `/spaces/${space}/invites`, body)).body.data.id;
+    };
+    const accept = (id: string) => place.ask(ann, 'POST', place.inSpace(`/invites/${id}/accept`));
+    const remove = async () => {
+      const body = { principal_id: ann.principalId, role_id: builtInRoleId('space_viewer') };
+      const added = await own('POST', place.inSpace('/members'), body);
+      expect((await own('DELETE', place.inSpace(`/members/${added.body.data.id}`))).status).toBe(200);
+    };
+    const apart = (await own('POST', '/spaces', { name: 'Apart' })).body.data.id as string;
+    const [early, elsewhere] = [await invite(), await invite(apart)];
+    await remove();
+    expect(verdict(await accept(early))).toBe('409 invalid_state');
+    expect(await place.eventsOf(early)).toEqual(['space.invite_created', 'space.invite_revoked']);
+    expect((await own('GET', `/spaces/${apart}/invites/${elsewhere}`)).body.data.status).toBe('pending');
+    const over = await invite();
+    await place.admin.query('update invites set expires_at = now() where id = $1', [over]);
+    await remove();
+    expect(await place.eventsOf(over)).toEqual(['space.invite_created', 'space.invite_expired']);
+    expect((await accept(await invite())).body.data.status).toBe('accepted');
+    expect((await place.ask(ann, 'GET', place.inSpace('/invites'))).status).toBe(200);
+  });
+
+  it('can have a role of the tenant’s own, and is listed newest first in pages', async () => {
+    const roleId = await place.role(['collections.read', 'collections.create']);
+    const added: string[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const { principalId } = await place.person({ spaceRole: null });
+      const body = { principal_id: principalId, role_id: roleId };
+      added.unshift((await own('POST', place.inSpace('/members'), body)).body.data.id);
+    }
+    const first = await own('GET', place.inSpace('/members?limit=2'));
+    expect(first.body.data.map((row: { role_id: string }) => row.role_id)).toEqual([roleId, roleId]);
+    const second = await own('GET', place.inSpace(`/members?limit=1&cursor=${first.body.meta.next_cursor}`));
+    expect([...idsOf(first), ...idsOf(second)]).toEqual(added);
+  });
+
+  it('is read as it stands in the list, by whoever may see that', async () => {
+    const { principalId, apiKey } = await place.person();
+    const row = (await own('GET', place.inSpace('/members?limit=1'))).body.data[0];
+    expect(row).toMatchObject({ principal_id: principalId, role: 'space_member' });
+    const path = place.inSpace(`/members/${row.id}`);
+    expect(await own('GET', path)).toMatchObject({ status: 200, body: { data: row } });
+    const blind = await place.cutDown({ principalId, apiKey }, ['spaces.read']);
+    expect(verdict(await place.ask(blind, 'GET', path))).toBe('403 missing_permission members.read');
+    await own('DELETE', path);
+    expect(verdict(await own('GET', path))).toBe('404 member_not_found');
+  });
+
+  it('gets no more than whoever adds or changes it has', async () => {
+    const adder = await place.role(['members.add', 'collections.read']);
+    const small = await place.person({ spaceRole: null });
+    await own('POST', place.inSpace('/members'), { principal_id: small.principalId, role_id: adder });
+    const { principalId } = await place.person({ spaceRole: null });
+    const add = (roleId: string) =>
+      place.ask(small, 'POST', place.inSpace('/members'), { principal_id: principalId, role_id: roleId });
+    expect(verdict(await add(builtInRoleId('space_admin')))).toMatch('403 missing_permission');
+    expect(verdict(await add(builtInRoleId('owner')))).toBe('422 invalid_request');
+    const reader = await place.role(['collections.read']);
+    const made = await add(reader);
+    expect(made.status).toBe(201);
+    const path = place.inSpace(`/members/${made.body.data.id}`);
+    const raised = await place.ask(small, 'PATCH', path, { role_id: builtInRoleId('space_editor') });
+    expect(verdict(raised)).toMatch('403 missing_permission');
+  });
+
+  it('loses no role that holds more than whoever changes or removes it has', async () => {
+    const keeper = await place.role(['members.add', 'members.remove', 'collections.read']);
+    const small = await place.person({ spaceRole: null });
+    await own('POST', place.inSpace('/members'), { principal_id: small.principalId, role_id: keeper });
+    const reader = await place.role(['collections.read']);
+    const member = async (roleId: string) => {
+      const { principalId } = await place.person({ spaceRole: null });
+      const body = { principal_id: principalId, role_id: roleId };
+      return place.inSpace(`/members/${(await own('POST', place.inSpace('/members'), body)).body.data.id}`);
+    };
+    const [admin, other] = [await member(builtInRoleId('space_admin')), await member(reader)];
+    const lower = await place.ask(small, 'PATCH', admin, { role_id: reader });
+    expect(verdict(lower)).toMatch('403 missing_permission');
+    expect(verdict(await place.ask(small, 'DELETE', admin))).toMatch('403 missing_permission');
+    expect((await place.ask(small, 'PATCH', other, { role_id: keeper })).status).toBe(200);
+    // A member leaves its projects, too, so their roles count.
+    const project = await aProject();
+    const inIt = place.inSpace(`/projects/${project}/members`);
+    const { principal_id: principalId } = (await own('PATCH', other, { role_id: reader })).body.data;
+    const body = { principal_id: principalId, role_id: builtInRoleId('project_admin') };
+    const asAdmin = await own('POST', inIt, body);
+    expect(verdict(await place.ask(small, 'DELETE', other))).toMatch('403 missing_permission');
+    await own('DELETE', `${inIt}/${asAdmin.body.data.id}`);
+    // Also one that somebody else is just giving it.
+    await own('POST', inIt, { ...body, role_id: reader });
+    for (const given of ['project_members', 'space_members']) {
+      const { rows } = await place.admin.query(`select role_key from ${given} where principal_id = $1`, [
+        principalId,
+      ]);
+      const update = `update ${given} set role_key = $2 where principal_id = $1`;
+      await place.admin.query('begin');
+      await place.admin.query(update, [principalId, 'space_admin']);
+      const removing = place.ask(small, 'DELETE', other);
+      await untilBlocked(place.admin);
+      await place.admin.query('commit');
+      expect(verdict(await removing)).toMatch('403 missing_permission');
+      await place.admin.query(update, [principalId, rows[0].role_key]);
+    }
+    expect((await place.ask(small, 'DELETE', other)).status).toBe(200);
+  });
+});
+
+describe('a project', () => {
+  it('is created, read, changed, listed and deleted, with an event for each', async () => {
+    const id = await aProject();
+    const path = place.inSpace(`/projects/${id}`);
+    const changed = await own('PATCH', path, { name: 'Jetty', description: null });
+    expect(changed.body.data).toMatchObject({ id, name: 'Jetty', description: null });
+    expect(Date.parse(changed.body.data.updated_at)).toBeGreaterThan(
+      Date.parse(changed.body.data.created_at) - 1,
+    );
+    expect((await own('GET', path)).body.data).toEqual(changed.body.data);
+    expect(idsOf(await own('GET', place.inSpace('/projects')))).toContain(id);
+    expect(await own('DELETE', path)).toMatchObject({ status: 200, body: { data: { id, deleted: true } } });
+    expect(verdict(await own('GET', path))).toBe('404 project_not_found');
+    expect(await place.eventsOf(id)).toEqual([
+      'space.project_created',
+      'space.project_updated',
+      'space.project_deleted',
+    ]);
+  });
+
+  it('takes its members and their roles along, and leaves what was made in it, in one transaction', async () => {
+    const id = await aProject();
+    const { principalId } = await place.person();
+    const body = { principal_id: principalId, role_id: builtInRoleId('project_admin') };
+    await own('POST', place.inSpace(`/projects/${id}/members`), body);
+    const { admin } = place;
+    // Stands for whatever belongs to a project and outlives it.
+    await admin.query(`create table left_behind (tenant_id uuid, id int, space_id uuid, project_id uuid,
+      foreign key (tenant_id, space_id, project_id) references projects (tenant_id, space_id, id) on delete set null (project_id))`);
+    await admin.query('insert into left_behind values ($1, 1, $2, $3)', [
+      place.world.tenantId,
+      place.world.spaceId,
+      id,
+    ]);
+    await own('DELETE', place.inSpace(`/projects/${id}`));
+    const { rows } = await admin.query(
+      `select (select count(*)::int from project_members where project_id = $1) as members,
+         (select count(*)::int from left_behind where project_id is null and space_id = $2) as kept,
+         (select (metadata ->> 'members')::int from events where resource_id = $1::text and event_type = 'space.project_deleted') as told`,
+      [id, place.world.spaceId],
+    );
+    expect(rows).toEqual([{ members: 0, kept: 1, told: 2 }]);
+    await admin.query('drop table left_behind');
+  });
+
+  it('is administered by the member who made it', async () => {
+    const editor = await place.person({ spaceRole: 'space_editor' });
+    const made = await place.ask(editor, 'POST', place.inSpace('/projects'), { name: 'Mine' });
+    const path = place.inSpace(`/projects/${made.body.data.id}`);
+    const members = await place.ask(editor, 'GET', `${path}/members`);
+    expect(members.body.data).toMatchObject([{ principal_id: editor.principalId, role: 'project_admin' }]);
+    expect((await place.ask(editor, 'DELETE', path)).status).toBe(200);
+    const other = await aProject();
+    expect(verdict(await place.ask(editor, 'DELETE', place.inSpace(`/projects/${other}`)))).toBe(
+      '403 missing_permission projects.delete',
+    );
+  });
+});
+
+describe('a member of a project', () => {
+  it('is added, changed by role_id, and removed', async () => {
+    const project = await aProject();
+    const { principalId } = await place.person();
+    const path = place.inSpace(`/projects/${project}/members`);
+    const body = { principal_id: principalId, role_id: builtInRoleId('project_viewer') };
+    const made = await own('POST', path, body);
+    expect(made.status).toBe(201);
+    const { id } = made.body.data;
+    expect(made.body.data).toMatchObject({
+      id,
+      project_id: project,
+      principal_id: principalId,
+      role_id: body.role_id,
+    });
+    expect(verdict(await own('POST', path, body))).toBe('409 already_exists');
+    const changed = await own('PATCH', `${path}/${id}`, { role_id: builtInRoleId('project_admin') });
+    expect(changed.body.data).toMatchObject({ id, role: 'project_admin' });
+    expect(verdict(await own('PATCH', `${path}/${id}`, { role_id: builtInRoleId('space_admin') }))).toBe(
+      '422 invalid_request',
+    );
+    expect(verdict(await own('PATCH', `${path}/${id}`, { role_id: newId() }))).toBe('404 role_not_found');
+    expect((await own('DELETE', `${path}/${id}`)).body).toEqual({ data: { id, deleted: true } });
+    expect(verdict(await own('DELETE', `${path}/${id}`))).toBe('404 member_not_found');
+    expect((await place.eventsOf(project)).slice(1)).toEqual([
+      'space.project_member_added',
+      'space.project_role_changed',
+      'space.project_member_removed',
+    ]);
+    const { rows } = await place.admin.query(
+      `select distinct metadata->>'space_id' as space from events where resource_id = $1`,
+      [project],
+    );
+    expect(rows, 'whoever is told of them is asked for rights in the space').toEqual([
+      { space: place.world.spaceId },
+    ]);
+  });
+
+  it('is read as it stands in the list, through its own project alone', async () => {
+    const [project, other] = [await aProject(), await aProject()];
+    const { principalId, apiKey } = await place.person();
+    const path = (id: string) => place.inSpace(`/projects/${id}/members`);
+    const role = { role_id: builtInRoleId('project_viewer') };
+    const made = await own('POST', path(project), { principal_id: principalId, ...role });
+    const { id } = made.body.data;
+    const one = await own('GET', `${path(project)}/${id}`);
+    expect(one).toMatchObject({ status: 200, body: made.body });
+    expect((await own('GET', path(project))).body.data).toContainEqual(one.body.data);
+    expect(verdict(await own('GET', `${path(other)}/${id}`))).toBe('404 member_not_found');
+    expect(verdict(await own('GET', `${path(newId())}/${id}`))).toBe('404 project_not_found');
+    const blind = await place.cutDown({ principalId, apiKey }, ['projects.read']);
+    expect(verdict(await place.ask(blind, 'GET', `${path(project)}/${id}`))).toBe(
+      '403 missing_permission project_members.read',
+    );
+  });
+
+  it('has what its role adds in that project only, no more than its key, and nothing after the role', async () => {
+    const [first, second] = [await aProject(), await aProject()];
+    const member = await place.person();
+    const { apiKey: cut } = await place.cutDown(member, ['projects.read']);
+    const rename = (project: string, apiKey = member.apiKey) =>
+      place.ask({ ...member, apiKey }, 'PATCH', place.inSpace(`/projects/${project}`), { name: newId() });
+    const refused = '403 missing_permission projects.update';
+    expect(verdict(await rename(first))).toBe(refused);
+    const path = place.inSpace(`/projects/${first}/members`);
+    const added = await own('POST', path, {
+      principal_id: member.principalId,
+      role_id: builtInRoleId('project_editor'),
+    });
+    expect((await rename(first)).status).toBe(200);
+    expect(verdict(await rename(second))).toBe(refused);
+    expect(verdict(await rename(first, cut))).toBe(refused);
+    const memberPath = `${path}/${added.body.data.id}`;
+    await own('PATCH', memberPath, { role_id: builtInRoleId('project_viewer') });
+    expect(verdict(await rename(first))).toBe(refused);
+    const custom = await place.role(['projects.update']);
+    await own('PATCH', memberPath, { role_id: custom });
+    expect((await rename(first)).status).toBe(200);
+    await own('PUT', `/admin/roles/${custom}/permissions`, { permissions: [] });
+    expect(verdict(await rename(first))).toBe(refused);
+    await own('PUT', `/admin/roles/${custom}/permissions`, { permissions: ['projects.update'] });
+    await own('DELETE', memberPath);
+    expect(verdict(await rename(first))).toBe(refused);
+  });
+
+  it('who administers it gives its roles, but none that holds more', async () => {
+    const project = await aProject();
+    const [boss, other] = [await place.person(), await place.person()];
+    const path = place.inSpace(`/projects/${project}/members`);
+    await own('POST', path, { principal_id: boss.principalId, role_id: builtInRoleId('project_admin') });
+    const add = (roleId: string) =>
+      place.ask(boss, 'POST', path, { principal_id: other.principalId, role_id: roleId });
+    const wide = await place.role(['collections.delete']);
+    expect(verdict(await add(wide))).toBe('403 missing_permission collections.delete');
+    const added = await add(builtInRoleId('project_admin'));
+    expect(added.status).toBe(201);
+    // Nor takes one away that holds more.
+    const memberPath = `${path}/${added.body.data.id}`;
+    await own('PATCH', memberPath, { role_id: wide });
+    const viewer = { role_id: builtInRoleId('project_viewer') };
+    const lower = await place.ask(boss, 'PATCH', memberPath, viewer);
+    expect(verdict(lower)).toBe('403 missing_permission collections.delete');
+    const away = await place.ask(boss, 'DELETE', memberPath);
+    expect(verdict(away)).toBe('403 missing_permission collections.delete');
+    await own('PATCH', memberPath, viewer);
+    expect((await place.ask(boss, 'DELETE', memberPath)).status).toBe(200);
+    // To delete the project is a right of its own, whoever is in it.
+    await own('POST', path, { principal_id: other.principalId, role_id: wide });
+    const gone = await place.ask(boss, 'DELETE', place.inSpace(`/projects/${project}`));
+    expect(gone.status).toBe(200);
+  });
+
+  it('is a member of the space, and leaves with it', async () => {
+    const project = await aProject();
+    const path = place.inSpace(`/projects/${project}/members`);
+    const stranger = await place.person({ spaceRole: null });
+    const body = { principal_id: stranger.principalId, role_id: builtInRoleId('project_viewer') };
+    expect(verdict(await own('POST', path, body))).toBe('409 invalid_state');
+    const joined = await own('POST', place.inSpace('/members'), { principal_id: stranger.principalId });
+    expect((await own('POST', path, body)).status).toBe(201);
+    await own('DELETE', place.inSpace(`/members/${joined.body.data.id}`));
+    const left = await own('GET', path);
+    expect(left.body.data.map((row: { principal_id: string }) => row.principal_id)).not.toContain(
+      stranger.principalId,
+    );
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { parseKnowledgeArguments } from '#domain/knowledge/search/knowledge-tool.ts';
+import {
+  relevantPassages,
+  renderKnowledgeResult,
+  toSearchResults,
+} from '#domain/knowledge/search/knowledge-result.ts';
+import type { Passage } from '#domain/knowledge/search/search-knowledge.ts';
+
+const passage = (overrides: Partial<Passage> = {}): Passage => ({
+  documentId: 'd1',
+  filename: 'guide.md',
+  collectionId: 'c1',
+  text: 'The beacon is blue.',
+  heading: 'Beacons',
+  score: 0.123456,
+  coverage: 0.8,
+  start: 0,
+  end: 19,
+  attributes: { lang: 'en' },
+  ...overrides,
+});
+
+describe('parseKnowledgeArguments', () => {
+  it('reads the query', () => {
+    expect(parseKnowledgeArguments('{"query":"blue beacon"}')).toEqual({ query: 'blue beacon' });
+  });
+
+  it.each([
+    '',
+    '{',
+    'null',
+    '[]',
+    '"text"',
+    '{}',
+    '{"query":7}',
+    '{"query":" "}',
+    `{"query":"${'x'.repeat(4_001)}"}`,
+  ])('answers an error for %s instead of throwing', (text) => {
+    expect(parseKnowledgeArguments(text)).toEqual({ error: expect.any(String) as string });
+  });
+});
+
+describe('renderKnowledgeResult', () => {
+  it('labels the passages from the one after the first label on', () => {
+    const passages = [passage(), passage({ documentId: 'd2', heading: null })];
+    expect(JSON.parse(renderKnowledgeResult({ passages, mode: 'keyword', firstLabel: 3 }))).toEqual({
+      results: [
+        {
+          label: '[4]',
+          document_id: 'd1',
+          filename: 'guide.md',
+          heading: 'Beacons',
+          text: 'The beacon is blue.',
+          score: 0.1235,
+        },
+        {
+          label: '[5]',
+          document_id: 'd2',
+          filename: 'guide.md',
+          heading: null,
+          text: 'The beacon is blue.',
+          score: 0.1235,
+        },
+      ],
+      mode: 'keyword',
+    });
+  });
+
+  it('stays valid and below 256 KiB by leaving out the last passages, and says so', () => {
+    const passages = Array.from({ length: 400 }, () => passage({ text: 'ä'.repeat(1_000) }));
+    const text = renderKnowledgeResult({ passages, mode: 'keyword', firstLabel: 0 });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(262_144);
+    const told = JSON.parse(text) as { results: unknown[]; truncated: boolean };
+    expect(told.truncated).toBe(true);
+    expect(told.results.length).toBeGreaterThan(100);
+  });
+});
+
+describe('relevantPassages', () => {
+  it('keeps what holds more than half of the question', () => {
+    const passages = [passage({ coverage: 0.51 }), passage({ coverage: 0.5 })];
+    expect(relevantPassages({ passages, mode: 'keyword' })).toEqual([passages[0]]);
+  });
+});
+
+describe('toSearchResults', () => {
+  it('gives the wire shape of a file search, field by field', () => {
+    expect(toSearchResults([passage()])).toEqual([
+      {
+        file_id: 'd1',
+        filename: 'guide.md',
+        score: 0.1235,
+        text: 'The beacon is blue.',
+        attributes: { lang: 'en' },
+      },
+    ]);
+  });
+});

@@ -1,0 +1,67 @@
+import type { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { purgeSignIns } from '#domain/operations/maintenance/purge-sign-ins.ts';
+import { createOrm } from '#domain/operations/schema/orm.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { openSession } from '#domain/identity/sign-in/open-session.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
+import { registerProvider } from '../../../support/sign-in.ts';
+import { sweepOnce } from '../../../support/sweeps.ts';
+import { connect } from '../../../support/tables.ts';
+import { createWorld, secrets } from '../../../support/world.ts';
+
+let database: TestDatabase;
+let admin: Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = await connect(database.adminUrl);
+});
+afterAll(async () => {
+  await admin?.end();
+  await database?.drop();
+});
+
+it('what is left of sign-ins goes when its retention is over, and nothing before', async () => {
+  const world = await createWorld(database.unitOfWork);
+  const provider = await registerProvider(database, world, {
+    issuer: 'https://id.example.com',
+    alg: 'ES256',
+  });
+  const { tenantId } = world;
+  const { principalId } = world.owner;
+  await database.unitOfWork.inTenant(tenantId, (em) =>
+    openSession({ em, secrets }, { tenantId, principalId, provider, longest: null, requestId: newId() }),
+  );
+  await admin.query(
+    `insert into login_transactions (tenant_id, id, provider_id, state_hash, nonce_hash, cookie_hash, proof, expires_at)
+     values ($1, gen_random_uuid(), $2, 's', 'n', 'c', 'p', now())`,
+    [tenantId, provider.id],
+  );
+  await admin.query(
+    `insert into used_id_tokens (tenant_id, claims_hash, expires_at) values ($1, 'h', now() + interval '1 hour')`,
+    [tenantId],
+  );
+  const orm = createOrm({ url: database.purgeUrl, statementTimeoutMs: 5_000 });
+  const purge = new UnitOfWork(orm);
+  const count = async () =>
+    (
+      await admin.query<Record<string, number>>(
+        `select (select count(*)::int from login_transactions) as logins, (select count(*)::int from used_id_tokens) as used,
+           (select count(*)::int from session_tokens) as tokens, (select count(*)::int from sessions) as sessions`,
+      )
+    ).rows[0];
+  await sweepOnce(purgeSignIns, { ...database, purge });
+  expect(await count()).toEqual({ logins: 1, used: 1, tokens: 2, sessions: 1 });
+  await admin.query(`update login_transactions set expires_at = now() - interval '25 hours'`);
+  await admin.query(`update used_id_tokens set expires_at = now() - interval '1 second'`);
+  await admin.query(`update session_tokens set expires_at = now() - interval '25 hours'`);
+  await admin.query(`update sessions set expires_at = now() - interval '29 days'`);
+  await sweepOnce(purgeSignIns, { ...database, purge });
+  expect(await count()).toEqual({ logins: 0, used: 0, tokens: 0, sessions: 1 });
+  await admin.query(`update sessions set expires_at = now() - interval '31 days'`);
+  await sweepOnce(purgeSignIns, { ...database, purge });
+  expect(await count()).toEqual({ logins: 0, used: 0, tokens: 0, sessions: 0 });
+  await orm.close(true);
+});

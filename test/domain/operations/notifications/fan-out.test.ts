@@ -1,0 +1,549 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Caller } from '#domain/foundation/access/caller.ts';
+import { eventTypes, type EventType } from '#domain/foundation/events/catalogue.ts';
+import { recordEvent, type AuditEvent } from '#domain/foundation/events/record-event.ts';
+import { newId, nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { cutPages } from '#domain/operations/notifications/cut-pages.ts';
+import { deliverPage } from '#domain/operations/notifications/deliver-page.ts';
+import { notificationRules } from '#domain/foundation/events/notification-rules.ts';
+import { openEngine, type Engine } from '../../../support/engine.ts';
+import { addUsers, deliverAll, logEvent } from '../../../support/told-world.ts';
+import { addMember } from '../../../support/world.ts';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterAll(() => engine?.stop());
+beforeEach(async () => {
+  await engine.admin.query('truncate notifications, fan_outs, notified_periods, outbox, event_dedupe');
+  await engine.admin.query('delete from space_members');
+});
+
+const inSpace = () => ({ type: 'space', id: engine.world.spaceId }) as const;
+const owed = async () =>
+  (
+    await engine.admin.query<{ workflow_id: string; payload: unknown }>(
+      'select workflow_id, payload from outbox',
+    )
+  ).rows;
+const record = (event: AuditEvent, via: Caller['origin']['via'] = 'api', principalId?: string) =>
+  engine.act(({ em, caller }) =>
+    recordEvent(
+      em,
+      { ...caller, principalId: principalId ?? caller.principalId, origin: { via, requestId: null } },
+      event,
+    ),
+  );
+const told = async () =>
+  (
+    await engine.admin.query<{ user_id: string; title: string; body: string | null }>(
+      'select user_id, title, body from notifications order by user_id',
+    )
+  ).rows;
+const usersTold = async () => (await told()).map(({ user_id: id }) => id);
+const deliver = async (event: Parameters<typeof logEvent>[2], limit?: number): Promise<string> => {
+  const { tenantId } = engine.world;
+  const id = await logEvent(engine.admin, tenantId, event);
+  await deliverAll(engine.database.unitOfWork, tenantId, id, limit);
+  return id;
+};
+
+describe('an event', () => {
+  it('that a rule names owes its fan-out in its own transaction, due at once for the relays', async () => {
+    const { tenantId, spaceId } = engine.world;
+    await record({ type: 'space.member_added', resource: inSpace(), metadata: { principal_id: newId() } });
+    const [event] = (await engine.admin.query<{ event_id: string }>('select event_id from fan_outs')).rows;
+    const eventId = event!.event_id;
+    expect(await owed()).toEqual([
+      {
+        workflow_id: `notify/${tenantId}/${eventId}`,
+        payload: { tenantId, eventId, eventType: 'space.member_added', spaceId },
+      },
+    ]);
+    const due = await engine.admin.query('select from outbox where claimed_until <= now()');
+    expect(due.rowCount).toBe(1);
+  });
+
+  it('whose change is rolled back owes nothing', async () => {
+    const failing = engine.act(async ({ em, caller }) => {
+      await recordEvent(em, caller, { type: 'space.deleted', resource: inSpace() });
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await owed()).toEqual([]);
+  });
+
+  it('that no rule names, or that was written before, owes nothing', async () => {
+    await record({ type: 'space.updated', resource: inSpace() });
+    expect(await owed()).toEqual([]);
+    await record({ type: 'space.deleted', resource: inSpace(), dedupeKey: 'once' });
+    await record({ type: 'space.deleted', resource: inSpace(), dedupeKey: 'once' });
+    expect(await owed()).toHaveLength(1);
+  });
+
+  it.each([
+    ['a short response', { duration_ms: 59_999 }, 0],
+    ['a response of more than a minute', { duration_ms: 60_001 }, 1],
+    ['a short response that asked for it', { duration_ms: 5, notify: true }, 1],
+  ])('of %s owes as many fan-outs as it should', async (_what, metadata, count) => {
+    const resource = { type: 'response', id: 'resp_x' } as const;
+    await record({
+      type: 'space.response_completed',
+      resource,
+      metadata: { space_id: engine.world.spaceId, ...metadata },
+    });
+    expect(await owed()).toHaveLength(count);
+  });
+
+  it('of a response is owed in the commit of its last turn, when the response asked for it', async () => {
+    for (const notify of ['true', 'false']) {
+      const responseId = await engine.create({ metadata: { notify } });
+      await engine.admin.query('delete from outbox');
+      const attempt = await engine.attempt(responseId);
+      await attempt.say('Done.');
+      await attempt.commit();
+      const { rows } = await engine.admin.query<{ id: string }>(
+        `select id from events where resource_id = $1 and event_type = 'space.response_completed'`,
+        [responseId],
+      );
+      expect(rows).toHaveLength(1);
+      const { tenantId } = engine.world;
+      const workflows = (await owed()).map((row) => row.workflow_id);
+      expect(workflows).toEqual(notify === 'true' ? [`notify/${tenantId}/${rows[0]!.id}`] : []);
+    }
+    const unfinished = await engine.admin.query('select event_type from fan_outs');
+    expect(unfinished.rows).toEqual([{ event_type: 'space.response_completed' }]);
+  });
+
+  it('of a limit tells once in its period', async () => {
+    const limit = (period: string) =>
+      record({ type: 'system.limit_reached', resource: { type: 'tenant', id: 'x' }, metadata: { period } });
+    await limit('2026-11');
+    await limit('2026-11');
+    expect(await owed()).toHaveLength(1);
+    await limit('2026-12');
+    expect(await owed()).toHaveLength(2);
+  });
+
+  it('of a refusal tells at the tenth of one principal within ten minutes, also of ten at once, and then not again', async () => {
+    const { principalId } = await addMember(engine.database.unitOfWork, engine.world);
+    const refuse = (by: string) =>
+      record({ type: 'security.permission_denied', resource: inSpace() }, 'api', by);
+    for (let i = 0; i < 9; i += 1) {
+      await refuse(principalId);
+    }
+    await refuse(engine.world.owner.principalId);
+    const denied = async () =>
+      (await owed()).filter(({ payload }) => (payload as { eventType: string }).eventType.includes('denied'));
+    expect(await denied()).toHaveLength(0);
+    await refuse(principalId);
+    expect(await denied()).toHaveLength(1);
+    await refuse(principalId);
+    expect(await denied()).toHaveLength(1);
+    const other = await addMember(engine.database.unitOfWork, engine.world);
+    await Promise.all(Array.from({ length: 10 }, () => refuse(other.principalId)));
+    expect(await denied()).toHaveLength(2);
+  });
+});
+
+describe('the rules', () => {
+  it('are exactly those of the vocabulary', () => {
+    const named: EventType[] = [
+      'space.member_added',
+      'space.member_removed',
+      'space.member_role_changed',
+      'space.project_member_added',
+      'space.project_role_changed',
+      'space.invite_created',
+      'space.invite_accepted',
+      'space.invite_declined',
+      'space.project_deleted',
+      'space.deleted',
+      'space.response_failed',
+      'space.response_completed',
+      'space.mcp_auth_required',
+      'space.mcp_tools_changed',
+      'space.mcp_server_failed',
+      'space.limit_reached',
+      'collection.connector_auth_required',
+      'collection.sync_failing',
+      'collection.connector_suspended',
+      'collection.deletion_guard_triggered',
+      'collection.sync_completed',
+      'collection.deleted',
+      'security.login_succeeded',
+      'security.refresh_reuse_detected',
+      'security.session_revoked',
+      'security.api_key_created',
+      'security.role_assigned',
+      'security.permission_denied',
+      'system.tenant_deletion_cancelled',
+      'system.tenant_resumed',
+      'system.skill_version_deprecated',
+      'system.model_removed',
+      'system.limit_reached',
+    ];
+    expect(Object.keys(notificationRules).toSorted()).toEqual(named.toSorted());
+  });
+
+  it.each(eventTypes.filter((type) => notificationRules[type] !== undefined))(
+    '%s has a page of recipients that the database understands, and a title',
+    async (type) => {
+      const { spaceId, owner } = engine.world;
+      const { principalId } = await addMember(engine.database.unitOfWork, engine.world, {
+        spaceRole: 'space_admin',
+        tenantRoles: ['owner'],
+      });
+      const resource =
+        type.startsWith('security.role') || type.startsWith('security.login')
+          ? { type: 'principal', id: principalId }
+          : { type: 'space', id: spaceId };
+      const metadata = {
+        via: 'workflow',
+        space_id: spaceId,
+        principal_id: principalId,
+        invited_by: principalId,
+        author_id: principalId,
+        connector_principal_id: principalId,
+      };
+      const actorId = type === 'security.login_succeeded' ? principalId : owner.principalId;
+      await deliver({ type, actorId, resource, metadata });
+      const byQuery = [
+        'system.model_removed',
+        'space.invite_created',
+        'space.response_completed',
+        'space.response_failed',
+      ];
+      const rows = (await told()).filter((row) => row.user_id === principalId);
+      expect(rows).toHaveLength(byQuery.includes(type) ? 0 : 1);
+      for (const { title } of rows) expect(title).toMatch(/^[A-Z].*\S$/);
+    },
+  );
+});
+
+describe('the audience', () => {
+  it('of a deprecated version is its author, and who asked with the skill in the 30 days before and may read it', async () => {
+    const { tenantId } = engine.world;
+    const [author, recent, old, other, outsider] = await addUsers(engine.admin, engine.world, { count: 5 });
+    for (const id of [author, recent, old, other]) {
+      await engine.admin.query(
+        `insert into role_assignments (tenant_id, principal_id, role_key) values ($1, $2, 'member')`,
+        [tenantId, id],
+      );
+    }
+    const [skillId, another] = [newId(), newId()];
+    for (const id of [skillId, another]) {
+      await engine.admin.query(
+        'insert into skills (tenant_id, id, name, created_by) values ($1, $2, $2::uuid::text, $3)',
+        [tenantId, id, author],
+      );
+    }
+    for (const [skill, user, ago] of [
+      [skillId, recent, '29 days 23 hours'],
+      [skillId, old, '30 days 1 hour'],
+      [skillId, outsider, '1 day'],
+      [another, other, '1 day'],
+    ]) {
+      await engine.admin.query(
+        `insert into skill_uses (tenant_id, skill_id, principal_id, last_used_at) values ($1, $2, $3, now() - $4::interval)`,
+        [tenantId, skill, user, ago],
+      );
+    }
+    await deliver(
+      {
+        type: 'system.skill_version_deprecated',
+        resource: { type: 'skill_version', id: newId() },
+        metadata: { skill_id: skillId, author_id: author },
+      },
+      1,
+    );
+    expect(await usersTold()).toEqual([author!, recent!].toSorted());
+  });
+
+  it('is told once each, in pages, whatever is repeated', async () => {
+    const users = await addUsers(engine.admin, engine.world, { count: 23 });
+    const { tenantId } = engine.world;
+    const eventId = await deliver({ type: 'space.deleted', resource: inSpace() }, 10);
+    expect(await usersTold()).toEqual(users);
+    expect(await deliverAll(engine.database.unitOfWork, tenantId, eventId, 7)).toBe(0);
+    await Promise.all(
+      Array.from({ length: 4 }, (_, i) => deliverAll(engine.database.unitOfWork, tenantId, eventId, 5 + i)),
+    );
+    expect(await usersTold()).toEqual(users);
+    expect((await told())[0]!.title).toBe('The space Space was deleted');
+  });
+
+  it('of a fan-out that was repeated at once from both ends holds nobody twice', async () => {
+    const users = await addUsers(engine.admin, engine.world, { count: 300 });
+    const { tenantId } = engine.world;
+    const eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource: inSpace() });
+    const written = await Promise.all(
+      [300, 50, 10, 30].map((limit) => deliverAll(engine.database.unitOfWork, tenantId, eventId, limit)),
+    );
+    expect(written.reduce((sum, each) => sum + each, 0)).toBe(300);
+    expect(await usersTold()).toEqual(users);
+  });
+
+  it('has no service accounts, no agents and nobody who is disabled', async () => {
+    const users = await addUsers(engine.admin, engine.world, { count: 4 });
+    await engine.admin.query(`update principals set type = 'service_account' where id = $1`, [users[0]]);
+    await engine.admin.query(`update principals set type = 'agent' where id = $1`, [users[1]]);
+    await engine.admin.query(`update principals set status = 'disabled' where id = $1`, [users[2]]);
+    await deliver({ type: 'space.deleted', resource: inSpace() });
+    expect(await usersTold()).toEqual([users[3]]);
+  });
+
+  it.each([
+    ['api', 1],
+    ['workflow', 2],
+    ['schedule', 2],
+  ])('leaves out whoever did it by %s as the rules say', async (via, count) => {
+    const users = await addUsers(engine.admin, engine.world, { count: 2 });
+    const metadata = { via };
+    await deliver({ type: 'space.deleted', actorId: users[0]!, resource: inSpace(), metadata });
+    expect(await usersTold()).toEqual(count === 2 ? users : [users[1]]);
+  });
+
+  it('has the asker of a response that failed in its workflow, though the event names the asker as its actor', async () => {
+    const [asker] = await addUsers(engine.admin, engine.world, { count: 1 });
+    const responseId = await engine.create();
+    await engine.admin.query('update response_ids set principal_id = $1 where id = $2', [asker, responseId]);
+    await deliver({
+      type: 'space.response_failed',
+      actorId: asker!,
+      resource: { type: 'response', id: responseId },
+      metadata: { via: 'workflow', space_id: engine.world.spaceId, reason: 'model_error' },
+    });
+    expect(await told()).toEqual([
+      {
+        user_id: asker,
+        title: 'Your response in the space Space has failed',
+        body: 'The reason is model_error.',
+      },
+    ]);
+  });
+
+  it('of an invite is the user with its address, in whatever letters', async () => {
+    const [user, other] = await addUsers(engine.admin, engine.world, { count: 2 });
+    await engine.admin.query(`update principals set email = 'Ann@Example.org' where id = $1`, [user]);
+    await engine.admin.query(`update principals set email = 'bob@example.org' where id = $1`, [other]);
+    const { tenantId, spaceId, owner } = engine.world;
+    const id = newId();
+    await engine.admin.query(
+      `insert into invites (tenant_id, id, space_id, email, role_key, invited_by) values ($1, $2, $3, 'ann@example.ORG', 'space_member', $4)`,
+      [tenantId, id, spaceId, owner.principalId],
+    );
+    await deliver({
+      type: 'space.invite_created',
+      resource: { type: 'invite', id },
+      metadata: { space_id: spaceId },
+    });
+    expect(await usersTold()).toEqual([user]);
+  });
+
+  it('has the actor where the security of the account is at stake', async () => {
+    const [user] = await addUsers(engine.admin, engine.world, { count: 1 });
+    await deliver({
+      type: 'security.api_key_created',
+      actorId: user!,
+      resource: { type: 'api_key', id: newId() },
+      metadata: { principal_id: user },
+    });
+    expect(await usersTold()).toEqual([user]);
+  });
+
+  it('of admins has those whose role says so, the tenant’s own roles included', async () => {
+    const { tenantId } = engine.world;
+    await engine.admin.query(
+      `insert into roles (tenant_id, id, key, name, permissions) values ($1, gen_random_uuid(), 'captain', 'Captain', '{spaces.update,collections.read}')
+       on conflict do nothing`,
+      [tenantId],
+    );
+    await addUsers(engine.admin, engine.world, { count: 3 });
+    const admins = await addUsers(engine.admin, engine.world, { count: 2, role: 'space_admin' });
+    const captains = await addUsers(engine.admin, engine.world, { count: 1, role: 'captain' });
+    await deliver({
+      type: 'collection.deleted',
+      resource: { type: 'collection', id: newId() },
+      metadata: { space_id: engine.world.spaceId, documents: 3 },
+    });
+    expect(await usersTold()).toEqual([...admins, ...captains].toSorted());
+    expect((await told())[0]!.body).toBe('It held 3 documents.');
+  });
+
+  it('is asked at delivery whether it may read: who left meanwhile, or lost the right, is told nothing', async () => {
+    const { tenantId, spaceId } = engine.world;
+    const [stays, leaves, demoted] = await addUsers(engine.admin, engine.world, { count: 3 });
+    await engine.admin.query(
+      `insert into roles (tenant_id, id, key, name, permissions) values ($1, gen_random_uuid(), 'blind', 'Blind', '{}')
+       on conflict do nothing`,
+      [tenantId],
+    );
+    for (const id of [stays, leaves, demoted]) {
+      const eventId = await logEvent(engine.admin, tenantId, {
+        type: 'space.member_added',
+        resource: inSpace(),
+        metadata: { principal_id: id },
+      });
+      await engine.admin.query('delete from space_members where principal_id = $1', [leaves]);
+      await engine.admin.query(`update space_members set role_key = 'blind' where principal_id = $1`, [
+        demoted,
+      ]);
+      await deliverAll(engine.database.unitOfWork, tenantId, eventId);
+    }
+    expect(await usersTold()).toEqual([stays]);
+    expect(spaceId).toBe(inSpace().id);
+  });
+
+  it.each(['space.project_member_added', 'space.project_role_changed'] as const)(
+    'of %s is told while it may read the project, by a role in the space or in the project itself',
+    async (type) => {
+      const { tenantId, spaceId, owner } = engine.world;
+      const [stays, leaves] = await addUsers(engine.admin, engine.world, { count: 2 });
+      const [guest, former] = await addUsers(engine.admin, engine.world, { count: 2, role: 'none' });
+      const projectId = newId();
+      await engine.admin.query(
+        `insert into projects (tenant_id, id, space_id, name, created_by) values ($1, $2, $3, 'Pier', $4)`,
+        [tenantId, projectId, spaceId, owner.principalId],
+      );
+      for (const id of [stays, leaves, guest, former]) {
+        await engine.admin.query(
+          `insert into project_members (tenant_id, id, space_id, project_id, principal_id, role_key)
+           values ($1, $2, $3, $4, $5, 'project_viewer')`,
+          [tenantId, newId(), spaceId, projectId, id],
+        );
+      }
+      await engine.admin.query('delete from space_members where principal_id = $1', [leaves]);
+      await engine.admin.query('delete from project_members where principal_id = $1', [former]);
+      const resource = { type: 'project', id: projectId };
+      for (const id of [stays, leaves, guest, former]) {
+        await deliver({ type, resource, metadata: { space_id: spaceId, principal_id: id } });
+      }
+      expect(await usersTold()).toEqual([stays!, guest!].toSorted());
+      expect((await told())[0]!.title).toMatch(/project of the space Space/);
+    },
+  );
+
+  it.each(['space.response_completed', 'space.response_failed'] as const)(
+    'of %s is told while it may read the space, whose name the title tells',
+    async (type) => {
+      const [stays, leaves] = await addUsers(engine.admin, engine.world, { count: 2 });
+      await engine.admin.query('delete from space_members where principal_id = $1', [leaves]);
+      for (const asker of [stays, leaves]) {
+        const id = await engine.create();
+        await engine.admin.query('update response_ids set principal_id = $1 where id = $2', [asker, id]);
+        const resource = { type: 'response', id };
+        await deliver({ type, resource, metadata: { via: 'workflow', space_id: engine.world.spaceId } });
+      }
+      expect(await usersTold()).toEqual([stays]);
+    },
+  );
+
+  it('of a page ends the fan-out only behind the last recipient', async () => {
+    await addUsers(engine.admin, engine.world, { count: 6 });
+    const { tenantId } = engine.world;
+    const eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource: inSpace() });
+    await engine.admin.query('insert into fan_outs (tenant_id, event_id, event_type) values ($1, $2, $3)', [
+      tenantId,
+      eventId,
+      'space.deleted',
+    ]);
+    const page = (after: string) =>
+      engine.database.unitOfWork.inTenant(tenantId, (em) =>
+        deliverPage(em, { tenantId, eventId, after, limit: 4 }),
+      );
+    const unfinished = async () => (await engine.admin.query('select from fan_outs')).rowCount;
+    const first = await page(nilUuid);
+    expect([first.delivered, await unfinished()]).toEqual([4, 1]);
+    expect(await page(first.next!)).toEqual({ next: null, delivered: 2 });
+    expect(await unfinished()).toBe(0);
+  });
+
+  it('of pages that were cut to be told at once is told whole, whoever comes or goes before they are', async () => {
+    const { tenantId } = engine.world;
+    const users = await addUsers(engine.admin, engine.world, { count: 7 });
+    const eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource: inSpace() });
+    const { unitOfWork } = engine.database;
+    const cut = (after: string) =>
+      unitOfWork.inTenant(tenantId, (em) => cutPages(em, { tenantId, eventId, after, size: 2, count: 2 }));
+    const leave = (user: string | undefined) =>
+      engine.admin.query('delete from space_members where principal_id = $1', [user]);
+    // one who comes makes the first page longer, one who goes the second shorter
+    const [away, gone] = [users[1], users[3]];
+    await leave(away);
+    const pages = await cut(nilUuid);
+    expect(pages).toEqual([
+      { after: nilUuid, upTo: users[2] },
+      { after: users[2], upTo: users[4] },
+    ]);
+    await engine.admin.query(
+      `insert into space_members (tenant_id, space_id, principal_id, role_key) values ($1, $2, $3, 'space_member')`,
+      [tenantId, inSpace().id, away],
+    );
+    await leave(gone);
+    const told = [];
+    for (const page of pages.toReversed()) {
+      const { delivered } = await unitOfWork.inTenant(tenantId, (em) =>
+        deliverPage(em, { tenantId, eventId, ...page }),
+      );
+      told.push(delivered);
+    }
+    expect(told).toEqual([1, 3]);
+    // fewer are left than two pages: one for all of them, which finds nobody behind it
+    const [rest, ...others] = await cut(users[4]!);
+    expect([rest, others]).toEqual([{ after: users[4], limit: 4 }, []]);
+    const end = await unitOfWork.inTenant(tenantId, (em) => deliverPage(em, { tenantId, eventId, ...rest! }));
+    expect(end).toEqual({ next: null, delivered: 2 });
+    expect(await usersTold()).toEqual(users.filter((user) => user !== gone));
+  });
+
+  it('of several kinds, some of whom are of both, is paged in order and told once each', async () => {
+    const { tenantId, spaceId } = engine.world;
+    const admins = await addUsers(engine.admin, engine.world, { count: 9, role: 'space_admin' });
+    // an admin in the middle, whose place in the order both kinds reach
+    const connector = admins[4]!;
+    const metadata = { space_id: spaceId, connector_principal_id: connector };
+    const resource = { type: 'connector', id: newId() };
+    const eventId = await deliver({ type: 'collection.sync_failing', resource, metadata }, 2);
+    expect(await usersTold()).toEqual(admins);
+    expect(await deliverAll(engine.database.unitOfWork, tenantId, eventId, 4)).toBe(0);
+  });
+
+  it('of a page has its right by its role in the space or in the tenant, the first and the last of the page, too', async () => {
+    const { tenantId } = engine.world;
+    const users = await addUsers(engine.admin, engine.world, { count: 5 });
+    await engine.admin.query('update space_members set role_key = $1 where principal_id = any($2)', [
+      'none',
+      [users[1], users[3]],
+    ]);
+    // one has the right by a role in the tenant instead
+    await engine.admin.query(
+      `insert into role_assignments (tenant_id, principal_id, role_key) values ($1, $2, 'admin')`,
+      [tenantId, users[3]],
+    );
+    await deliver(
+      {
+        type: 'space.project_deleted',
+        resource: { type: 'project', id: newId() },
+        metadata: { space_id: engine.world.spaceId },
+      },
+      2,
+    );
+    expect(await usersTold()).toEqual([users[0], users[2], users[3], users[4]]);
+  });
+
+  it('of another tenant’s event is nobody', async () => {
+    await addUsers(engine.admin, engine.world, { count: 2 });
+    const foreign = await logEvent(engine.admin, engine.world.tenantId, {
+      type: 'space.deleted',
+      resource: inSpace(),
+    });
+    const elsewhere = await openEngine();
+    try {
+      expect(await deliverAll(elsewhere.database.unitOfWork, elsewhere.world.tenantId, foreign)).toBe(0);
+    } finally {
+      await elsewhere.stop();
+    }
+  });
+});

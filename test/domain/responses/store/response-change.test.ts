@@ -1,0 +1,159 @@
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyEntity } from '#domain/foundation/persistence/rows.ts';
+import { claimCall } from '#domain/responses/calls/claim-call.ts';
+import type { FunctionCall } from '#domain/responses/record/output-items.ts';
+import { readCall, readTurn, type TurnState } from '#domain/responses/prompt/read-turn.ts';
+import { ResponseChange, writeChange, writeWithin } from '#domain/responses/store/response-change.ts';
+import { settleLostAttempts } from '#domain/responses/turn/settle-attempts.ts';
+import { openEngine, search, type Engine } from '../../../support/engine.ts';
+
+let engine: Engine;
+let listener: Client;
+let woken: string[] = [];
+
+beforeAll(async () => {
+  engine = await openEngine();
+  listener = engine.database.database.newClient();
+  await listener.connect();
+  listener.on('notification', ({ payload }) => woken.push((payload ?? '').trim()));
+  await listener.query('listen wake');
+});
+afterAll(async () => {
+  await listener.end();
+  await engine.stop();
+});
+
+const keyOf = (responseId: string) => ({ tenantId: engine.world.tenantId, responseId, iteration: 0 });
+
+async function stateOf(responseId: string): Promise<TurnState> {
+  return (await readTurn(engine.database.database, keyOf(responseId)))!;
+}
+
+const write = (change: ResponseChange) => writeChange(engine.database.database, change);
+
+describe('a change of a response', () => {
+  it('is written whole, and wakes the listeners with its last number', async () => {
+    const id = await engine.create();
+    const change = new ResponseChange((await stateOf(id)).response);
+    change.response.attempts = 3;
+    change.publish([{ type: 'response.file_search_call.searching', item_id: 'fs_1', output_index: 0 }]);
+    change.publish([{ type: 'response.file_search_call.completed', item_id: 'fs_1', output_index: 0 }]);
+    expect(await write(change)).toBe('in');
+    expect((await stateOf(id)).response).toMatchObject({ attempts: 3, nextN: 3 });
+    expect((await engine.events(id)).map((event) => event['sequence_number'])).toEqual([0, 1, 2]);
+    await listener.query('select');
+    await expect.poll(() => woken).toContain(`${id}:2`);
+  });
+
+  it.each([
+    ['its lane has another writer', 'update responses set writer_epoch = writer_epoch + 1 where id = $1'],
+    ['its stream has gone on', 'update responses set next_n = next_n + 1 where id = $1'],
+    ['it was deleted', `update responses set deleted_at = now() - interval '1 second' where id = $1`],
+  ])('is not written once %s', async (_what, meanwhile) => {
+    const id = await engine.create();
+    const change = new ResponseChange((await stateOf(id)).response);
+    change.response.attempts = 3;
+    change.publish([{ type: 'response.file_search_call.searching', item_id: 'fs_1', output_index: 0 }]);
+    await engine.admin.query(meanwhile, [id]);
+    expect(await write(change)).toBe('moved');
+    const { rows } = await engine.admin.query('select attempts from responses where id = $1', [id]);
+    expect(rows).toEqual([{ attempts: 0 }]);
+    const runs = await engine.admin.query('select from stream_runs where response_id = $1', [id]);
+    expect(runs.rowCount).toBe(1);
+  });
+
+  it.each([
+    ['a call of its own', write],
+    [
+      'the transaction of more',
+      (change: ResponseChange) =>
+        engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) => writeWithin(em, change)),
+    ],
+  ])('keeps every character in %s', async (_what, writeIt) => {
+    const text = `? ?? $1 :x \\ \\u0000 ' "" \u2028 \n \u{1f30a} \u{10ffff}`;
+    const id = await engine.create();
+    const change = new ResponseChange((await stateOf(id)).response);
+    const place = { item_id: `msg_${id}`, output_index: 0 };
+    change.publish([
+      { type: 'response.output_text.delta', ...place, content_index: 0, delta: text, logprobs: [] },
+    ]);
+    const item: FunctionCall = {
+      id: `fc_${id}`,
+      type: 'function_call',
+      status: 'completed',
+      call_id: 'call_1',
+      name: 'f',
+      arguments: text,
+    };
+    const exchange = { call_id: 'call_1', name: 'f', arguments: text, result: text };
+    change.keep({ outputIndex: 0, item, exchange });
+    expect(await writeIt(change)).toBe('in');
+    const [own] = (await stateOf(id)).own;
+    expect(JSON.parse(own!.wire)).toEqual(item);
+    expect(own!.exchange).toEqual(exchange);
+    expect((await engine.events(id)).at(-1)).toMatchObject({ delta: text });
+  });
+
+  it('does not end a response that another one waits for', async () => {
+    const id = await engine.create();
+    await engine.attempt(id);
+    const change = new ResponseChange((await stateOf(id)).response);
+    await engine.create({ previousResponseId: id, onBusy: 'enqueue' });
+    change.response.finish('completed', new Date());
+    expect(await write(change)).toBe('awaited');
+    expect((await stateOf(id)).response.status).toBe('in_progress');
+  });
+
+  it('leaves a call where it was when the end that came with it may not be written', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).commit({ calls: [search('tides')], reason: 'tool_calls' });
+    const key = { ...keyOf(id), callIndex: 0 };
+    const { call } = await readCall(engine.database.database, key);
+    await engine.create({ previousResponseId: id, onBusy: 'enqueue' });
+    const change = new ResponseChange((await stateOf(id)).response);
+    const done = { status: 'done', outcome: 'failed' } as const;
+    change.step(call!, Object.assign(copyEntity(call!), done));
+    change.response.finish('completed', new Date());
+    expect(await write(change)).toBe('awaited');
+    expect((await readCall(engine.database.database, key)).call).toMatchObject({ status: 'planned' });
+  });
+
+  it('takes a call a step on only from where it was read', async () => {
+    const id = await engine.create();
+    await (await engine.attempt(id)).commit({ calls: [search('tides')], reason: 'tool_calls' });
+    const key = { ...keyOf(id), callIndex: 0 };
+    const before = await readCall(engine.database.database, key);
+    await claimCall(engine.database, key);
+    const change = new ResponseChange((await stateOf(id)).response);
+    const ended = { status: 'done', outcome: 'failed' } as const;
+    change.step(before.call!, Object.assign(copyEntity(before.call!), ended));
+    expect(await write(change)).toBe('moved');
+    expect((await readCall(engine.database.database, key)).call).toMatchObject({ status: 'started' });
+  });
+});
+
+describe('several at once', () => {
+  it('a claim that comes too late leaves the turn after its own alone', async () => {
+    const id = await engine.create();
+    const first = await engine.attempt(id);
+    await first.commit({ calls: [search('tides')], reason: 'tool_calls' });
+    const second = await engine.attempt(id, 1);
+    await settleLostAttempts(engine.database.unitOfWork, first.turn, first.turn.epoch);
+    await second.commit();
+    expect((await engine.record(id)).status).toBe('completed');
+  });
+
+  it('claims of one turn are an attempt each, and the last alone holds the lane', async () => {
+    const id = await engine.create();
+    const claims = await Promise.all([1, 2, 3, 4].map(() => engine.claim(id)));
+    const turns = claims.map((claim) => (claim.kind === 'claimed' ? claim.turn : null)!);
+    expect(new Set(turns.map(({ attempt }) => attempt))).toEqual(new Set([1, 2, 3, 4]));
+    const { rows } = await engine.admin.query<{ outcome: string; epoch: number }>(
+      'select outcome, epoch from turn_attempts where response_id = $1 order by attempt',
+      [id],
+    );
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['crashed', 'crashed', 'crashed', 'running']);
+    expect((await stateOf(id)).response).toMatchObject({ writerEpoch: rows.at(-1)!.epoch, attempts: 4 });
+  });
+});
