@@ -3,6 +3,7 @@ import { reportFileSizes } from './check/file-sizes.ts';
 import { findForbiddenWords } from './check/forbidden-words.ts';
 import { findKeyLookups } from './check/key-lookups.ts';
 import { judgeExpressions } from './check/regular-expressions.ts';
+import { findRoomFaults } from './check/room-order.ts';
 
 /** Everything that must hold before a change is merged, except the tests. Every step runs, whatever failed before. */
 const steps: Step[] = [
@@ -13,6 +14,7 @@ const steps: Step[] = [
   { name: 'lock file', command: ['npm', 'ci', '--dry-run', '--ignore-scripts', '--no-audit', '--no-fund'] },
   { name: 'OpenAPI snapshot', command: ['node', 'scripts/openapi.ts', '--check'] },
   { name: 'migration drift', command: ['node', 'scripts/check-migrations.ts'] },
+  { name: 'rooms of the domain', run: findRoomFaults },
   { name: 'file sizes', run: reportFileSizes },
   { name: 'look-ups by keys from outside', run: findKeyLookups },
   { name: 'regular expressions', run: judgeExpressions },
