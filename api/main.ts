@@ -1,11 +1,13 @@
 import closeWithGrace from 'close-with-grace';
 import { describeFault } from '#adapters/telemetry/logger.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
+import { limitHeapGrowth } from '#adapters/process/limit-heap-growth.ts';
 import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
 import { armFailpointFrom } from '#domain/foundation/kernel/failpoint.ts';
 import { buildApp } from './app.ts';
 import { assemble } from './compose.ts';
 
+limitHeapGrowth();
 const config = parseGatewayConfig(process.env);
 armFailpointFrom(config.PLATFORM_FAILPOINT);
 if (config.EXIT_WITH_PARENT === '1') {

@@ -5,7 +5,7 @@ import { answers, close, connect, startGroup, type GroupOptions, type WorkerGrou
 
 const lookEveryMs = 500;
 /** Temporal is asked less often than the look at PostgreSQL, which costs nothing: its pulse is known. */
-const askEveryMs = 2_000;
+const askEveryMs = 3_000;
 const answerWithinMs = 1_500;
 /** Asked once more when a new connection was answered at once. */
 const lastChanceMs = 1_000;

@@ -20,6 +20,7 @@ import { openAi } from '#adapters/models/openai.ts';
 import { openAiCompatible } from '#adapters/models/openai-compatible.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';
+import { limitHeapGrowth } from '#adapters/process/limit-heap-growth.ts';
 import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
@@ -45,6 +46,7 @@ import { Polling } from './polling.ts';
 import { startUpkeep } from './upkeep.ts';
 import { batchOptions, interactiveOptions, upkeepOptions } from './worker-options.ts';
 
+limitHeapGrowth();
 const config = parseWorkerConfig(process.env);
 const logger = createLogger('worker', config.LOG_LEVEL);
 armFailpointFrom(config.PLATFORM_FAILPOINT);

@@ -12,7 +12,7 @@ import type { Output } from './output.ts';
 import { preparePostgres, waitForPostgres } from './postgres.ts';
 import { waitUntilReady } from './readiness.ts';
 import type { Settings } from './settings.ts';
-import { adoptTemporal, prepareTemporal, waitForTemporal } from './temporal.ts';
+import { adoptTemporal, prepareTemporal, SLOW_CLOCKS, waitForTemporal } from './temporal.ts';
 
 /** The programs of the platform: arguments for Node, run in the checkout. */
 export interface Commands {
@@ -125,6 +125,7 @@ async function startWorkflowServer(launch: Launch): Promise<TemporalPlace> {
     port: ports.temporal,
     uiPort: ports.temporalUi,
     dbFile: data.temporalFile,
+    settings: SLOW_CLOCKS,
     recordFile: join(data.run, 'temporal-server.json'),
   });
   children.startServer('temporal', () => temporal.spawn());

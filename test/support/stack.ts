@@ -78,6 +78,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     SWEEP_INTERVAL_SECONDS: '5',
     DRAIN_SECONDS: '2',
     EXIT_WITH_PARENT: '1',
+    MALLOC_ARENA_MAX: '2',
     WORKFLOW_BUNDLE: inject('workflowBundle'),
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
     ...raisedLimits,
