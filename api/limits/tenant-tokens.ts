@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '#domain/foundation/persistence/database.ts';
+import { takeRequestTokens } from '#domain/workspace/tenants/take-request-tokens.ts';
 import type { BucketSize, Rest } from './token-buckets.ts';
 
 const rememberedTenants = 10_000;
@@ -105,14 +106,9 @@ export class TenantTokens {
     account.claimedAt = now;
     const want = Math.max(account.block, account.waiting);
     try {
-      const [answer] = await this.#database.call<{ taken: number; rest: number }>(
-        'take_tokens',
-        'select * from app.take_tokens($1, $2, $3, $4)',
-        [tenantId, want, rate, burst],
-      );
-      const taken = answer?.taken ?? 0;
+      const { taken, rest } = await takeRequestTokens(this.#database, { tenantId, want, rate, burst });
       account.left += taken;
-      account.rest = answer?.rest ?? 0;
+      account.rest = rest;
       account.emptyUntil = taken < want ? performance.now() + askAgainMs : 0;
     } catch {
       account.left = want;

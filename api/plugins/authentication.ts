@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseApiKey, secretMatches } from '#domain/identity/api-keys/api-key.ts';
+import { parseApiKey } from '#domain/identity/api-keys/api-key.ts';
 import type { Identity } from '#domain/foundation/access/caller.ts';
 import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
 import { DomainError, invalidCredentials } from '#domain/foundation/kernel/errors.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { KeyUses } from '#domain/identity/api-keys/key-uses.ts';
-import type { KeyVerdicts, Verdict } from '#domain/identity/api-keys/key-verdicts.ts';
+import type { KeyVerdicts } from '#domain/identity/api-keys/key-verdicts.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
+import { proveApiKey } from '#domain/identity/api-keys/prove-api-key.ts';
 import { isToken } from '#domain/identity/sessions/bearer-token.ts';
 import { proveAccessToken } from '#domain/identity/sessions/resolve-token.ts';
 import { statusOf } from '../errors.ts';
@@ -28,16 +29,6 @@ declare module 'fastify' {
     /** Proves the credential again. @throws when it was revoked meanwhile */
     reauthenticate(): Promise<void>;
   }
-}
-
-interface CredentialRow {
-  tenant_id: string;
-  id: string;
-  principal_id: string;
-  secret_hash: string;
-  permissions: string[] | null;
-  usable: boolean;
-  expires_in_ms: number;
 }
 
 export interface AuthenticationDependencies {
@@ -164,7 +155,7 @@ async function resolve({ credential, address, anew }: Look, door: Door): Promise
     }
     const identity = isAccessToken
       ? await proveAccessToken(door, text)
-      : (known ?? (await prove(text, door)))?.identity;
+      : (known ?? (await proveApiKey(door, text)))?.identity;
     if (identity == null) {
       throw invalidCredentials();
     }
@@ -189,35 +180,4 @@ async function counted<T>(attempt: Attempt, door: Door, work: () => Promise<T>):
     }
     throw error;
   }
-}
-
-/** Whose key this is; null for every cause of refusal alike. */
-async function prove(token: string, { database, secrets, verdicts }: Door): Promise<Verdict | null> {
-  const parsed = parseApiKey(token);
-  if (parsed === null) {
-    return null;
-  }
-  const { keyId, secret } = parsed;
-  return verdicts.findAnew(token, async () => {
-    const askedAt = performance.now();
-    // One row for every id: what no key has is worked on and answered as what some key has.
-    const [row] = (await database.call<CredentialRow>(
-      'find_credential',
-      'select * from app.find_credential($1)',
-      [keyId],
-    )) as [CredentialRow];
-    const matches = secretMatches(secrets, secret, row.secret_hash);
-    return matches && row.usable
-      ? {
-          keyId,
-          goodUntil: askedAt + row.expires_in_ms,
-          identity: {
-            tenantId: row.tenant_id,
-            principalId: row.principal_id,
-            apiKeyId: row.id,
-            keyPermissions: row.permissions,
-          },
-        }
-      : null;
-  });
 }

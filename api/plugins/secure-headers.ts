@@ -1,15 +1,9 @@
-import helmet, { type FastifyHelmetOptions } from '@fastify/helmet';
-import { fastify, type FastifyInstance } from 'fastify';
+import helmet from '@fastify/helmet';
+import type { FastifyInstance } from 'fastify';
 
-const options: FastifyHelmetOptions = { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } };
-
-/** Helmet's headers on every answer. They are always the same, so helmet is asked for them once. */
+/** Helmet's headers on every answer. The page of the API, the only one with scripts, brings a policy of its own. */
 export async function sendSecureHeaders(app: FastifyInstance): Promise<void> {
-  const headers = await learnHeaders();
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(headers);
-    done();
-  });
+  await app.register(helmet, { contentSecurityPolicy: false, hsts: { maxAge: 31_536_000 } });
 }
 
 /** Answers are for their caller alone, and some hold a key that is shown once: no cache keeps them. */
@@ -18,24 +12,4 @@ export function forbidStoring(app: FastifyInstance): void {
     reply.header('Cache-Control', 'no-store');
     done();
   });
-}
-
-async function learnHeaders(): Promise<Record<string, string>> {
-  const [plain, dressed] = [await answerOf(), await answerOf(options)];
-  return Object.fromEntries(
-    Object.entries(dressed).flatMap(([name, value]) =>
-      Object.hasOwn(plain, name) ? [] : [[name, String(value)]],
-    ),
-  );
-}
-
-async function answerOf(helmetOptions?: FastifyHelmetOptions) {
-  const probe = fastify();
-  if (helmetOptions !== undefined) {
-    await probe.register(helmet, helmetOptions);
-  }
-  probe.get('/', (_request, reply) => reply.send(''));
-  const { headers } = await probe.inject('/');
-  await probe.close();
-  return headers;
 }

@@ -49,6 +49,14 @@ export class Database {
     return result.rows;
   }
 
+  /** Whether the server answers a connection of the pool, within the bounds of every call. */
+  async answers(): Promise<boolean> {
+    return this.call('ready', 'select 1', []).then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** A connection beside the pool, for LISTEN. */
   newClient(): Client {
     return new this.#Client({ connectionString: this.#url, connectionTimeoutMillis: 2_000 });

@@ -1,0 +1,55 @@
+import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import type { Database } from '#domain/foundation/persistence/database.ts';
+import { parseApiKey, secretMatches } from './api-key.ts';
+import type { KeyVerdicts, Verdict } from './key-verdicts.ts';
+
+/** A key as it stands in the database. */
+interface CredentialRow {
+  tenant_id: string;
+  id: string;
+  principal_id: string;
+  secret_hash: string;
+  permissions: string[] | null;
+  usable: boolean;
+  expires_in_ms: number;
+}
+
+interface Deps {
+  database: Database;
+  secrets: Secrets;
+  verdicts: KeyVerdicts;
+}
+
+/** The identity behind an API key as it was sent, by the database; null for every cause of refusal alike. */
+export async function proveApiKey(
+  { database, secrets, verdicts }: Deps,
+  token: string,
+): Promise<Verdict | null> {
+  const parsed = parseApiKey(token);
+  if (parsed === null) {
+    return null;
+  }
+  const { keyId, secret } = parsed;
+  return verdicts.findAnew(token, async () => {
+    const askedAt = performance.now();
+    // One row for every id: an id that no key has costs the same work as an id that some key has.
+    const [row] = (await database.call<CredentialRow>(
+      'find_credential',
+      'select * from app.find_credential($1)',
+      [keyId],
+    )) as [CredentialRow];
+    const matches = secretMatches(secrets, secret, row.secret_hash);
+    return matches && row.usable
+      ? {
+          keyId,
+          goodUntil: askedAt + row.expires_in_ms,
+          identity: {
+            tenantId: row.tenant_id,
+            principalId: row.principal_id,
+            apiKeyId: row.id,
+            keyPermissions: row.permissions,
+          },
+        }
+      : null;
+  });
+}

@@ -1,0 +1,78 @@
+import type { PromptMessage } from '#domain/capabilities/models/model-gateway.ts';
+import type { Redactor } from '#domain/governance/redaction/redact.ts';
+
+/**
+ * The messages of a prompt with tokens in place of personal data.
+ * @param published the open message as readers have it: it is continued letter by letter, so it stays as the model said it
+ */
+export function screenMessages(
+  messages: readonly PromptMessage[],
+  published: string,
+  redactor: Redactor,
+): PromptMessage[] {
+  const lastQuestion = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.flatMap((message, index) =>
+    index >= messages.length - 2 && isPublished(message, published)
+      ? [message]
+      : withoutEmpty(
+          screenMessage(index < lastQuestion ? screenThoughts(message, redactor) : message, redactor),
+        ),
+  );
+}
+
+/**
+ * A provider takes its reasoning back only as it was: with personal data in it, from before the space's demand, it is
+ * left out, and the message stands as anybody's. What was thought since the last question was thought about tokens.
+ */
+function screenThoughts(message: PromptMessage, redactor: Redactor): PromptMessage {
+  if (message.role !== 'assistant' || message.reasoning === undefined) {
+    return message;
+  }
+  const isClean = message.reasoning.every(({ text }) => redactor.text(text) === text);
+  const calls = message.calls.map(({ callId, name, arguments: text }) => ({ callId, name, arguments: text }));
+  return isClean ? message : { role: 'assistant', text: message.text, calls };
+}
+
+function withoutEmpty(message: PromptMessage): PromptMessage[] {
+  const isEmpty =
+    message.role === 'assistant' &&
+    message.text === '' &&
+    message.calls.length === 0 &&
+    message.reasoning === undefined;
+  return isEmpty ? [] : [message];
+}
+
+function isPublished(message: PromptMessage, published: string): boolean {
+  return message.role === 'assistant' && message.text !== '' && published.startsWith(message.text);
+}
+
+function screenMessage(message: PromptMessage, redactor: Redactor): PromptMessage {
+  switch (message.role) {
+    case 'system':
+      return { ...message, text: redactor.text(message.text) };
+    case 'user':
+      return {
+        ...message,
+        text: redactor.text(message.text),
+        ...(message.parts === undefined
+          ? {}
+          : {
+              parts: message.parts.map((part) => ({
+                type: 'text' as const,
+                // What cannot be read cannot be screened.
+                text: part.type === 'text' ? redactor.text(part.text) : '[file left out]',
+              })),
+            }),
+      };
+    case 'assistant':
+      return {
+        ...message,
+        text: redactor.text(message.text),
+        calls: message.calls.map((call) => ({ ...call, arguments: redactor.maybeJson(call.arguments) })),
+      };
+    case 'tool': {
+      const { files: _files, ...textual } = message;
+      return { ...textual, result: redactor.maybeJson(message.result) };
+    }
+  }
+}
