@@ -2,6 +2,7 @@ import { runSteps, type Step } from './check/run-steps.ts';
 import { reportFileSizes } from './check/file-sizes.ts';
 import { findForbiddenWords } from './check/forbidden-words.ts';
 import { findKeyLookups } from './check/key-lookups.ts';
+import { findEditedMigrations } from './check/landed-migrations.ts';
 import { judgeExpressions } from './check/regular-expressions.ts';
 import { findRoomFaults } from './check/room-order.ts';
 
@@ -14,6 +15,7 @@ const steps: Step[] = [
   { name: 'lock file', command: ['npm', 'ci', '--dry-run', '--ignore-scripts', '--no-audit', '--no-fund'] },
   { name: 'OpenAPI snapshot', command: ['node', 'scripts/openapi.ts', '--check'] },
   { name: 'migration drift', command: ['node', 'scripts/check-migrations.ts'] },
+  { name: 'landed migrations', run: findEditedMigrations },
   { name: 'rooms of the domain', run: findRoomFaults },
   { name: 'file sizes', run: reportFileSizes },
   { name: 'look-ups by keys from outside', run: findKeyLookups },

@@ -77,7 +77,7 @@ export const boundsDefects: readonly Defect[] = [
   },
   {
     name: 'unfinished responses counted side by side',
-    file: 'domain/operations/schema/migrations/turn.sql',
+    file: 'domain/operations/schema/functions/admission.sql',
     replace: [['  perform pg_advisory_xact_lock(place);\n', '']],
     test: 'test/domain/responses/accept/active-limit.test.ts',
     caughtBy: 'however many ask several gateways at once',

@@ -1,8 +1,8 @@
 import type { Defect } from './defect.ts';
 
-const functions = 'domain/operations/schema/migrations/functions.sql';
-const turn = 'domain/operations/schema/migrations/turn.sql';
-const wall = 'domain/operations/schema/migrations/wall.sql';
+const stream = 'domain/operations/schema/functions/stream.sql';
+const responseWrites = 'domain/operations/schema/functions/responses-write.sql';
+const rowLevelSecurity = 'domain/operations/schema/migrations/baseline/row-level-security.sql';
 const turns = 'test/domain/responses/turn/turns.test.ts';
 const changes = 'test/domain/responses/store/response-change.test.ts';
 const publishing = 'test/domain/responses/store/publishing.test.ts';
@@ -14,25 +14,25 @@ const serverCalls = 'test/domain/responses/calls/server-calls.test.ts';
 export const engineDefects: readonly Defect[] = [
   {
     name: 'no epoch check',
-    file: functions,
+    file: stream,
     replace: [['writer_epoch = p_epoch[i] and next_n', 'p_epoch[i] is not null and next_n']],
     test: turns,
     caughtBy: 'fences the attempt before',
   },
   {
     name: 'no compare-and-set on next_n',
-    file: functions,
+    file: stream,
     replace: [['and next_n = p_first_n[i] and', 'and p_first_n[i] is not null and']],
     test: turns,
     caughtBy: 'only at the number where the stream stands',
   },
   {
     name: 'FORCE removed from one table',
-    file: wall,
+    file: 'domain/operations/schema/migrations/helpers.sql',
     replace: [
       [
-        `execute format('alter table %I force row level security', t);`,
-        `if t <> 'items' then execute format('alter table %I force row level security', t); end if;`,
+        `execute format('alter table %s force row level security', p_table);`,
+        `if p_table <> 'items'::regclass then execute format('alter table %s force row level security', p_table); end if;`,
       ],
     ],
     test: 'test/domain/operations/schema/wall.test.ts',
@@ -71,7 +71,7 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'NOTIFY dropped on the model lane',
-    file: functions,
+    file: stream,
     replace: [
       [
         `if woken <> '' then\n    perform pg_notify('wake', woken);`,
@@ -90,21 +90,21 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'NOTIFY dropped with a change',
-    file: turn,
+    file: responseWrites,
     replace: [[`perform pg_notify('wake', p_response ||`, `perform length(p_response ||`]],
     test: changes,
     caughtBy: 'wakes the listeners with its last number',
   },
   {
     name: "a change written over another's",
-    file: turn,
+    file: responseWrites,
     replace: [['or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then', 'then']],
     test: changes,
     caughtBy: 'is not written once its lane has another writer',
   },
   {
     name: 'a step of the ledger taken twice',
-    file: turn,
+    file: responseWrites,
     replace: [['and c.call_index = n.call_index and c.status = n.was', 'and c.call_index = n.call_index']],
     test: changes,
     caughtBy: 'only from where it was read',
@@ -177,14 +177,14 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'one reader is given what another may do',
-    file: 'domain/operations/schema/migrations/reads.sql',
+    file: 'domain/operations/schema/functions/responses-read.sql',
     replace: [[' or p_principal[i] <> p_principal[i - 1]', '']],
     test: 'test/api/get-response.test.ts',
     caughtBy: 'shows each of many callers at the same moment their own',
   },
   {
-    name: 'expiry not enforced by the wall',
-    file: wall,
+    name: 'expiry not enforced by row-level security',
+    file: rowLevelSecurity,
     replace: [[`finished_at is null or`, `true or`]],
     test: clocks,
     caughtBy: 'an expired response cannot be read',
@@ -314,7 +314,7 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'a tenant that outlives its call',
-    file: functions,
+    file: 'domain/operations/schema/functions/access.sql',
     replace: [
       [
         `, true);

@@ -42,7 +42,7 @@ export const peopleDefects: readonly Defect[] = [
   },
   {
     name: 'count by ten minutes taken for ten that a window cuts',
-    file: 'domain/operations/schema/migrations/events-functions.sql',
+    file: 'domain/operations/schema/functions/events.sql',
     replace: [
       [
         `whole_low := app.floor_to(v_low + finest::interval - interval '1 microsecond', finest);`,
@@ -54,7 +54,7 @@ export const peopleDefects: readonly Defect[] = [
   },
   {
     name: 'fan-out without the unique key',
-    file: 'domain/operations/schema/migrations/notifications.sql',
+    file: 'domain/operations/schema/migrations/baseline/notifications.sql',
     replace: [['  unique (tenant_id, event_id, user_id),\n', '']],
     test: fanOuts,
     caughtBy: 'is told once each, in pages, whatever is repeated',

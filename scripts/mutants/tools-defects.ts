@@ -44,7 +44,7 @@ export const toolsDefects: readonly Defect[] = [
   },
   {
     name: 'images of every result read',
-    file: 'domain/operations/schema/migrations/turn.sql',
+    file: 'domain/operations/schema/functions/responses-write.sql',
     replace: [
       [
         "case when g.media > 4 then g.exchange - 'media' else g.exchange end,\n        'provider_state', g.provider_state) order by g.output_index)",

@@ -44,7 +44,7 @@ export const upkeepDefects: readonly Defect[] = [
   },
   {
     name: 'a day of streams that is made under the lock of all of them',
-    file: 'domain/operations/schema/migrations/functions.sql',
+    file: 'domain/operations/schema/functions/stream-partitions.sql',
     replace: [
       [
         "  execute format('create table public.%I (like",
@@ -56,7 +56,7 @@ export const upkeepDefects: readonly Defect[] = [
   },
   {
     name: 'a foreign key from the log to the tenants',
-    file: 'domain/operations/schema/migrations/events.sql',
+    file: 'domain/operations/schema/migrations/baseline/events.sql',
     replace: [
       ['  tenant_id uuid not null,\n  id uuid', '  tenant_id uuid not null references tenants,\n  id uuid'],
     ],

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Client } from 'pg';
 import type { MigratorConfig } from '#domain/foundation/kernel/config.ts';
 import { boundedClient } from '#domain/foundation/persistence/bounded-client.ts';
+import { applyFunctions, readFunctionFiles } from './apply-functions.ts';
 import { createOrm } from './orm.ts';
 
 /** For `uuidv7()`. */
@@ -18,7 +19,7 @@ const lockWaitMs = 3_600_000;
 const migrationLock = 7_205_759;
 
 /**
- * Creates roles, applies pending migrations and sets the passwords of the two login roles from their URLs.
+ * Creates roles, applies pending migrations and changed functions, and sets the passwords of the two login roles from their URLs.
  * Runs on an admin login; safe to run any number of times, also at once. @throws for a server that is too old
  */
 export async function migrate(config: MigratorConfig): Promise<void> {
@@ -29,20 +30,33 @@ export async function migrate(config: MigratorConfig): Promise<void> {
     await requireVersion(admin);
     const lock = { text: 'select pg_advisory_lock($1)', answerWithinMs: lockWaitMs };
     await admin.query(lock, [migrationLock]);
-    await admin.query(readFileSync(new URL('migrations/roles.sql', import.meta.url), 'utf8'));
+    await admin.query(readFileSync(new URL('roles.sql', import.meta.url), 'utf8'));
     for (const url of [config.DATABASE_URL, config.DATABASE_PURGE_URL]) {
       await setPassword(admin, new URL(url));
     }
-    const orm = createOrm({ url: config.DATABASE_ADMIN_URL, statementTimeoutMs, poolSize: 1 });
-    try {
-      await orm.migrator.up();
-    } finally {
-      await orm.close(true);
-    }
+    await changeSchema(config.DATABASE_ADMIN_URL);
     await goOnBehindLog(admin);
     await maintainPartitions(admin);
   } finally {
     await admin.end();
+  }
+}
+
+/** The dated migrations that are pending, then the functions: in one transaction, so that neither is ever without the other. */
+async function changeSchema(url: string): Promise<void> {
+  const orm = createOrm({ url, statementTimeoutMs, poolSize: 1 });
+  try {
+    // Makes the migrator's table on a connection of its own, before the transaction takes the only one.
+    await orm.migrator.getPending();
+    await orm.em.getConnection().transactional(async (transaction) => {
+      await orm.migrator.up({ transaction });
+      await applyFunctions(
+        (sql, params) => orm.em.getConnection().execute(sql, params, 'all', transaction),
+        readFunctionFiles(),
+      );
+    });
+  } finally {
+    await orm.close(true);
   }
 }
 

@@ -1,5 +1,5 @@
 -- Every tenant table: tenant_id first in the primary key, in every unique key and in every foreign key.
--- The wall (row-level security, grants, policies) is put on all of them in wall.sql.
+-- Row-level security with its policies and grants is put on all of them in row-level-security.sql.
 
 create table tenants (
   tenant_id uuid primary key,
@@ -500,7 +500,7 @@ create table idempotency_keys (
 );
 create index idempotency_keys_expiry on idempotency_keys (expires_at);
 
--- Starts, cancels and signals owed to Temporal; ids only.
+-- Commands that Temporal has not received yet; ids only.
 create table outbox (
   tenant_id uuid not null references tenants,
   id uuid not null,

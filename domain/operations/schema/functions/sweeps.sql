@@ -1,14 +1,7 @@
--- When each sweep was last due and when it last succeeded. Of no tenant: names and times only.
-create table app.sweeps (
-  name text primary key,
-  taken_at timestamptz not null default '-infinity',
-  succeeded_at timestamptz not null default now()
-);
-alter table app.sweeps owner to app_owner;
-grant select, insert, update on app.sweeps to app_rt;
+-- Sweeps: when each is due, and the rows that they look for.
 
 -- Takes those that are due for the caller alone, and says how long until the next one is.
-create function app.take_due_sweeps(p_names text[], p_every double precision[], out due text[], out wait_seconds double precision)
+create or replace function app.take_due_sweeps(p_names text[], p_every double precision[], out due text[], out wait_seconds double precision)
 language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 begin
   if exists (select unnest(p_names) except select name from app.sweeps) then
@@ -24,13 +17,10 @@ begin
   select greatest(extract(epoch from min(s.taken_at + make_interval(secs => p.every)) - clock_timestamp()), 0) into wait_seconds
   from app.sweeps s join unnest(p_names, p_every) as p(name, every) on p.name = s.name;
 end $$;
-alter function app.take_due_sweeps(text[], double precision[]) owner to app_owner;
-revoke all on function app.take_due_sweeps(text[], double precision[]) from public;
-grant execute on function app.take_due_sweeps(text[], double precision[]) to app_rt;
 
 -- The oldest rows of a table from a time on, as one stretch of time for each tenant that has any. It tells tenants and
 -- times of tables whose times app_system may see, and of no other.
-create function app.list_aged_rows(p_table text, p_column text, p_kept interval, p_from timestamptz, p_limit integer)
+create or replace function app.list_aged_rows(p_table text, p_column text, p_kept interval, p_from timestamptz, p_limit integer)
 returns table (tenant_id uuid, low timestamptz, high timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
@@ -39,17 +29,8 @@ begin
        select a.tenant_id, a.%1$I as at from public.%2$I a where a.%1$I >= $1 and a.%1$I < now() - $2
        order by a.%1$I limit $3) r group by 1', p_column, p_table) using p_from, p_kept, p_limit;
 end $$;
-alter function app.list_aged_rows(text, text, interval, timestamptz, integer) owner to app_system;
-revoke all on function app.list_aged_rows(text, text, interval, timestamptz, integer) from public;
-grant execute on function app.list_aged_rows(text, text, interval, timestamptz, integer) to app_rt, app_purge;
 
--- The next items in the order of their key, as one stretch for each tenant that has any of them, and how many of them no
--- response refers to. It tells ids only.
-create policy system on items for select to app_system using (true);
-create policy system on response_context for select to app_system using (true);
-grant select (tenant_id, id, response_id) on items to app_system;
-grant select (tenant_id, item_id) on response_context to app_system;
-create function app.list_orphans(p_after_tenant uuid, p_after_id text, p_limit integer)
+create or replace function app.list_orphans(p_after_tenant uuid, p_after_id text, p_limit integer)
 returns table (tenant_id uuid, first_id text, last_id text, orphans integer)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select i.tenant_id, min(i.id), max(i.id), count(*) filter (where
@@ -59,6 +40,6 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
     order by n.tenant_id, n.id limit p_limit) i
   group by i.tenant_id order by i.tenant_id
 $$;
-alter function app.list_orphans(uuid, text, integer) owner to app_system;
-revoke all on function app.list_orphans(uuid, text, integer) from public;
-grant execute on function app.list_orphans(uuid, text, integer) to app_rt, app_purge;
+
+-- The purge takes no sweeps.
+select pg_temp.secure_function('app.take_due_sweeps(text[],double precision[])', 'app_owner', '{app_rt}');

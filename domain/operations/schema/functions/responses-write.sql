@@ -2,7 +2,7 @@
 -- carries all that was decided. Nothing is decided here but whether the response is still as it was read.
 
 -- A head with the clock and with all that decides what its asker may do now.
-create function app.read_head(p_tenant uuid, p_head responses) returns json language plpgsql stable as $$
+create or replace function app.read_head(p_tenant uuid, p_head responses) returns json language plpgsql stable as $$
 begin
   return json_build_object(
     'now', floor(extract(epoch from clock_timestamp()) * 1000),
@@ -13,7 +13,7 @@ begin
 end $$;
 
 -- All that the claim of a turn is decided by, under one snapshot. No row: unknown or out of reach.
-create function app.read_turn(p_tenant uuid, p_response text, p_iteration integer)
+create or replace function app.read_turn(p_tenant uuid, p_response text, p_iteration integer)
 returns table (head json, turn json, attempts json, events text, context json, own json, model json, price json, ledger json)
 language plpgsql stable as $$
 declare
@@ -71,7 +71,7 @@ begin
 end $$;
 
 -- Where the lane stands now, the database's clock and whether another response waits for this one to end.
-create function app.read_lane(p_tenant uuid, p_response text)
+create or replace function app.read_lane(p_tenant uuid, p_response text)
 returns table (epoch integer, next_n integer, now_ms double precision, awaited boolean)
 language plpgsql stable as $$
 begin
@@ -82,68 +82,8 @@ begin
     from responses r where r.tenant_id = p_tenant and r.id = p_response and r.expires_at > now();
 end $$;
 
--- What a new response is settled by: its space, the model by its alias or as the space's default, whether the space
--- may use it.
-create function app.read_admission(p_tenant uuid, p_space uuid, p_alias text)
-returns table (space json, model json, allowed boolean) language plpgsql stable as $$
-declare
-  s spaces;
-  m models;
-begin
-  perform set_config('app.tenant_id', p_tenant::text, true);
-  select * into s from spaces where tenant_id = p_tenant and id = p_space;
-  if not found then
-    return;
-  end if;
-  space := to_json(s);
-  if p_alias is null then
-    select * into m from models where tenant_id = p_tenant and id = s.default_model_id;
-  else
-    select * into m from models where tenant_id = p_tenant and alias = p_alias;
-  end if;
-  if found then
-    model := to_json(m);
-    allowed := exists (select from space_models a
-      where a.tenant_id = p_tenant and a.space_id = p_space and a.model_id = m.id);
-  end if;
-  return next;
-end $$;
-
--- How many responses of a tenant, or of one of its spaces, are running; exact until the transaction ends as far as the
--- limit goes: others that count at the same time cannot pass it together with this one. Far below it they count side by
--- side, since the server has too few connections to reach it; near it they take turns.
-create function app.count_active(p_tenant uuid, p_space uuid, p_limit integer) returns integer language plpgsql as $$
-declare
-  place constant bigint := hashtextextended('active/' || p_tenant || '/' || coalesce(p_space::text, ''), 0);
-  most_at_once constant integer := current_setting('max_connections')::integer;
-  active integer;
-begin
-  if p_limit > most_at_once then
-    begin
-      perform pg_advisory_xact_lock_shared(place);
-      active := app.count_running(p_tenant, p_space);
-      if active < p_limit - most_at_once then
-        return active;
-      end if;
-      -- takes the shared lock back, which would stand in the way of everybody who does the same
-      raise exception using errcode = 'LM001';
-    exception when sqlstate 'LM001' then
-      null;
-    end;
-  end if;
-  perform pg_advisory_xact_lock(place);
-  return app.count_running(p_tenant, p_space);
-end $$;
-
--- By what has been committed when it is called: not stable, so that it does not see the snapshot of its caller.
-create function app.count_running(p_tenant uuid, p_space uuid) returns integer language plpgsql as $$
-begin
-  return (select count(*) from responses r
-    where r.tenant_id = p_tenant and r.finished_at is null and (p_space is null or r.space_id = p_space));
-end $$;
-
 -- A call of the ledger and the head above it; either is null when it is out of reach.
-create function app.read_call(p_tenant uuid, p_response text, p_iteration integer, p_index integer)
+create or replace function app.read_call(p_tenant uuid, p_response text, p_iteration integer, p_index integer)
 returns table (head json, call json) language plpgsql stable as $$
 declare
   r responses;
@@ -159,7 +99,7 @@ begin
 end $$;
 
 -- Renews the lease of the attempt that holds a call, or gives it up. False: the call is another's by now, or settled.
-create function app.hold_call(p_tenant uuid, p_response text, p_iteration integer, p_index integer, p_nonce uuid,
+create or replace function app.hold_call(p_tenant uuid, p_response text, p_iteration integer, p_index integer, p_nonce uuid,
   p_lease_seconds double precision)
 returns boolean language plpgsql as $$
 begin
@@ -174,7 +114,7 @@ end $$;
 -- Writes one change of a response, whole or not at all: the head's new values, rows and events, readers woken.
 -- 'moved': the response is not as it was read (its epoch or its next number differs, or the call's status does).
 -- 'awaited': it would end while another response waits for that. Nothing is written in either case.
-create function app.write_response(p_tenant uuid, p_response text, p_epoch integer, p_next_n integer, p_change jsonb)
+create or replace function app.write_response(p_tenant uuid, p_response text, p_epoch integer, p_next_n integer, p_change jsonb)
 returns text language plpgsql as $$
 declare
   old responses;

@@ -1,23 +1,7 @@
--- Functions of the event log.
-
--- What was sealed of a name that has changed is not its sealed form any more.
-create function app.drop_stale_names() returns trigger language plpgsql as $$
-begin
-  if new.name is distinct from old.name and new.sealed_name is not distinct from old.sealed_name then
-    new.sealed_name := null;
-  end if;
-  if new.email is distinct from old.email and new.sealed_email is not distinct from old.sealed_email then
-    new.sealed_email := null;
-  end if;
-  return new;
-end $$;
-create trigger stale_names before update of name, email on principals
-  for each row execute function app.drop_stale_names();
-create index principals_unsealed on principals (tenant_id, id)
-  where (name is not null and sealed_name is null) or (email is not null and sealed_email is null);
+-- The event log: writing, lists and exact counts.
 
 -- The least id of version 7 at a moment; the nil id for a moment before all time.
-create function app.first_id(p_at timestamptz) returns uuid language sql immutable as $$
+create or replace function app.first_id(p_at timestamptz) returns uuid language sql immutable as $$
   select (left(h, 8) || '-' || substr(h, 9, 4) || '-0000-0000-000000000000')::uuid
   from (select lpad(to_hex(case
     when p_at is null or p_at < '1970-01-01' then 0
@@ -26,19 +10,19 @@ create function app.first_id(p_at timestamptz) returns uuid language sql immutab
 $$;
 
 -- Kinds of resources that have a handful of events each: those are counted by the index.
-create function app.is_fleeting(p_resource_type text) returns boolean language sql immutable as $$
+create or replace function app.is_fleeting(p_resource_type text) returns boolean language sql immutable as $$
   select p_resource_type in ('response', 'document', 'sync_run')
 $$;
 
 -- The beginning of the month, day, hour or ten minutes (a grain) that a moment lies in. UTC's, whatever the server's zone.
-create function app.floor_to(p_at timestamptz, p_grain text) returns timestamptz language sql stable as $$
+create or replace function app.floor_to(p_at timestamptz, p_grain text) returns timestamptz language sql stable as $$
   select case p_grain when '1 month' then date_trunc('month', p_at, 'UTC')
     else date_bin(p_grain::interval, p_at, timestamptz '2000-01-01 00:00+00') end
 $$;
 
 -- A window (p_high exclusive) as few rows of the counts as say it: of the coarsest of p_grains what is whole, of the next
 -- what that leaves at its edges, and so on. What not even the last one has whole is left out.
-create function app.cover_window(p_low timestamptz, p_high timestamptz, p_grains text[])
+create or replace function app.cover_window(p_low timestamptz, p_high timestamptz, p_grains text[])
 returns table (grain text, low timestamptz, high timestamptz) language plpgsql stable set timezone = 'UTC' as $$
 begin
   if p_low >= p_high or p_grains = '{}' then
@@ -59,7 +43,7 @@ end $$;
 -- Events by category (space, collection, security, system) from p_low to p_high (exclusive, null: without end),
 -- exactly: whole ten minutes (for one resource, days) from the counts of sealed events and the few that are not sealed
 -- yet, what the window cuts from the index. All in the snapshot of the calling statement.
-create function app.count_events(
+create or replace function app.count_events(
   p_tenant uuid, p_resource_type text, p_resource_id text, p_low timestamptz, p_high timestamptz
 ) returns bigint[] language plpgsql stable
 set timezone = 'UTC' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -158,7 +142,7 @@ end $$;
 
 -- One page, newest first, with the totals by category, all of one snapshot. Filters that are null do not filter;
 -- p_after is the last id of the page before, p_low and p_high (exclusive) bound the creation.
-create function app.list_events(
+create or replace function app.list_events(
   p_tenant uuid, p_limit integer, p_after uuid, p_category text, p_resource_type text, p_resource_id text,
   p_low timestamptz, p_high timestamptz
 ) returns table (page jsonb, counts bigint[]) language plpgsql stable
@@ -204,7 +188,7 @@ begin
 end $$;
 
 -- Exactly one event, unless retention has passed it.
-create function app.read_event(p_tenant uuid, p_event uuid) returns jsonb language plpgsql stable as $$
+create or replace function app.read_event(p_tenant uuid, p_event uuid) returns jsonb language plpgsql stable as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
   return (select to_jsonb(e) from events e where e.tenant_id = p_tenant and e.id = p_event
@@ -214,7 +198,7 @@ end $$;
 
 -- Writes an event, with the name and the address of its actor as they are sealed at this moment. A function, so that a
 -- connection plans it once. Returns its id.
-create function app.record_event(
+create or replace function app.record_event(
   p_tenant uuid, p_category text, p_event_type text, p_resource_type text, p_resource_id text, p_metadata jsonb, p_actor uuid
 ) returns uuid language plpgsql as $$
 declare
@@ -228,169 +212,3 @@ begin
     returning id into recorded;
   return recorded;
 end $$;
-
-do $$
-declare
-  f text;
-begin
-  foreach f in array array['drop_stale_names()', 'first_id(timestamptz)', 'is_fleeting(text)', 'floor_to(timestamptz,text)',
-    'cover_window(timestamptz,timestamptz,text[])',
-    'count_events(uuid,text,text,timestamptz,timestamptz)', 'list_events(uuid,integer,uuid,text,text,text,timestamptz,timestamptz)',
-    'read_event(uuid,uuid)', 'record_event(uuid,text,text,text,text,jsonb,uuid)'] loop
-    execute format('alter function app.%s owner to app_owner', f);
-    execute format('revoke all on function app.%s from public', f);
-    execute format('grant execute on function app.%s to app_rt, app_purge', f);
-  end loop;
-end $$;
-
--- Tenants with work for the sealing step: events that are not sealed, or names that are not.
-create function app.list_unsealed() returns table (tenant_id uuid)
-language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-  select t.tenant_id from public.tenants t left join public.event_chains c on c.tenant_id = t.tenant_id
-  where exists (select from public.events e where e.tenant_id = t.tenant_id
-      and (e.transaction_id, e.id) > (coalesce(c.last_transaction_id, '0'::xid8),
-        coalesce(c.last_event_id, '00000000-0000-0000-0000-000000000000')))
-    or exists (select from public.principals p where p.tenant_id = t.tenant_id
-      and ((p.name is not null and p.sealed_name is null) or (p.email is not null and p.sealed_email is null)))
-$$;
--- The last position that the log has, in any tenant; null while it is empty.
-create function app.last_log_position() returns xid8
-language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-  select max(position) from (
-    select c.last_transaction_id from public.event_chains c
-    union all
-    select e.transaction_id from public.tenants t cross join lateral (
-      select e.transaction_id from public.events e where e.tenant_id = t.tenant_id
-      order by e.transaction_id desc, e.id desc limit 1) e) as known (position)
-$$;
-
--- How far sealing is behind: events that are not sealed, and the age of the oldest.
-create function app.sealing_lag() returns table (events bigint, oldest_seconds double precision)
-language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-  select coalesce(sum(l.n), 0)::bigint, coalesce(extract(epoch from clock_timestamp() - min(l.oldest)), 0)::double precision
-  from public.tenants t left join public.event_chains c on c.tenant_id = t.tenant_id
-  cross join lateral (
-    select count(*) as n, min(uuid_extract_timestamp(u.id)) as oldest from (
-      select e.id from public.events e where e.tenant_id = t.tenant_id
-        and (e.transaction_id, e.id) > (coalesce(c.last_transaction_id, '0'::xid8),
-          coalesce(c.last_event_id, '00000000-0000-0000-0000-000000000000'))
-      order by e.transaction_id, e.id limit 10000) u) l
-$$;
--- Tenants with chains that keep something older than p_before.
-create function app.list_event_tenants(p_before timestamptz) returns table (tenant_id uuid)
-language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-  select c.tenant_id from public.event_chains c where c.retained_from < p_before
-$$;
-
--- Tenants with a chain, in the order of their ids.
-create function app.list_chains(p_after uuid, p_limit integer) returns table (tenant_id uuid)
-language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-  select c.tenant_id from public.event_chains c where c.tenant_id > p_after order by c.tenant_id limit p_limit
-$$;
-
-do $$
-declare
-  f text;
-begin
-  foreach f in array array['last_log_position()', 'list_unsealed()', 'sealing_lag()', 'list_event_tenants(timestamptz)', 'list_chains(uuid,integer)'] loop
-    execute format('alter function app.%s owner to app_system', f);
-    execute format('revoke all on function app.%s from public', f);
-    execute format('grant execute on function app.%s to app_rt, app_purge', f);
-  end loop;
-end $$;
-
--- The months of the log that have a partition of their own.
-create function app.event_months() returns setof timestamptz language sql stable set timezone = 'UTC' as $$
-  select to_date(right(c.relname, 6), 'YYYYMM')::timestamptz from pg_inherits i join pg_class c on c.oid = i.inhrelid
-  where i.inhparent = 'public.events'::regclass and c.relname ~ '^events_\d{6}$'
-$$;
-
--- Partitions without gap and default are read in the order of their ids, newest first, and no further than a page
--- reaches; with a default all of them would be looked into. What has no month yet waits in events_past and
--- events_future. Months change between these two functions.
-create function app.open_event_months() returns void language plpgsql as $$
-begin
-  alter table public.events detach partition public.events_past;
-  alter table public.events detach partition public.events_future;
-end $$;
-create function app.join_event_months() returns void language plpgsql set timezone = 'UTC' as $$
-begin
-  execute format('alter table public.events attach partition public.events_past for values from (minvalue) to (%L)',
-    (select app.first_id(min(m)) from app.event_months() m));
-  execute format('alter table public.events attach partition public.events_future for values from (%L) to (maxvalue)',
-    (select app.first_id(max(m) + interval '1 month') from app.event_months() m));
-end $$;
-
--- Gives a month its partition, and what waited for it.
-create function app.add_event_month(p_month timestamptz) returns void
-language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
-declare
-  part text := 'events_' || to_char(p_month, 'YYYYMM');
-  low uuid := app.first_id(p_month);
-  high uuid := app.first_id(p_month + interval '1 month');
-  columns constant text := 'tenant_id, id, category, event_type, actor_id, actor_name, actor_email, resource_type, resource_id, metadata, transaction_id';
-  edge text;
-begin
-  perform app.open_event_months();
-  execute format('create table public.%I partition of public.events for values from (%L) to (%L)', part, low, high);
-  foreach edge in array array['events_past', 'events_future'] loop
-    -- Not even their owner sees rows of a tenant.
-    execute format('alter table public.%I no force row level security', edge);
-    execute format('with moved as (delete from public.%1$I where id >= %2$L and id < %3$L returning %4$s)
-      insert into public.%5$I (%4$s) select %4$s from moved', edge, low, high, columns, part);
-    execute format('alter table public.%I force row level security', edge);
-  end loop;
-  execute format('alter table public.%I enable row level security, force row level security', part);
-  perform app.join_event_months();
-end $$;
-
--- Adds the oldest month that is due: one of a long stop, this one or the next. Says whether it added one.
-create function app.add_due_month() returns boolean language plpgsql set timezone = 'UTC' as $$
-declare
-  this constant timestamptz := date_trunc('month', now());
-  due timestamptz[] := array(
-    select g from generate_series(least(this, (select max(e) from app.event_months() e)), this + interval '1 month',
-      interval '1 month') g where g not in (select e from app.event_months() e) order by g);
-begin
-  if cardinality(due) > 0 then
-    perform app.add_event_month(due[1]);
-  end if;
-  return cardinality(due) > 0;
-end $$;
-
-do $$
-declare
-  f text;
-begin
-  foreach f in array array['event_months()', 'open_event_months()', 'join_event_months()', 'add_event_month(timestamptz)',
-    'add_due_month()'] loop
-    execute format('alter function app.%s owner to app_owner', f);
-    execute format('revoke all on function app.%s from public', f);
-  end loop;
-end $$;
-
--- Drops the months of the log that end at or before p_before. Their seals and counts have gone, tenant by tenant.
-create function app.drop_event_months(p_before timestamptz) returns integer
-language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
-declare
-  old text;
-  dropped integer := 0;
-begin
-  if not pg_try_advisory_xact_lock(hashtext('app.maintain_partitions')) then
-    return 0;
-  end if;
-  for old in select 'events_' || to_char(m, 'YYYYMM') from app.event_months() m where m + interval '1 month' <= p_before loop
-    if dropped = 0 then
-      perform app.open_event_months();
-    end if;
-    execute format('drop table public.%I', old);
-    dropped := dropped + 1;
-  end loop;
-  if dropped > 0 then
-    perform app.join_event_months();
-  end if;
-  return dropped;
-end $$;
-alter function app.drop_event_months(timestamptz) owner to app_owner;
-revoke all on function app.drop_event_months(timestamptz) from public;
-grant execute on function app.drop_event_months(timestamptz) to app_purge;

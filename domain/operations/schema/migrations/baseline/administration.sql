@@ -72,7 +72,7 @@ create table invites (
 );
 create unique index invites_pending on invites (tenant_id, space_id, lower(email)) where status = 'pending';
 create index on invites (tenant_id, space_id, created_at desc, id desc);
--- Read by whoever asks for the invites to an address. Those of a tenant are few, and the wall keeps an address out of an index.
+-- Read by requests for the invites to an address. Those of a tenant are few, and row-level security keeps an address out of an index.
 create index invites_standing on invites (tenant_id, created_at desc, id desc) where status = 'pending';
 create index on invites (tenant_id, invited_by);
 create index on invites (tenant_id, answered_by);

@@ -1,13 +1,7 @@
--- The tenant's requests over all gateways: a bucket that fills with time, from which gateways take blocks. Unlogged,
--- because after a crash a full bucket does no harm.
-create unlogged table rate_buckets (
-  tenant_id uuid primary key references tenants,
-  tokens double precision not null,
-  filled_at timestamptz not null
-);
+-- Rate limits.
 
 -- Takes up to p_want tokens, none when there is less than one. p_rate is a second's, p_burst the bucket's size.
-create function app.take_tokens(p_tenant uuid, p_want integer, p_rate double precision, p_burst double precision)
+create or replace function app.take_tokens(p_tenant uuid, p_want integer, p_rate double precision, p_burst double precision)
 returns table (taken integer, rest double precision) language plpgsql as $$
 declare
   v_tokens double precision;

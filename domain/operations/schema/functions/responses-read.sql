@@ -1,8 +1,11 @@
+-- Reading functions are STABLE: all their queries see the snapshot of the one call, so that a turn which commits
+-- meanwhile is seen either open or committed, never neither.
+
 -- Responses for many readers at once, each with all that its GET needs. A row per place in the arrays: access (null:
 -- as in the row before), owner, and for one that has ended its record as it is sent. What else is null was not
 -- found, or is in the parts of one that runs; the caller tells expired from unknown by ids. With p_bare nothing is
 -- read but what tells whether the reader may read it.
-create function app.read_responses(
+create or replace function app.read_responses(
   p_tenant uuid[], p_principal uuid[], p_space uuid[], p_response text[], p_bare boolean[])
 returns table (access text, owner uuid, next_n integer, expires_in_ms double precision, record text,
   ids jsonb, head jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text)
@@ -41,7 +44,7 @@ end $$;
 
 -- The head, the finished items and the usage of a response that has no record yet and, while it runs, its calls and
 -- the events of the open turn.
-create function app.read_unfinished(p_tenant uuid, p_response text)
+create or replace function app.read_unfinished(p_tenant uuid, p_response text)
 returns table (head jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text) language plpgsql stable as $$
 declare
   v_turn_first integer;
@@ -81,3 +84,21 @@ begin
   end if;
   return next;
 end $$;
+
+-- What was asked of a response. It may be large and few readers show it, so read_response leaves it out.
+create or replace function app.read_request(p_tenant uuid, p_response text) returns jsonb language plpgsql stable as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  return (select r.request from responses r
+    where r.tenant_id = p_tenant and r.id = p_response and r.expires_at > now());
+end $$;
+
+create or replace function app.sum_usage(p_tenant uuid, p_response text) returns jsonb language sql stable as $$
+  select jsonb_build_object(
+    'input_tokens', coalesce(sum(input_tokens), 0)::bigint,
+    'cached_input_tokens', coalesce(sum(cached_input_tokens), 0)::bigint,
+    'output_tokens', coalesce(sum(output_tokens), 0)::bigint,
+    'reasoning_tokens', coalesce(sum(reasoning_tokens), 0)::bigint,
+    'cost_pico_usd', coalesce(sum(cost_pico_usd), 0)::text)
+  from usage_ledger where tenant_id = p_tenant and response_id = p_response and settled
+$$;

@@ -1,13 +1,6 @@
 -- The event log, its chain and its counts. An event's id comes from the database's clock and tells its creation,
 -- so that ids alone give order, windows and months.
 
--- Where a transaction stands in the order of the log: by its id, behind everything that the log was told by the server
--- that it was dumped from. `migrate` moves the beginning after a restore.
-create function app.log_beginning() returns bigint language sql immutable as 'select 0::bigint';
-create function app.log_position(p_transaction xid8) returns xid8 language sql stable as $$
-  select (p_transaction::text::bigint + app.log_beginning())::text::xid8
-$$;
-
 create table events (
   -- Without a foreign key: a change of its months would have to lock tenants, which every request reads.
   tenant_id uuid not null,
@@ -103,3 +96,7 @@ create table event_resource_counts (
   n bigint not null,
   primary key (tenant_id, resource_id, grain, starts_at, category, resource_type)
 );
+
+-- whose name or address is not sealed yet
+create index principals_unsealed on principals (tenant_id, id)
+  where (name is not null and sealed_name is null) or (email is not null and sealed_email is null);

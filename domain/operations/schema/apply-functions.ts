@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+
+/** Runs SQL in the transaction of the migration; `?` stands for a parameter, where there are any. */
+export type Execute = (sql: string, params?: readonly string[]) => Promise<Record<string, string>[]>;
+
+export interface FunctionFile {
+  name: string;
+  sql: string;
+}
+
+/** The default of a column, and what `migrate` sets after a restore: migrations make these, and no file does. */
+const madeByMigrations = ['app.log_beginning()', 'app.log_position(xid8)'];
+
+const helpers = new URL('migrations/helpers.sql', import.meta.url);
+const folder = new URL('functions/', import.meta.url);
+
+/** Every file of `functions/`, one a feature. */
+export function readFunctionFiles(): FunctionFile[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  return names.toSorted().map((name) => ({ name, sql: readFileSync(new URL(name, folder), 'utf8') }));
+}
+
+/**
+ * Brings the functions of schema `app` to those of `files`: runs each file whose checksum is not the one that the
+ * database holds, and drops functions that no file defines. @returns the names of the files that were run
+ */
+export async function applyFunctions(execute: Execute, files: readonly FunctionFile[]): Promise<string[]> {
+  await execute(
+    'create table if not exists app.function_files (name text primary key, checksum text not null, functions text[] not null)',
+  );
+  const stored = await execute('select name, checksum from app.function_files');
+  const known = new Map(stored.map(({ name, checksum }) => [name, checksum]));
+  const changed = files.filter((file) => known.get(file.name) !== checksumOf(file));
+  if (changed.length > 0) await execute(readFileSync(helpers, 'utf8'));
+  for (const file of changed) await applyFile(execute, file);
+  await dropUndefined(execute, files);
+  return changed.map(({ name }) => name);
+}
+
+/** Definitions, then the owner and the callers of each, then what the file says of functions that are exceptions. */
+async function applyFile(execute: Execute, { name, sql }: FunctionFile): Promise<void> {
+  const exceptions = sql.search(/^select pg_temp\.secure_function\(/m);
+  const earlier = await listWritten(execute);
+  await execute(exceptions === -1 ? sql : sql.slice(0, exceptions));
+  const defined = (await listWritten(execute)).filter((signature) => !earlier.includes(signature));
+  for (const signature of defined) await execute('select pg_temp.secure_function(?)', [signature]);
+  if (exceptions !== -1) await execute(sql.slice(exceptions));
+  await execute(
+    `insert into app.function_files (name, checksum, functions)
+     values (?, ?, array(select jsonb_array_elements_text(?::jsonb)))
+     on conflict (name) do update set checksum = excluded.checksum, functions = excluded.functions`,
+    [name, checksumOf({ name, sql }), JSON.stringify(defined)],
+  );
+}
+
+/** A function's row is of the transaction that wrote it last, replaced or new. */
+async function listWritten(execute: Execute): Promise<string[]> {
+  const rows = await execute(
+    `select oid::regprocedure::text as signature from pg_proc
+     where pronamespace = 'app'::regnamespace and xmin = pg_current_xact_id()::xid`,
+  );
+  return rows.map(({ signature = '' }) => signature);
+}
+
+async function dropUndefined(execute: Execute, files: readonly FunctionFile[]): Promise<void> {
+  await execute(
+    `delete from app.function_files where name not in (select jsonb_array_elements_text(?::jsonb))`,
+    [JSON.stringify(files.map(({ name }) => name))],
+  );
+  const rows = await execute(
+    `select oid::regprocedure::text as signature from pg_proc where pronamespace = 'app'::regnamespace
+       and oid::regprocedure::text not in (select unnest(functions) from app.function_files)
+       and oid::regprocedure::text not in (select jsonb_array_elements_text(?::jsonb))`,
+    [JSON.stringify(madeByMigrations)],
+  );
+  for (const { signature } of rows) await execute(`drop function ${signature}`);
+}
+
+function checksumOf({ sql }: FunctionFile): string {
+  return createHash('sha256').update(sql).digest('hex');
+}

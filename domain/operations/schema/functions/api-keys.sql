@@ -1,0 +1,30 @@
+-- API keys.
+
+-- Cross-tenant: ids only, and the credential's hash. Always one row: an id that no key has gets a stand-in of the same size, which nothing matches and nobody may use, so
+-- that the time of an answer does not tell which ids there are.
+create or replace function app.find_credential(p_key_id text)
+returns table (tenant_id uuid, id uuid, principal_id uuid, secret_hash text, permissions text[], usable boolean, expires_in_ms double precision)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select coalesce(k.tenant_id, s.id), coalesce(k.id, s.id), coalesce(k.principal_id, s.id),
+         coalesce(k.secret_hash, s.secret_hash), k.permissions,
+         k.revoked_at is null and coalesce(k.expires_at, s.expires_at) > now(),
+         extract(epoch from coalesce(k.expires_at, s.expires_at) - now()) * 1000
+  from (values ('00000000-0000-0000-0000-000000000000'::uuid, repeat('-', 43), '2000-01-01'::timestamptz)) s (id, secret_hash, expires_at)
+  left join public.api_keys k on k.key_id = p_key_id
+$$;
+
+-- Written at most once a minute per key, whatever the number of gateways.
+create or replace function app.note_key_use(p_tenant uuid, p_key uuid) returns void language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  update api_keys set last_used_at = now()
+    where tenant_id = p_tenant and id = p_key
+      and (last_used_at is null or last_used_at <= now() - interval '1 minute');
+end $$;
+
+-- Processes remember for some seconds whose a key is. Whoever changes one, they are told.
+create or replace function app.tell_key_change() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('access', old.tenant_id::text);
+  return null;
+end $$;

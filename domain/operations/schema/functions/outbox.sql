@@ -1,0 +1,33 @@
+-- The outbox: commands for Temporal.
+
+-- Leases due rows for ten seconds, oldest first within a workflow.
+create or replace function app.claim_outbox(p_limit integer)
+returns table (tenant_id uuid, id uuid, kind text, workflow_type text, workflow_id text, payload jsonb)
+language sql security definer set search_path = pg_catalog, public, pg_temp as $$
+  with due as (
+    select o.tenant_id, o.id from public.outbox o
+    where o.claimed_until < now()
+      and not exists (select from public.outbox earlier
+                      where earlier.tenant_id = o.tenant_id and earlier.workflow_id = o.workflow_id and earlier.id < o.id)
+    order by o.id limit p_limit for update skip locked)
+  update public.outbox o set claimed_until = now() + interval '10 seconds'
+  from due where o.tenant_id = due.tenant_id and o.id = due.id
+  returning o.tenant_id, o.id, o.kind, o.workflow_type, o.workflow_id, o.payload
+$$;
+
+create or replace function app.remove_outbox(p_tenant uuid, p_id uuid) returns void language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  delete from outbox where tenant_id = p_tenant and id = p_id;
+end $$;
+
+create or replace function app.postpone_outbox(p_tenant uuid, p_id uuid, p_wait_ms double precision) returns void language plpgsql as $$
+begin
+  perform set_config('app.tenant_id', p_tenant::text, true);
+  update outbox set claimed_until = now() + p_wait_ms * interval '1 millisecond' where tenant_id = p_tenant and id = p_id;
+end $$;
+
+create or replace function app.outbox_age_seconds() returns double precision
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select coalesce(extract(epoch from now() - min(o.created_at)), 0) from public.outbox o
+$$;

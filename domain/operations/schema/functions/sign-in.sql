@@ -1,0 +1,31 @@
+-- Sign-in: its caller has no tenant yet. Ids only, by the keyed hash of what was sent.
+
+create or replace function app.find_login_transaction(p_kind text, p_hash text) returns table (tenant_id uuid, id uuid)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select t.tenant_id, t.id from public.login_transactions t where p_kind = 'state' and t.state_hash = p_hash
+  union all
+  select t.tenant_id, t.id from public.login_transactions t where p_kind = 'nonce' and t.nonce_hash = p_hash
+  union all
+  select t.tenant_id, t.id from public.login_transactions t where p_kind = 'handle' and t.handle_hash = p_hash
+$$;
+
+-- Providers with this id or slug, of the tenant that is named or of any; two mean that it has to be named.
+create or replace function app.find_identity_provider(p_tenant uuid, p_id uuid, p_slug text) returns table (tenant_id uuid, id uuid)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select i.tenant_id, i.id from public.identity_providers i
+  where i.id = p_id and (p_tenant is null or i.tenant_id = p_tenant)
+  union
+  select i.tenant_id, i.id from public.identity_providers i
+  where i.slug = p_slug and (p_tenant is null or i.tenant_id = p_tenant)
+  limit 2
+$$;
+
+create or replace function app.find_token(p_hash text)
+returns table (tenant_id uuid, id uuid, session_id uuid, principal_id uuid, kind text, expired boolean, ended boolean)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select k.tenant_id, k.id, k.session_id, s.principal_id, k.kind,
+         k.expires_at <= now() or s.expires_at <= now(),
+         s.ended_at is not null
+  from public.session_tokens k join public.sessions s on s.tenant_id = k.tenant_id and s.id = k.session_id
+  where k.token_hash = p_hash
+$$;
