@@ -282,6 +282,7 @@ describe('the doors between tenants', () => {
       'log_position',
       'note_key_use',
       'open_event_months',
+      'postpone_outbox',
       'read_access',
       'read_admission',
       'read_call',
