@@ -29,21 +29,23 @@ import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts'
 import { armFailpointFrom } from '#domain/foundation/kernel/failpoint.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { outboxAgeSeconds } from '#domain/foundation/durable/outbox.ts';
+import { sendAfterCommit } from '#domain/foundation/durable/send-after-commit.ts';
 import { ConnectionWatch } from '#domain/foundation/persistence/connection-watch.ts';
 import { DatabasePulse } from '#domain/foundation/persistence/database-pulse.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { standBehindTheWall } from '#domain/foundation/persistence/stand-behind-wall.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { taskQueues } from '#workflows/shared/task-queues.ts';
+import { taskQueues } from '#domain/foundation/durable/task-queues.ts';
 import { buildBundle } from './build-bundle.ts';
+import { createCanceller } from './canceller.ts';
 import { connectLazily } from './client.ts';
 import { createDispatcher, relayPauseMs, startRelay } from './dispatcher.ts';
 import { createInspector } from './inspector.ts';
 import { opaqueFailures } from './interceptors/opaque-failures.ts';
 import { Polling } from './polling.ts';
 import { startUpkeep } from './upkeep.ts';
-import { batchOptions, interactiveOptions, upkeepOptions } from './worker-options.ts';
+import { batchOptions, interactiveOptions, synchronisationOptions, upkeepOptions } from './worker-options.ts';
 
 const config = parseWorkerConfig(process.env);
 const logger = createLogger('worker', config.LOG_LEVEL);
@@ -78,7 +80,6 @@ const orm = createOrm({ url: config.DATABASE_URL, ...promptly, poolSize: 12 });
 const upkeepOrm = createOrm({ url: config.DATABASE_URL, ...patiently, poolSize: 3 });
 const upkeepDatabase = new Database({ url: config.DATABASE_URL, ...patiently, poolSize: 2 });
 const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...patiently, poolSize: 4 });
-const unitOfWork = new UnitOfWork(orm);
 const secrets = new Secrets(config.MASTER_KEY);
 metrics.observeQueueAge(() => outboxAgeSeconds(database));
 metrics.observeUpkeep(() => readUpkeepState(upkeepDatabase));
@@ -91,6 +92,7 @@ const client = connectLazily({
 });
 const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
+const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
 const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onCutOff: metrics.answerCutOff };
 const vendor = { ...egress, shares, credential: createCredentials(config.MODEL_CREDENTIALS, process.env) };
@@ -125,10 +127,10 @@ const activities = createActivities({
 
 const upkeepDependencies: SweepDependencies = {
   database: upkeepDatabase,
-  unitOfWork: new UnitOfWork(upkeepOrm),
+  unitOfWork: new UnitOfWork(upkeepOrm, sendAfterCommit(dispatcher)),
   purge: new UnitOfWork(purgeOrm),
   inspector: createInspector(client),
-  dispatcher,
+  canceller: createCanceller(client),
   secrets,
   anchors: fileAnchors(config.ANCHOR_FILE),
   eventRetentionDays: config.EVENT_RETENTION_DAYS,
@@ -147,6 +149,7 @@ const polling = new Polling({
     queues: [
       { ...interactiveOptions, activities, taskQueue: taskQueues.interactive },
       { ...batchOptions, activities, taskQueue: taskQueues.batch },
+      { ...synchronisationOptions, activities, taskQueue: taskQueues.synchronisation },
       {
         ...upkeepOptions,
         activities: createMaintenanceActivities(upkeepDependencies),

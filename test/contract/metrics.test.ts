@@ -21,6 +21,7 @@ async function scrapeAll(): Promise<string> {
   telemetry.request({ route: '/', method: 'GET', status: 200, seconds: 0.1 });
   telemetry.streamOpened();
   telemetry.workflowStart({ type: 'generateResponse', outcome: 'started' });
+  telemetry.workflowSignal({ type: 'runSweep', outcome: 'dropped' });
   telemetry.modelTurn({ outcome: 'committed', seconds: 1 });
   telemetry.toolCall({ tool: 'knowledge_search', outcome: 'succeeded' });
   telemetry.toolMisfit({ problem: 'missing' });

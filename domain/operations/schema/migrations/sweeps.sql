@@ -5,7 +5,7 @@ create table app.sweeps (
   succeeded_at timestamptz not null default now()
 );
 alter table app.sweeps owner to app_owner;
-grant select, insert, update on app.sweeps to app_rt;
+grant select, insert, update, delete on app.sweeps to app_rt;
 
 -- Takes those that are due for the caller alone, and says how long until the next one is.
 create function app.take_due_sweeps(p_names text[], p_every double precision[], out due text[], out wait_seconds double precision)

@@ -504,7 +504,7 @@ create index idempotency_keys_expiry on idempotency_keys (expires_at);
 create table outbox (
   tenant_id uuid not null references tenants,
   id uuid not null,
-  kind text not null check (kind in ('start', 'cancel')),
+  kind text not null check (kind in ('start', 'cancel', 'signal')),
   workflow_type text not null,
   workflow_id text not null,
   payload jsonb not null default '{}',
