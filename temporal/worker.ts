@@ -25,6 +25,7 @@ import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import { sweepNames } from '#domain/operations/maintenance/sweeps.ts';
 import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
 import { armFailpointFrom } from '#domain/foundation/kernel/failpoint.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
@@ -82,7 +83,7 @@ const upkeepDatabase = new Database({ url: config.DATABASE_URL, ...patiently, po
 const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...patiently, poolSize: 4 });
 const secrets = new Secrets(config.MASTER_KEY);
 metrics.observeQueueAge(() => outboxAgeSeconds(database));
-metrics.observeUpkeep(() => readUpkeepState(upkeepDatabase));
+metrics.observeUpkeep(() => readUpkeepState(upkeepDatabase, sweepNames));
 
 const onTemporalHung = () => metrics.hungCall({ target: 'temporal' });
 const client = connectLazily({

@@ -58,6 +58,12 @@ it('names every metric in the documentation, and alerts on no other', async () =
   }
 });
 
+it('tells no age of a sweep that an upgrade has removed', async () => {
+  await takeDueSweeps(database.database, { purgeThings: 60, removed: 60 });
+  const { sweeps } = await readUpkeepState(database.database, ['purgeThings']);
+  expect(sweeps.map(({ name }) => name)).toEqual(['purgeThings']);
+});
+
 it('tells how far sealing is behind, and how long ago each sweep succeeded', async () => {
   const { tenantId } = await createWorld(database.unitOfWork);
   const admin = await connect(database.adminUrl);
