@@ -24,17 +24,15 @@ interface Facts<Input, Key extends keyof Input> {
   taskTimeoutSeconds?: number;
 }
 
-type Signals = Record<string, readonly unknown[]>;
-type NoSignals = Record<never, never>;
-
-interface Defined<Input, Key extends keyof Input, Signs extends Signals> extends Facts<Input, Key> {
+/** `Signals` has the arguments of each signal by its name; `object` has none. */
+interface Defined<Input, Key extends keyof Input, Signals extends object> extends Facts<Input, Key> {
   /** For the compiler alone. */
-  readonly types?: { input: Input; ids: Pick<Input, Key>; signals: Signs };
+  readonly types?: { input: Input; ids: Pick<Input, Key>; signals: Signals };
 }
 
-function define<Input extends object, Key extends keyof Input, Signs extends Signals = NoSignals>(
+function define<Input extends object, Key extends keyof Input, Signals extends object = object>(
   facts: Facts<Input, Key>,
-): Defined<Input, Key, Signs> {
+): Defined<Input, Key, Signals> {
   return facts;
 }
 
