@@ -3,6 +3,7 @@ import { boundsDefects } from './bounds-defects.ts';
 import { callsDefects } from './calls-defects.ts';
 import { clientsDefects } from './clients-defects.ts';
 import type { Defect } from './defect.ts';
+import { durableDefects } from './durable-defects.ts';
 import { engineDefects } from './engine-defects.ts';
 import { peopleDefects } from './people-defects.ts';
 import { textDefects } from './text-defects.ts';
@@ -15,6 +16,7 @@ export const defects: readonly Defect[] = [
   ...boundsDefects,
   ...callsDefects,
   ...clientsDefects,
+  ...durableDefects,
   ...engineDefects,
   ...peopleDefects,
   ...textDefects,

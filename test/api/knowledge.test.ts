@@ -10,7 +10,6 @@ import { StreamPlaces } from '#api/sse/stream-places.ts';
 import { mintApiKey } from '#domain/identity/api-keys/api-key.ts';
 import { KeyVerdicts } from '#domain/identity/api-keys/key-verdicts.ts';
 import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { ResponseRows } from '#domain/responses/store/response-rows.ts';
@@ -21,7 +20,6 @@ let world: KnowledgeWorld;
 let app: FastifyInstance;
 let database: Database;
 const telemetry = createTelemetry();
-const dispatched: Dispatch[] = [];
 
 beforeAll(async () => {
   world = await openWorld();
@@ -40,12 +38,6 @@ beforeAll(async () => {
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,
     verdicts: new KeyVerdicts(),
-    dispatcher: {
-      dispatch: (row) => {
-        dispatched.push(row);
-        return Promise.resolve();
-      },
-    },
     longTexts,
     names: { find: () => Promise.resolve([]) },
     workflows: { describe: () => Promise.resolve(null), historyOf: () => Promise.resolve(null) },
@@ -198,7 +190,9 @@ describe('documents of a collection', () => {
     });
     expect(JSON.stringify(added.body)).not.toContain('beacon');
     const documentId = added.body.data.id as string;
-    expect(dispatched.at(-1)).toMatchObject({ workflowId: `document/${client.tenantId}/${documentId}` });
+    expect(world.dispatches.at(-1)).toMatchObject({
+      workflowId: `document/${client.tenantId}/${documentId}`,
+    });
     const read = await call(client, 'GET', `/${id}/documents/${documentId}`);
     expect(read).toMatchObject({ status: 200, body: added.body });
     const list = await call(client, 'GET', `/${id}/documents`);

@@ -158,7 +158,7 @@ function allowAll(em: EntityManager): Context {
   return {
     em,
     secrets,
-    dispatches: [],
+    enqueue: () => Promise.resolve(),
     caller: {
       tenantId: here.tenantId,
       principalId: theirs.principal,

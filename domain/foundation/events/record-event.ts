@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor, Anonymous } from '#domain/foundation/access/caller.ts';
-import { oweFanOut, type ToldEvent } from './owe-fan-out.ts';
+import { enqueueFanOut, type ToldEvent } from './enqueue-fan-out.ts';
 import { categoryOf, type EventType, type ResourceType } from './catalogue.ts';
 
 export interface AuditEvent {
@@ -97,7 +97,7 @@ export async function recordEvent(
     row.actorId,
   ]);
   if (written !== undefined) {
-    await oweFanOut(em, { ...toTold(actor.tenantId, row), id: written.id });
+    await enqueueFanOut(em, { ...toTold(actor.tenantId, row), id: written.id });
   }
   return true;
 }

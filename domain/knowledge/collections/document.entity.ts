@@ -55,8 +55,3 @@ export class Document extends schema.class {
   }
 }
 schema.setClass(Document);
-
-/** Id of the workflow that extracts a document. */
-export function documentWorkflowId(tenantId: string, documentId: string): string {
-  return `document/${tenantId}/${documentId}`;
-}

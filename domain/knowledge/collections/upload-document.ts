@@ -1,6 +1,6 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
-import { enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { start } from '#domain/foundation/durable/messages.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
@@ -9,7 +9,7 @@ import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { refuseGone } from '#domain/foundation/persistence/refuse-gone.ts';
 import { collectionLimits, requireText } from './collection-limits.ts';
-import { Document, documentWorkflowId } from './document.entity.ts';
+import { Document } from './document.entity.ts';
 import type { DocumentMediaType } from './document-status.ts';
 import { findCollection } from './find-collection.ts';
 import { findDocument } from './find-document.ts';
@@ -24,7 +24,7 @@ export interface UploadDocument {
 }
 
 /**
- * Stores a document and owes its extraction to the engine; it is `processing` until that is done.
+ * Stores a document and enqueues its extraction; it is `processing` until that is done.
  * @throws `missing_permission`, `collection_not_found`, `invalid_request`, `rate_limited`, and the refusals of `claimKey`.
  */
 export async function uploadDocument(
@@ -56,13 +56,7 @@ export async function uploadDocument(
   });
   const gone = refuseGone('collection_not_found', 'documents_tenant_id_collection_id_fkey');
   await ctx.em.persist(document).flush().catch(gone);
-  const start = await enqueueStart(ctx.em, {
-    tenantId,
-    workflowType: 'ingestDocument',
-    workflowId: documentWorkflowId(tenantId, id),
-    payload: { tenantId, documentId: id },
-  });
-  ctx.dispatches.push(start);
+  await ctx.enqueue(start('ingestDocument', { tenantId, documentId: id }));
   await recordEvent(ctx.em, ctx.caller, {
     type: 'collection.documents_added',
     resource: { type: 'collection', id: collection.id },

@@ -14,7 +14,7 @@ import { returnToThread } from './join-thread.ts';
 import { refuseWhenBusy } from './active-limit.ts';
 import type { CreateLimits } from './create-response.ts';
 import { currentRecord, publish } from '#domain/responses/store/head.ts';
-import { oweGeneration } from '#domain/responses/store/owe-generation.ts';
+import { generationStart } from '#domain/responses/store/generation-start.ts';
 import { findOwn } from '#domain/responses/store/response-access.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
@@ -64,7 +64,7 @@ export async function restartResponse(
   await keepRedaction(ctx, failed, response, options.names ?? null);
   const record = await currentRecord(em, response);
   await publish(em, response, [{ type: 'response.created', response: record }]);
-  ctx.dispatches.push(await oweGeneration(em, response));
+  await ctx.enqueue(generationStart(response));
   await recordEvent(em, caller, {
     type: 'space.response_restarted',
     resource: { type: 'response', id: failed.id },

@@ -4,7 +4,7 @@ import type { AuditEvent } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { reach } from '#domain/foundation/kernel/failpoint.ts';
-import { oweTrace } from './owe-trace.ts';
+import { enqueueTrace } from './enqueue-trace.ts';
 import { keepAnswer } from './keep-answer.ts';
 import { callItem } from '#domain/responses/store/call-items.ts';
 import { failureReason } from '#domain/responses/record/failure-reasons.ts';
@@ -72,7 +72,7 @@ export async function endResponse(
   }
   await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
   await recordEvent(em, await actorOf(em, response, ending), auditOf(response, now, record));
-  await oweTrace(em, response);
+  await enqueueTrace(em, response);
   // The thread comes behind the rows of its responses, as for whoever joins it, and before those are told of it.
   const isAwaited = await lockWaiting(em, response);
   await keepAnswer(em, response, record.output);

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { reach } from '#domain/foundation/kernel/failpoint.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { TokenUsage } from '#domain/capabilities/models/model-gateway.ts';
-import { traceStart } from '#domain/responses/end/owe-trace.ts';
+import { traceStart } from '#domain/responses/end/enqueue-trace.ts';
 import { copyEntity } from '#domain/foundation/persistence/rows.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { applyEnding, auditOf, endResponse } from '#domain/responses/end/finish-response.ts';
@@ -164,7 +164,7 @@ function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: End
   change.record(turn.held.asker, auditOf(response, now, record));
   const trace = traceStart(response);
   if (trace !== null) {
-    change.owe(trace);
+    change.enqueue(trace);
   }
   return change;
 }

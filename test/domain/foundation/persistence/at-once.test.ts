@@ -1,7 +1,7 @@
 import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Caller } from '#domain/foundation/access/caller.ts';
-import type { Context } from '#domain/foundation/access/context.ts';
+import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { permissions } from '#domain/foundation/access/permissions.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
@@ -59,7 +59,7 @@ const run = <T>(work: (ctx: Context) => Promise<T>): Promise<T> =>
   engine.database.unitOfWork.inTenant(engine.world.tenantId, async (em) => {
     // Who waits here waits until the others do, however slow the machine is.
     await em.execute(`set local lock_timeout = '20s'`);
-    return work({ caller, em, secrets, dispatches: [] });
+    return work(createContext({ caller, em, secrets }));
   });
 
 /** The first has changed what it changes before the others begin, and ends when each of them waits or has ended. */

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { enqueueStart, type DurableStart } from '#domain/foundation/durable/outbox.ts';
-import type { WorkflowType } from '#domain/foundation/durable/dispatcher.ts';
+import { start, type StartMessage } from '#domain/foundation/durable/messages.ts';
+import { enqueue } from '#domain/foundation/durable/outbox.ts';
+import { workflowIdOf, type InputOf, type WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import {
   notificationRules,
@@ -9,27 +10,24 @@ import {
   type LoggedEvent,
 } from './notification-rules.ts';
 
-export const fanOutWorkflowId = (tenantId: string, eventId: string): string =>
-  `notify/${tenantId}/${eventId}`;
-
 /** An event that is being written, with its actor; the database gives it its id. */
 export type ToldEvent = Omit<LoggedEvent, 'id'>;
 
-/** The telling of an event as SQL owes it that writes the event too, and knows its id. */
-export interface OwedFanOut {
+/** The start of an event's fan-out for SQL that writes the event too, and knows its id. */
+export interface PendingFanOut {
   outboxId: string;
   workflowType: WorkflowType;
   /** The event's id follows. */
   workflowIdPrefix: string;
   /** The event's id comes in as `eventId`. */
-  payload: Record<string, string>;
+  payload: Omit<InputOf<'fanOutEvent'>, 'eventId'>;
 }
 
 /**
- * The telling of an event, null where no rule wants it told. For SQL that writes event and start together; rules
- * that have to ask the database first are for `oweFanOut` alone.
+ * The fan-out of an event, null where no rule names the event. For SQL that writes event and start together; rules
+ * that have to ask the database first are for `enqueueFanOut` alone.
  */
-export function fanOutOf(event: ToldEvent): OwedFanOut | null {
+export function fanOutOf(event: ToldEvent): PendingFanOut | null {
   const rule = notificationRules[event.type];
   if (rule === undefined || rule.when?.(event) === false) {
     return null;
@@ -40,17 +38,17 @@ export function fanOutOf(event: ToldEvent): OwedFanOut | null {
   return {
     outboxId: newId(),
     workflowType: 'fanOutEvent',
-    workflowIdPrefix: fanOutWorkflowId(event.tenantId, ''),
+    workflowIdPrefix: workflowIdOf('fanOutEvent', { tenantId: event.tenantId, eventId: '' }),
     payload: payloadOf(event),
   };
 }
 
 /**
- * Owes the telling of an event to the engine, in the transaction that wrote it, if a rule names it. A relay starts
- * it: nobody waits for it, and whoever made the change is held up by two small rows at most.
+ * Enqueues the fan-out of an event, in the transaction that wrote it, if a rule names it. A relay starts it: nobody
+ * waits for it, and the change is held up by two small rows at most.
  * @returns whether anybody may be told
  */
-export async function oweFanOut(em: EntityManager, event: LoggedEvent): Promise<boolean> {
+export async function enqueueFanOut(em: EntityManager, event: LoggedEvent): Promise<boolean> {
   const rule = notificationRules[event.type];
   if (rule === undefined || rule.when?.(event) === false || !(await isDue(em, rule, event))) {
     return false;
@@ -60,21 +58,16 @@ export async function oweFanOut(em: EntityManager, event: LoggedEvent): Promise<
     event.id,
     event.type,
   ]);
-  await enqueueStart(em, { ...fanOutStart(event), dueNow: true });
+  await enqueue(em, fanOutStart(event));
   return true;
 }
 
-/** The telling of a logged event as it is owed to the engine. */
-export function fanOutStart(event: LoggedEvent): DurableStart {
-  return {
-    tenantId: event.tenantId,
-    workflowType: 'fanOutEvent',
-    workflowId: fanOutWorkflowId(event.tenantId, event.id),
-    payload: { ...payloadOf(event), eventId: event.id },
-  };
+/** The start of the fan-out of a logged event. */
+export function fanOutStart(event: LoggedEvent): StartMessage {
+  return start('fanOutEvent', { ...payloadOf(event), eventId: event.id });
 }
 
-function payloadOf(event: ToldEvent): Record<string, string> {
+function payloadOf(event: ToldEvent): PendingFanOut['payload'] {
   const spaceId = spaceOfEvent(event);
   return {
     tenantId: event.tenantId,
