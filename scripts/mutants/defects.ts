@@ -4,6 +4,7 @@ import { callsDefects } from './calls-defects.ts';
 import { clientsDefects } from './clients-defects.ts';
 import type { Defect } from './defect.ts';
 import { engineDefects } from './engine-defects.ts';
+import { knowledgeDefects } from './knowledge-defects.ts';
 import { peopleDefects } from './people-defects.ts';
 import { textDefects } from './text-defects.ts';
 import { silenceDefects } from './silence-defects.ts';
@@ -16,6 +17,7 @@ export const defects: readonly Defect[] = [
   ...callsDefects,
   ...clientsDefects,
   ...engineDefects,
+  ...knowledgeDefects,
   ...peopleDefects,
   ...textDefects,
   ...silenceDefects,
