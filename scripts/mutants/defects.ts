@@ -5,6 +5,7 @@ import { clientsDefects } from './clients-defects.ts';
 import type { Defect } from './defect.ts';
 import { durableDefects } from './durable-defects.ts';
 import { engineDefects } from './engine-defects.ts';
+import { knowledgeDefects } from './knowledge-defects.ts';
 import { peopleDefects } from './people-defects.ts';
 import { textDefects } from './text-defects.ts';
 import { silenceDefects } from './silence-defects.ts';
@@ -18,6 +19,7 @@ export const defects: readonly Defect[] = [
   ...clientsDefects,
   ...durableDefects,
   ...engineDefects,
+  ...knowledgeDefects,
   ...peopleDefects,
   ...textDefects,
   ...silenceDefects,

@@ -6,7 +6,7 @@ import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 
 export interface SpaceFixture {
   tenantId: string;
@@ -16,6 +16,7 @@ export interface SpaceFixture {
 
 /** A database with the means to act in it as any principal. */
 export interface KnowledgeWorld {
+  database: TestDatabase;
   /** Of the runtime role. */
   url: string;
   secrets: Secrets;
@@ -39,6 +40,7 @@ export async function openWorld(): Promise<KnowledgeWorld> {
   await admin.connect();
   const secrets = new Secrets(randomBytes(32).toString('base64'));
   return {
+    database,
     url: database.url,
     secrets,
     unitOfWork,

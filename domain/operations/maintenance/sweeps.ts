@@ -1,8 +1,10 @@
 import { anchorLog, dropLog, sealLog } from './event-log.ts';
 import { expireInvites } from './expire-invites.ts';
 import { maintainPartitions } from './maintain-partitions.ts';
+import { purgeContent } from './purge-content.ts';
 import { purgeNotifications } from './purge-notifications.ts';
 import { purgeOrphans } from './purge-orphans.ts';
+import { purgePassages } from './purge-passages.ts';
 import { purgeResponses } from './purge-responses.ts';
 import { purgeSignIns } from './purge-sign-ins.ts';
 import { purgeStaleRows } from './purge-stale-rows.ts';
@@ -35,6 +37,8 @@ export const sweeps = {
   purgeSignIns: { sweep: purgeSignIns, pace: 'sweep', budgetSeconds: 20 },
   purgeThreads: { sweep: purgeThreads, pace: 'sweep', budgetSeconds: 20 },
   purgeNotifications: { sweep: purgeNotifications, pace: 'sweep', budgetSeconds: 20 },
+  purgePassages: { sweep: purgePassages, pace: 'sweep', budgetSeconds: 20 },
+  purgeContent: { sweep: purgeContent, pace: 'sweep', budgetSeconds: 20 },
   maintainPartitions: { sweep: maintainPartitions, pace: 'hour', budgetSeconds: 60 },
   dropOldEvents: { sweep: dropLog, pace: 'hour', budgetSeconds: 20 },
   sealEvents: { sweep: sealLog, pace: 'seal', budgetSeconds: 20 },
