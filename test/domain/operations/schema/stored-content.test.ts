@@ -18,7 +18,7 @@ it('the migration to stored content keeps what documents and passages of the ver
   const orm = createOrm({ url, statementTimeoutMs: 30_000, poolSize: 1 });
   const admin = await connect(url);
   try {
-    await admin.query(readFileSync(new URL('roles.sql', migrations), 'utf8'));
+    await admin.query(readFileSync(new URL('../roles.sql', migrations), 'utf8'));
     await orm.migrator.up({ to: 'Migration20261121000000' });
     const [tenantId, spaceId, principalId, collectionId] = [newId(), newId(), newId(), newId()];
     await admin.query(`insert into tenants (tenant_id, slug, name) values ($1, 't', 'T')`, [tenantId]);
