@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { checkout, listFiles } from './checkout.ts';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { checkout } from './checkout.ts';
 import type { Findings } from './run-steps.ts';
 
 const folder = 'domain/operations/schema/migrations/';
@@ -42,12 +42,15 @@ async function readLanded(): Promise<Checksums> {
   return JSON.parse(await readFile(join(checkout, list), 'utf8')) as Checksums;
 }
 
-/** Without the base class, which is no migration. */
+/** Without the list itself and the base class, which is no migration. */
 async function readMigrations(): Promise<Checksums> {
-  const paths = (await listFiles())
-    .filter((path) => path.startsWith(folder) && path !== list)
-    .map((path) => path.slice(folder.length))
-    .filter((path) => path !== 'sql-migration.ts');
+  const found = await readdir(join(checkout, folder), { recursive: true, withFileTypes: true });
+  const paths = found
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) =>
+      relative(join(checkout, folder), join(parentPath, name)).replaceAll(sep, '/'),
+    )
+    .filter((path) => path !== 'sql-migration.ts' && path !== 'checksums.json');
   const entries = paths.map(async (path) => [path, await checksumOf(path)] as const);
   return Object.fromEntries(await Promise.all(entries));
 }

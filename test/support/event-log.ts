@@ -29,7 +29,7 @@ export async function fillLog(
      select $1, ${idAt(`now() - make_interval(secs => $3 * 86400.0 * g / $2)`)},
        kind.category, kind.category || '.created', kind.resource_type,
        case when kind.resource_type = 'response' then 'resp_' || substr(md5(g::text), 1, 20)
-         else app.resource_at((random() * $4)::integer, kind.resource_type) end
+         else public.resource_at((random() * $4)::integer, kind.resource_type) end
      from generate_series(1, $2::integer) g,
      lateral (select category, resource_type from (values ('space', 'space'), ('space', 'response'), ('collection', 'collection'),
        ('collection', 'document'), ('security', 'principal'), ('security', 'space'), ('system', 'tenant'), ('system', 'model')) as v (category, resource_type)
@@ -41,7 +41,7 @@ export async function fillLog(
 /** What `fillLog` needs, and a partition for each month of the past. */
 export async function prepareLog(admin: Client, days: number): Promise<void> {
   await admin.query(
-    `create or replace function app.resource_at(n integer, kind text) returns text language sql immutable
+    `create or replace function public.resource_at(n integer, kind text) returns text language sql immutable
      as $$ select md5(kind || n)::uuid::text $$`,
   );
   await admin.query(

@@ -9,8 +9,8 @@ export interface FunctionFile {
   sql: string;
 }
 
-/** The default of a column, and what `migrate` sets after a restore: migrations make these, and no file does. */
-const madeByMigrations = ['app.log_beginning()', 'app.log_position(xid8)'];
+/** Set by `migrate` after a restore: the baseline makes it, and no file does. */
+const madeByMigrations = 'app.log_beginning()';
 
 const helpers = new URL('migrations/helpers.sql', import.meta.url);
 const folder = new URL('functions/', import.meta.url);
@@ -63,16 +63,18 @@ async function listWritten(execute: Execute): Promise<string[]> {
   return rows.map(({ signature = '' }) => signature);
 }
 
+/** What a trigger or the default of a column needs is not dropped: an older version may migrate a newer database. */
 async function dropUndefined(execute: Execute, files: readonly FunctionFile[]): Promise<void> {
   await execute(
     `delete from app.function_files where name not in (select jsonb_array_elements_text(?::jsonb))`,
     [JSON.stringify(files.map(({ name }) => name))],
   );
   const rows = await execute(
-    `select oid::regprocedure::text as signature from pg_proc where pronamespace = 'app'::regnamespace
-       and oid::regprocedure::text not in (select unnest(functions) from app.function_files)
-       and oid::regprocedure::text not in (select jsonb_array_elements_text(?::jsonb))`,
-    [JSON.stringify(madeByMigrations)],
+    `select p.oid::regprocedure::text as signature from pg_proc p where p.pronamespace = 'app'::regnamespace
+       and p.oid::regprocedure::text not in (select unnest(functions) from app.function_files)
+       and p.oid::regprocedure::text <> ?
+       and not exists (select from pg_depend d where d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid)`,
+    [madeByMigrations],
   );
   for (const { signature } of rows) await execute(`drop function ${signature}`);
 }
