@@ -41,6 +41,9 @@ const WITHOUT_ENTITY = new Set([
   'used_id_tokens',
 ]);
 
+/** Written and read by processes of the version before only; a later migration drops them. */
+const OF_THE_VERSION_BEFORE = new Set(['documents.content']);
+
 const SPELLINGS: Record<string, string> = {
   int: 'integer',
   timestamptz: 'timestamp with time zone',
@@ -63,7 +66,9 @@ export function compareSchema(entities: readonly EntityTable[], columns: readonl
       .map((table) => `${table}: listed as a table without an entity, and is not one`),
     ...[...mapped].flatMap(([key, column]) => compareColumn(key, column, present.get(key))),
     ...[...present]
-      .filter(([key, { table }]) => entityTables.has(table) && !mapped.has(key))
+      .filter(
+        ([key, { table }]) => entityTables.has(table) && !mapped.has(key) && !OF_THE_VERSION_BEFORE.has(key),
+      )
       .map(([key]) => `${key}: in the database, not in the entity`),
   ];
 }

@@ -31,6 +31,34 @@ begin
   return null;
 end $$;
 
+-- For processes of the version before, which write the content into the document. They go with the column.
+create or replace function app.store_inline_content() returns trigger
+language plpgsql set search_path = pg_catalog, public, pg_temp as $$
+declare
+  content constant bytea := convert_to(new.content, 'UTF8');
+  digest constant text := encode(sha256(content), 'hex');
+begin
+  select o.key into new.content_key from stored_objects o
+    where o.tenant_id = new.tenant_id and split_part(o.key, '/', 1) = 'documents' and o.sha256 = digest;
+  if not found then
+    new.content_key := 'documents/' || new.id;
+    insert into stored_objects (tenant_id, key, sha256, byte_size)
+      values (new.tenant_id, new.content_key, digest, octet_length(content));
+    insert into stored_parts (tenant_id, key, position, bytes)
+      select new.tenant_id, new.content_key, n, substring(content from n * 262144 + 1 for 262144)
+      from generate_series(0, (octet_length(content) - 1) / 262144) as n;
+  end if;
+  return new;
+end $$;
+
+-- A worker of the version before stores passages without a generation, which is the first.
+create or replace function app.raise_generation() returns trigger
+language plpgsql set search_path = pg_catalog, public, pg_temp as $$
+begin
+  new.generation := greatest(old.generation, 1);
+  return new;
+end $$;
+
 -- What the sweeps look for, by keyset: ids only.
 create or replace function app.list_released_objects(p_after_tenant uuid, p_after_key text, p_limit integer)
 returns table (tenant_id uuid, key text)

@@ -41,8 +41,11 @@ from stored_objects o
 where o.tenant_id = d.tenant_id and o.sha256 = encode(sha256(convert_to(d.content, 'UTF8')), 'hex');
 alter table documents
   alter column content_key set not null,
-  drop column content,
   add foreign key (tenant_id, content_key) references stored_objects;
+-- Processes of the version before still write the column, and read it of documents that are not ready; it goes with the
+-- next version. They name no key: a trigger does.
+alter table documents alter column content drop not null, alter column content_key set default '';
+update documents set content = null where status = 'ready';
 create index on documents (tenant_id, content_key);
 create index documents_stale on documents (tenant_id, id) where stale_since is not null;
 
@@ -65,6 +68,13 @@ create trigger count_chunks_of_deleted after delete on documents referencing old
   for each statement execute function app.count_chunks();
 
 create function app.release_content() returns trigger language plpgsql as 'begin return null; end';
+create function app.store_inline_content() returns trigger language plpgsql as 'begin return null; end';
+create trigger store_inline_content before insert on documents
+  for each row when (new.content is not null) execute function app.store_inline_content();
+create function app.raise_generation() returns trigger language plpgsql as 'begin return null; end';
+create trigger raise_generation before update of status on documents
+  for each row when (new.status = 'ready' and old.status <> 'ready' and new.generation = old.generation)
+  execute function app.raise_generation();
 create trigger release_content after delete on documents referencing old table as removed
   for each statement execute function app.release_content();
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, inject, it } from 'vitest';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import { applyFunctions, readFunctionFiles } from '#domain/operations/schema/apply-functions.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { createDatabase, dropDatabase } from '../../../support/database-admin.ts';
 import { databaseUrl } from '../../../support/database-urls.ts';
@@ -59,6 +60,12 @@ it('the migration to stored content keeps what documents and passages of the ver
     };
     const [one, two, failed] = [await add(long, 2), await add(long, 1), await add('Other.', 0)];
     await orm.migrator.up();
+    await orm.em.getConnection().transactional(async (transaction) => {
+      await applyFunctions(
+        (sql, params) => orm.em.getConnection().execute(sql, params, 'all', transaction),
+        readFunctionFiles(),
+      );
+    });
     const { rows } = await admin.query<{ id: string; content: string; hash: string; generation: number }>(
       `select d.id, d.generation, o.sha256 = d.content_hash and o.byte_size = d.byte_size as hash,
          (select convert_from(string_agg(p.bytes, '' order by p.position), 'UTF8') from stored_parts p
@@ -69,6 +76,20 @@ it('the migration to stored content keeps what documents and passages of the ver
     expect(byId.get(one)).toEqual({ id: one, content: long, hash: true, generation: 1 });
     expect(byId.get(two)).toEqual({ id: two, content: long, hash: true, generation: 1 });
     expect(byId.get(failed)).toEqual({ id: failed, content: 'Other.', hash: true, generation: 0 });
+    // What a gateway and a worker of the version before write, beside new ones.
+    const late = await add('Bär, spät.', 0);
+    await admin.query(`update documents set status = 'processing' where id = $1`, [late]);
+    await admin.query(`update documents set status = 'ready' where id = $1`, [late]);
+    const [kept] = (
+      await admin.query(
+        `select d.generation, convert_from(p.bytes, 'UTF8') as content from documents d
+         join stored_parts p on p.tenant_id = d.tenant_id and p.key = d.content_key where d.id = $1`,
+        [late],
+      )
+    ).rows;
+    expect(kept).toEqual({ generation: 1, content: 'Bär, spät.' });
+    await admin.query('delete from documents where id = $1', [late]);
+    await admin.query('delete from stored_objects where purge_after is not null');
     const counts = await admin.query(
       `select (select chunk_count::int from collections) as passages, (select count(*)::int from chunks where generation = 1) as chunks,
          (select count(*)::int from stored_objects) as objects, (select count(*)::int from stored_parts) as parts`,
