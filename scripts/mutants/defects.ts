@@ -2,6 +2,7 @@ import { accessDefects } from './access-defects.ts';
 import { boundsDefects } from './bounds-defects.ts';
 import { callsDefects } from './calls-defects.ts';
 import { clientsDefects } from './clients-defects.ts';
+import { credentialsDefects } from './credentials-defects.ts';
 import type { Defect } from './defect.ts';
 import { engineDefects } from './engine-defects.ts';
 import { peopleDefects } from './people-defects.ts';
@@ -15,6 +16,7 @@ export const defects: readonly Defect[] = [
   ...boundsDefects,
   ...callsDefects,
   ...clientsDefects,
+  ...credentialsDefects,
   ...engineDefects,
   ...peopleDefects,
   ...textDefects,
