@@ -11,7 +11,7 @@ import { requestToken } from './token-endpoint.ts';
 
 export interface StoredCredentialOptions extends BoundedFetchOptions {
   /** Reads and opens a credential in its tenant; null where it may not be used there. */
-  open(use: CredentialUse): Promise<OpenedCredential | null>;
+  open: (use: CredentialUse) => Promise<OpenedCredential | null>;
   now?: () => number;
 }
 

@@ -34,7 +34,7 @@ async function startEndpoint() {
   });
   await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening));
   endpoint.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  endpoint.stop = async () => void server.close().closeAllConnections();
+  endpoint.stop = async () => server.close().closeAllConnections();
   return endpoint;
 }
 

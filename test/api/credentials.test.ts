@@ -177,7 +177,7 @@ describe('a credential', () => {
   it('is rotated by a value and by nothing else', async () => {
     const id = await made();
     const before = await rowOf(id);
-    const renamed = await send('PATCH', inSpace(`/${id}`), { name: `${before['name']} 2` });
+    const renamed = await send('PATCH', inSpace(`/${id}`), { name: `${String(before['name'])} 2` });
     expect(renamed.status).toBe(200);
     expect(await rowOf(id)).toMatchObject({
       sealed_value: before['sealed_value'],

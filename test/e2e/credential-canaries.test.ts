@@ -41,7 +41,7 @@ async function startEchoing() {
   });
   await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { origin, heard, stop: async () => void server.close().closeAllConnections() };
+  return { origin, heard, stop: async () => server.close().closeAllConnections() };
 }
 
 const lookup = [[{ name: 'mcp__box__lookup', arguments: { item: 'lamp' } }]];

@@ -10,7 +10,7 @@ const cursor = { unknown: () => 'eyJ4Ijox.eA', code: '422 invalid_cursor' };
 
 export interface CredentialParts {
   maker: Maker;
-  cursorOf(place: Place, path: string, input: object): Promise<string>;
+  cursorOf: (place: Place, path: string, input: object) => Promise<string>;
 }
 
 /** How each procedure on credentials is tried, and those whose input names one. */

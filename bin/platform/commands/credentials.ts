@@ -17,7 +17,7 @@ interface Creation {
 
 /** The calls of one of the two groups; options of a space's hold the space. */
 interface Calls<Scope> {
-  scoped(command: Command): Command;
+  scoped: (command: Command) => Command;
   list(client: Client, scope: Scope & PageOptions): Promise<Listed>;
   get(client: Client, scope: Scope, id: string): Promise<Credential>;
   create(client: Client, scope: Scope, input: Created): Promise<Credential>;

@@ -47,22 +47,19 @@ const printable = (maxBytes: number): Rule => ({
   maxBytes,
   says: `must be 1 to ${maxBytes} printable ASCII characters and neither begin nor end with a space`,
 });
-// oxlint-disable-next-line no-control-regex
-const noControls = /^[^\x00-\x1f\x7f]+$/;
 
 /** What each kind consists of. A colon would end the user of basic authentication. */
 const rules: Readonly<Record<CredentialKind, Partial<Record<ValueMember, Rule>>>> = {
   bearer: { token: visible(8_192) },
   header: { name: visible(64), value: printable(8_192) },
   basic: {
-    // oxlint-disable-next-line no-control-regex
     username: {
-      form: /^[^\x00-\x1f\x7f:]+$/,
+      form: /^[^\p{Cc}:]+$/u,
       maxBytes: 256,
       says: 'must be 1 to 256 bytes without a colon or control characters',
     },
     password: {
-      form: noControls,
+      form: /^[^\p{Cc}]+$/u,
       maxBytes: 1_024,
       says: 'must be 1 to 1024 bytes without control characters',
     },
