@@ -59,6 +59,7 @@ export const statusOf = {
   document_not_found: missing,
   model_not_found: missing,
   mcp_server_not_found: missing,
+  credential_not_found: missing,
   thread_not_found: missing,
   branch_not_found: missing,
   message_not_found: missing,
@@ -82,6 +83,7 @@ export const statusOf = {
   previous_response_in_progress: conflict,
   thread_archived: conflict,
   tool_definition_conflict: conflict,
+  credential_in_use: conflict,
   payload_too_large: bad(413),
   headers_too_large: bad(431),
   invalid_request: bad(422),
@@ -133,6 +135,7 @@ export interface ErrorObject {
   call_ids?: string[];
   response_id?: string;
   definitions?: { name: string; schema_hash: string; difference: string }[];
+  used_by?: { type: string; id: string; name: string }[];
 }
 
 /** Status and error object in the dialect of the surface that the request came to, by its route if it has one. */
@@ -167,6 +170,7 @@ export function toErrorObject(error: DomainError, requestId: string): ErrorObjec
     ...(detail.retryAfter === undefined ? {} : { retry_after: detail.retryAfter }),
     ...(detail.callIds === undefined ? {} : { call_ids: detail.callIds }),
     ...(detail.responseId === undefined ? {} : { response_id: detail.responseId }),
+    ...(detail.usedBy === undefined ? {} : { used_by: detail.usedBy }),
     ...(detail.definitions === undefined
       ? {}
       : {

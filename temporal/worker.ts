@@ -4,6 +4,7 @@ import { Runtime } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { createMaintenanceActivities } from '#activities/maintenance/create-maintenance-activities.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
+import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
 import { fileAnchors } from '#adapters/events/file-anchors.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { anthropic } from '#adapters/models/anthropic.ts';
@@ -25,6 +26,7 @@ import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
+import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 import { sweepNames } from '#domain/operations/maintenance/sweeps.ts';
 import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
@@ -98,7 +100,12 @@ const dispatcher = createDispatcher(relayDependencies);
 const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
 const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onCutOff: metrics.answerCutOff };
-const vendor = { ...egress, shares, credential: createCredentials(config.MODEL_CREDENTIALS, process.env) };
+const stored = createStoredCredentials({
+  ...egress,
+  open: (use) => unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use)),
+});
+const credential = createCredentials(config.MODEL_CREDENTIALS, process.env);
+const vendor = { ...egress, shares, credential, stored };
 const activities = createActivities({
   database,
   unitOfWork,
@@ -117,6 +124,7 @@ const activities = createActivities({
     shares,
     credentials: config.TOOL_CREDENTIALS,
     env: process.env,
+    stored,
   }),
   traces: createTraceExporter({ ...egress, defaultBaseUrl: config.TRACING_BASE_URL }),
   models: modelRouter({

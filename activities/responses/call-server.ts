@@ -66,8 +66,11 @@ export async function callServer(
     }
     case 'changed': {
       const { tools } = reply;
+      const askedWith = { credentialId: target.server.stored?.credentialId ?? null };
       await commitSurely(() =>
-        deps.unitOfWork.inTenant(call.tenantId, (em) => applyDiscovery(em, target.serverId, { tools })),
+        deps.unitOfWork.inTenant(call.tenantId, (em) =>
+          applyDiscovery(em, target.serverId, { tools }, askedWith),
+        ),
       );
       return target.again ? unknownOutcome() : withheld();
     }

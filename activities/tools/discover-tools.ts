@@ -24,9 +24,14 @@ export async function discoverTools(
   const { unitOfWork, toolServers } = deps;
   const server = await unitOfWork.inTenant(tenantId, (em) => em.findOne(McpServer, { id: serverId }));
   const discovery =
-    server === null || server.status === 'disabled' ? null : await ask(toolServers, toSpec(server));
+    server === null || server.status === 'disabled'
+      ? null
+      : await ask(toolServers, toSpec(server, server.createdBy));
   return unitOfWork.inTenant(tenantId, async (em) => {
-    const after = discovery === null ? null : await applyDiscovery(em, serverId, discovery);
+    const after =
+      discovery === null
+        ? null
+        : await applyDiscovery(em, serverId, discovery, { credentialId: server?.credentialId ?? null });
     await em.flush();
     const tools = await em.count(McpTool, { serverId, state: { $ne: 'removed' } });
     const failure = discovery !== null && 'error' in discovery ? { error: discovery.error } : {};

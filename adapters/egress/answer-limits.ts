@@ -62,6 +62,12 @@ export const answerLimits = {
     maxErrorBytes: null,
     ...oneDocumentWithin(5_000),
   },
+  /** Gives tokens for the credentials of clients. */
+  token_endpoint: {
+    maxBytes: 64 * KiB,
+    maxErrorBytes: 64 * KiB,
+    ...oneDocumentWithin(10_000),
+  },
   /** Only the status is of interest. */
   tracing: {
     maxBytes: 64 * KiB,

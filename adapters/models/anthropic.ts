@@ -1,5 +1,6 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import type { ModelGateway, ModelRequest } from '#domain/capabilities/models/model-gateway.ts';
+import { vendorAddress } from '#domain/capabilities/models/vendor-address.ts';
 import { withinLimit } from './anthropic-limit.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
@@ -7,7 +8,7 @@ import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 export function anthropic(options: VendorOptions): ModelGateway {
   return vendorGateway(
     {
-      baseUrl: 'https://api.anthropic.com/v1',
+      baseUrl: vendorAddress.anthropic,
       summarises: true,
       prompting: { systemFirst: true, resultFiles: ['image'], reasoningWithCallsOnly: false },
       connect: ({ model, maxOutputTokens }, connection) => ({

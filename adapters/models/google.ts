@@ -1,5 +1,6 @@
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
+import { vendorAddress } from '#domain/capabilities/models/vendor-address.ts';
 import { keepClients } from './kept-clients.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
@@ -8,7 +9,7 @@ export function google(options: VendorOptions): ModelGateway {
   const clientOf = keepClients((connection, model) => createGoogleGenerativeAI(connection)(model));
   return vendorGateway(
     {
-      baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+      baseUrl: vendorAddress.google,
       summarises: true,
       prompting: { systemFirst: true, resultFiles: ['image', 'audio'], reasoningWithCallsOnly: false },
       connect: ({ model }, connection) => ({ model: clientOf(connection, model.providerModel) }),

@@ -5,14 +5,14 @@ const mostClients = 200;
 
 /**
  * A package builds its schemas anew for each client, which costs more than the call itself, and a client holds nothing
- * of a call: so one is kept for each model at each address with each key.
+ * of a call: so one is kept for each model at each address with each key, and for each whose stored credential it sends.
  */
 export function keepClients<T>(
   make: (connection: VendorConnection, model: string) => T,
 ): (connection: VendorConnection, model: string) => T {
   const kept = new Map<string, T>();
   return (connection, model) => {
-    const key = JSON.stringify([connection.baseURL, connection.apiKey, model]);
+    const key = JSON.stringify([connection.baseURL, connection.apiKey, connection.identity ?? null, model]);
     const client = kept.get(key) ?? make(connection, model);
     kept.delete(key);
     kept.set(key, client);

@@ -9,22 +9,28 @@ const mostPassedOver = 64;
 
 const removers = new LRUCache<string, SecretRemover>({ max: 50 });
 
-function removerOf(apiKey: string): SecretRemover {
-  const remover = removers.get(apiKey) ?? new SecretRemover([apiKey]);
-  removers.set(apiKey, remover);
+function removerOf(secrets: readonly string[]): SecretRemover {
+  const place = JSON.stringify(secrets);
+  const remover = removers.get(place) ?? new SecretRemover(secrets);
+  removers.set(place, remover);
   return remover;
 }
 
-/** The parts of an answer without the key that was sent, in whatever pieces and form the server says it back. */
+/**
+ * The parts of an answer without the key that was sent, in whatever pieces and form the server says it back.
+ * @param stored what a stored credential consists of: it is a secret however short it is
+ */
 export async function* withoutKey(
   apiKey: string,
   parts: AsyncIterable<ModelPart>,
+  stored: readonly string[] = [],
 ): AsyncGenerator<ModelPart> {
-  if (apiKey.length < shortestKey) {
+  const secrets = apiKey.length < shortestKey ? stored : [apiKey, ...stored];
+  if (secrets.length === 0) {
     yield* parts;
     return;
   }
-  const remover = removerOf(apiKey);
+  const remover = removerOf(secrets);
   const stream = remover.stream(mostPassedOver);
   for await (const part of parts) {
     const text = part.type === 'text' ? stream.push(part.text) : stream.end();

@@ -1,10 +1,11 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
+import { vendorAddress } from '#domain/capabilities/models/vendor-address.ts';
 import { backgroundRun, cancelRun } from './openai-background.ts';
 import { connectionOf, vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
 const fewestTokens = 16;
-const baseUrl = 'https://api.openai.com/v1';
+const baseUrl = vendorAddress.openai;
 
 /** OpenAI over the Responses API. Nothing is kept there, unless the model's row asks for runs that can be read again. */
 export function openAi(options: VendorOptions): ModelGateway {
@@ -44,7 +45,7 @@ export function openAi(options: VendorOptions): ModelGateway {
   );
   return {
     ...gateway,
-    abandon: (model, runId, signal) =>
-      cancelRun(connectionOf({ model }, { baseUrl }, options), runId, signal),
+    abandon: async (model, runId, signal) =>
+      cancelRun(await connectionOf({ model }, { baseUrl }, options), runId, signal),
   };
 }

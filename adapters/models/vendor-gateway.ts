@@ -12,12 +12,14 @@ import {
   type ModelPart,
   type ModelRequest,
 } from '#domain/capabilities/models/model-gateway.ts';
+import type { CredentialSource } from '#domain/capabilities/credentials/credential-source.ts';
 import { AnswerCutOff } from '../egress/answer-cut-off.ts';
 import type { AnswerShare, AnswerShares } from '../egress/answer-shares.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { beforeIdle, idleMsOf, openingMsOf, withIdleLimit } from './idle-limit.ts';
 import { withoutKey } from './key-remover.ts';
 import { toModelFailure } from './model-failures.ts';
+import { readStored, sendingHeader } from './stored-key.ts';
 import type { BackgroundRun } from './openai-background.ts';
 import type { VendorConnection } from './vendor-connection.ts';
 import { PartReader } from './vendor-parts.ts';
@@ -26,6 +28,8 @@ import { toCallOptions, type Prompting } from './vendor-prompt.ts';
 export interface VendorOptions extends BoundedFetchOptions {
   /** The value of an environment variable that holds a vendor's key, if it may go to that address. */
   credential(ref: string, url: string): string | undefined;
+  /** Of the credentials that tenants have stored. */
+  stored?: CredentialSource;
   shares?: AnswerShares;
 }
 
@@ -68,7 +72,7 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
       const silence = new AbortController();
       const stopped = AbortSignal.any([signal, silence.signal]);
       try {
-        const connection = connectionOf(request, dialect, options);
+        const connection = await connectionOf(request, dialect, options);
         const connected = dialect.connect(request, connection);
         ({ run } = connected);
         const opening = Promise.resolve(
@@ -78,14 +82,14 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
             abortSignal: stopped,
           }),
         );
-        yield* withoutKey(connection.apiKey, announce(run, opening));
+        yield* withoutKey(connection.apiKey, announce(run, opening), connection.secrets);
         const { stream } = await beforeIdle(opening, openingMsOf(request.model));
         const parts = readAll(request, stream, {
           summarises: dialect.summarises,
           share: options.shares?.of(request.tenantId),
           signal: stopped,
         });
-        yield* withoutKey(connection.apiKey, parts);
+        yield* withoutKey(connection.apiKey, parts, connection.secrets);
       } catch (error) {
         signal.throwIfAborted();
         throw run?.found() === true && APICallError.isInstance(error) && AnswerCutOff.in(error) === null
@@ -199,14 +203,29 @@ function stateLength({ providerMetadata }: { providerMetadata?: SharedV4Provider
   return providerMetadata === undefined ? 0 : JSON.stringify(providerMetadata).length;
 }
 
-export function connectionOf(
+/** @throws ModelFailure where a stored credential cannot be sent there */
+export async function connectionOf(
   { model, tenantId }: Pick<ModelRequest, 'model'> & Partial<Pick<ModelRequest, 'tenantId'>>,
   dialect: Pick<Dialect, 'baseUrl'>,
   options: VendorOptions,
-): VendorConnection {
+): Promise<VendorConnection> {
   const baseURL = model.baseUrl ?? dialect.baseUrl;
   const apiKey = model.credentialRef === null ? undefined : options.credential(model.credentialRef, baseURL);
   // Without one of ours the packages would look for a key in the environment.
   const share = tenantId === undefined ? undefined : options.shares?.of(tenantId);
-  return { baseURL, apiKey: apiKey ?? '', fetch: boundedFetch('model', { ...options, share }) };
+  const fetch = boundedFetch('model', { ...options, share });
+  if (model.stored === undefined) {
+    return { baseURL, apiKey: apiKey ?? '', fetch };
+  }
+  const { token, header, secrets, version } = await readStored(options.stored, {
+    ...model.stored,
+    url: baseURL,
+  });
+  return {
+    baseURL,
+    apiKey: token ?? '',
+    fetch: token === null ? sendingHeader(fetch, header) : fetch,
+    identity: JSON.stringify([model.stored, version]),
+    secrets,
+  };
 }

@@ -14,7 +14,7 @@ import {
 import type { AnswerShares } from '../egress/answer-shares.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { SecretRemover } from '../egress/secret-remover.ts';
-import { serverCredential } from './server-credential.ts';
+import { credentialOf, type CredentialOptions, type SentCredential } from './server-credential.ts';
 import { replyIn } from './call-reply.ts';
 import { EndingTransport } from './ending-transport.ts';
 import { bindingOf, parse, SharedSessions, type ServerSession } from './shared-sessions.ts';
@@ -23,10 +23,7 @@ import { toServerFailure } from './tool-failures.ts';
 import { toRecord } from './tool-result.ts';
 import { watchedFetch, type Wire } from './watched-fetch.ts';
 
-export interface ToolClientOptions extends BoundedFetchOptions {
-  /** `NAME@origin` and `NAME@origin#space_id` entries; see `serverCredential`. */
-  credentials: readonly string[];
-  env: Record<string, string | undefined>;
+export interface ToolClientOptions extends BoundedFetchOptions, CredentialOptions {
   /** Instead of half a minute for the whole answer to whatever is asked beside a call. */
   briefMs?: number;
   shares?: AnswerShares;
@@ -52,6 +49,7 @@ const noValidation: jsonSchemaValidator = {
 };
 
 interface SessionOptions {
+  credential: SentCredential;
   signal: AbortSignal;
   key: string | null;
   resumed: ServerSession | null;
@@ -63,12 +61,15 @@ interface Session {
   client: Client;
   transport: EndingTransport;
   call: Wire;
+  /** In caches. */
+  place: string;
   /** Of the credential that the session sends. */
   remover: SecretRemover;
 }
 
 /** Tool servers over Streamable HTTP, in both revisions of the protocol. Nothing is retried here. */
 export function createToolServers(options: ToolClientOptions): ToolServerGateway {
+  // What a server shows depends on who asks: every key is that of `bindingOf`.
   const eras = new LRUCache<string, PriorDiscovery>({
     max: 500,
     maxSize: mostKept,
@@ -95,21 +96,21 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
     };
   };
 
-  const removerOf = (headers: Record<string, string>): SecretRemover => {
-    const place = JSON.stringify(headers);
-    const remover = removers.get(place) ?? new SecretRemover(Object.values(headers));
+  const removerOf = ({ secrets }: SentCredential): SecretRemover => {
+    const place = JSON.stringify(secrets);
+    const remover = removers.get(place) ?? new SecretRemover(secrets);
     removers.set(place, remover);
     return remover;
   };
 
   const inSession = async <T>(
     server: ToolServerSpec,
-    { signal, key, resumed, keeps = false }: SessionOptions,
+    { credential, signal, key, resumed, keeps = false }: SessionOptions,
     work: (session: Session) => Promise<T>,
   ): Promise<T> => {
-    const headers = serverCredential(server, options);
-    const remover = removerOf(headers);
-    const place = JSON.stringify(server);
+    const { headers, identity } = credential;
+    const remover = removerOf(credential);
+    const place = bindingOf(server, identity);
     const { fetch, call, rest } = watchedFetch({ ...boundedFor(server), headers, idempotencyKey: key });
     const transport = new EndingTransport(new URL(server.url), {
       fetch,
@@ -134,12 +135,16 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       });
       const discover = client.getDiscoverResult();
       eras.set(place, discover === undefined ? { kind: 'legacy' } : { kind: 'modern', discover });
-      return await work({ client, transport, call, remover });
+      return await work({ client, transport, call, place, remover });
     } catch (error) {
       eras.delete(place);
       lists.delete(place);
       // What fails of ours behind a call that has left does not make the call undone.
-      throw toServerFailure(error, call.sent ? call : rest);
+      const failure = toServerFailure(error, call.sent ? call : rest);
+      if (failure.code === 'unauthorized' && server.stored !== undefined) {
+        options.stored?.refused(server.stored);
+      }
+      throw failure;
     } finally {
       // A session that cannot be ended ends by itself; nobody waits for it.
       void (keeps || resumed !== null ? Promise.resolve() : transport.terminateSession())
@@ -149,14 +154,13 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
     }
   };
 
-  const list = async (server: ToolServerSpec, session: Session, signal: AbortSignal): Promise<Tool[]> => {
-    const place = JSON.stringify(server);
+  const list = async ({ client, place }: Session, signal: AbortSignal): Promise<Tool[]> => {
     const known = lists.get(place);
     if (known !== undefined) {
       return known;
     }
     const late = AbortSignal.timeout(discoveryMs);
-    const tools = await listTools(session.client, {
+    const tools = await listTools(client, {
       signal: AbortSignal.any([signal, late]),
       timeout: discoveryMs,
     }).catch((error: unknown) => {
@@ -166,11 +170,11 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
     return tools;
   };
 
-  const openSession = (server: ToolServerSpec, bound: string, signal: AbortSignal) =>
+  const openSession = (server: ToolServerSpec, credential: SentCredential, signal: AbortSignal) =>
     inSession(
       server,
-      { signal, key: null, resumed: null, keeps: true },
-      ({ transport, remover }): Promise<ServerSession | null> => {
+      { credential, signal, key: null, resumed: null, keeps: true },
+      ({ transport, remover, place: bound }): Promise<ServerSession | null> => {
         const { sessionId: id, protocolVersion = null } = transport;
         // One that holds what we sent is not kept anywhere.
         return Promise.resolve(
@@ -182,15 +186,15 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
   const callIn = async (
     server: ToolServerSpec,
     call: OutgoingCall,
-    { signal, resumed }: { signal: AbortSignal; resumed: ServerSession | null },
+    { credential, signal, resumed }: Pick<SessionOptions, 'credential' | 'signal' | 'resumed'>,
   ): Promise<ToolReply> =>
-    inSession(server, { signal, key: call.idempotencyKey, resumed }, async (session) => {
-      const tools = await list(server, session, signal);
+    inSession(server, { credential, signal, key: call.idempotencyKey, resumed }, async (session) => {
+      const tools = await list(session, signal);
       const tool = tools.find(({ name }) => name === call.tool);
       const [found] = tool === undefined ? [] : toDiscovered([tool], session.remover);
       const isOther = found === undefined || schemaHash(found) !== call.schemaHash;
       if (tool === undefined || isOther || found.requiresTask === true) {
-        lists.delete(JSON.stringify(server));
+        lists.delete(session.place);
         return { kind: 'changed', tools: toDiscovered(tools, session.remover) };
       }
       const reply = await callTool(session, { call, tool, signal });
@@ -198,31 +202,33 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
     });
 
   return {
-    discover: (server, signal) => {
+    discover: async (server, signal) => {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(discoveryMs)]);
-      return inSession(server, { signal: bounded, key: null, resumed: null }, async (session) => {
-        lists.delete(JSON.stringify(server));
-        return toDiscovered(await list(server, session, bounded), session.remover);
+      const credential = await credentialOf(server, options);
+      return inSession(server, { credential, signal: bounded, key: null, resumed: null }, async (session) => {
+        lists.delete(session.place);
+        return toDiscovered(await list(session, bounded), session.remover);
       });
     },
     call: async (server, call, { signal, session }) => {
-      const bound = bindingOf(server, serverCredential(server, options));
+      const credential = await credentialOf(server, options);
+      const bound = bindingOf(server, credential.identity);
       const acquire = (lost: string | null) =>
-        sessions.acquire(session, { bound, lost, open: () => openSession(server, bound, signal) });
+        sessions.acquire(session, { bound, lost, open: () => openSession(server, credential, signal) });
       const resumed = await acquire(null);
       try {
-        return await callIn(server, call, { signal, resumed });
+        return await callIn(server, call, { credential, signal, resumed });
       } catch (error) {
         if (resumed === null || !isForgotten(error)) {
           throw error;
         }
-        return callIn(server, call, { signal, resumed: await acquire(resumed.id) });
+        return callIn(server, call, { credential, signal, resumed: await acquire(resumed.id) });
       }
     },
     endSession: async (server, stored) => {
-      const headers = serverCredential(server, options);
+      const { headers, identity } = await credentialOf(server, options);
       const resumed = parse(stored);
-      if (resumed?.bound !== bindingOf(server, headers)) {
+      if (resumed?.bound !== bindingOf(server, identity)) {
         return;
       }
       const { fetch } = watchedFetch({ ...boundedFor(server), headers, idempotencyKey: null });

@@ -1,5 +1,55 @@
 import { ToolServerFailure, type ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
+import {
+  CredentialFailure,
+  type CredentialSource,
+} from '#domain/capabilities/credentials/credential-source.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
+
+export interface CredentialOptions {
+  /** `NAME@origin` and `NAME@origin#space_id` entries. */
+  credentials: readonly string[];
+  env: Record<string, string | undefined>;
+  /** Of the credentials that tenants have stored. */
+  stored?: CredentialSource;
+}
+
+/** What a server is sent to know us by. */
+export interface SentCredential {
+  headers: Record<string, string>;
+  /** Beside the server's own description: what sets apart what came of using it. */
+  identity: unknown;
+  /** All that must not come back. */
+  secrets: readonly string[];
+}
+
+/** A variable of the environment, or a stored credential. @throws ToolServerFailure; nothing was sent to the server */
+export async function credentialOf(
+  server: ToolServerSpec,
+  options: CredentialOptions,
+): Promise<SentCredential> {
+  if (server.stored === undefined) {
+    const headers = serverCredential(server, options);
+    return { headers, identity: headers, secrets: Object.values(headers) };
+  }
+  try {
+    if (options.stored === undefined) {
+      throw new CredentialFailure('missing');
+    }
+    const use = { ...server.stored, url: server.url };
+    const { header, version, secrets } = await options.stored.read(use);
+    return { headers: { [header.name]: header.value }, identity: { version }, secrets };
+  } catch (error) {
+    throw error instanceof CredentialFailure
+      ? new ToolServerFailure(failureOf[error.code], { sent: false })
+      : error;
+  }
+}
+
+const failureOf = {
+  missing: 'credential_missing',
+  refused: 'unauthorized',
+  unreachable: 'unreachable',
+} as const;
 
 /**
  * The header that carries a server's credential. The value is a variable of the environment that the operator
@@ -7,10 +57,7 @@ import { own } from '#domain/foundation/kernel/own.ts';
  * space use it, `NAME@origin` every space of every tenant.
  * @throws ToolServerFailure `credential_missing`
  */
-export function serverCredential(
-  server: ToolServerSpec,
-  options: { credentials: readonly string[]; env: Record<string, string | undefined> },
-): Record<string, string> {
+export function serverCredential(server: ToolServerSpec, options: CredentialOptions): Record<string, string> {
   const { credentialRef: ref, credentialHeader: header } = server;
   if (ref === null) {
     return {};

@@ -13,8 +13,9 @@ export interface ServerSession {
 /** How long a server that opened none is taken for one without sessions. */
 const statelessMs = 300_000;
 
-export function bindingOf(server: ToolServerSpec, headers: Record<string, string>): string {
-  return sha256(JSON.stringify([server, headers]));
+/** The same for whatever is done at one server with one credential for one principal, and for nothing else. */
+export function bindingOf(server: ToolServerSpec, identity: unknown): string {
+  return sha256(JSON.stringify([server, identity]));
 }
 
 /** Finds, opens and replaces the sessions that calls share. Calls that come at once open one. */

@@ -103,6 +103,7 @@ export const modelRecord = z.strictObject({
   provider_model: z.string(),
   base_url: z.string().nullable(),
   credential_ref: z.string().nullable(),
+  credential_id: uuid.nullable(),
   continuation: z.enum(continuations),
   supports_reasoning: z.boolean(),
   input_modalities: z.array(z.enum(inputModalities)),

@@ -103,6 +103,9 @@ const errorMembers = {
   definitions: z
     .array(z.strictObject({ name: z.string(), schema_hash: z.string(), difference: z.string() }))
     .optional(),
+  used_by: z
+    .array(z.strictObject({ type: z.enum(['mcp_server', 'model']), id: z.string(), name: z.string() }))
+    .optional(),
 };
 
 export const errorBody = z

@@ -5,6 +5,12 @@ import { responseStatuses } from '#domain/responses/record/response-status.ts';
 import { memberRoles } from '#domain/workspace/members/member-roles.ts';
 import { shownThreadStatuses } from '#domain/conversations/threads/thread-status.ts';
 import * as access from './identity.ts';
+import {
+  createCredentialBody,
+  credentialParams,
+  spaceCredentialParams,
+  updateCredentialBody,
+} from './credentials.ts';
 import { createCollectionBody, uploadDocumentBody } from './knowledge.ts';
 import { moment, uuid } from './common.ts';
 import { updateGovernanceBody } from './governance.ts';
@@ -102,6 +108,13 @@ export const uploadDocumentInput = collectionInput.extend(uploadDocumentBody.sha
 export const documentListInput = collectionInput.extend(page);
 export const documentInput = collectionInput.extend({ document_id: uuid });
 
+export const credentialInput = credentialParams;
+export const createCredentialInput = createCredentialBody;
+export const updateCredentialInput = credentialInput.extend(updateCredentialBody.shape);
+export const spaceCredentialInput = spaceCredentialParams;
+export const createSpaceCredentialInput = spaceInput.extend(createCredentialBody.shape);
+export const updateSpaceCredentialInput = spaceCredentialInput.extend(updateCredentialBody.shape);
+
 export const serverInput = spaceInput.extend({ server_id: uuid });
 export const registerServerInput = spaceInput.extend(registerServerBody.shape);
 export const updateServerInput = serverInput.extend(updateServerBody.shape);
@@ -121,6 +134,7 @@ const price = z.strictObject({ input: usd, cached_input: usd.nullish(), output: 
 const modelSettings = {
   base_url: z.string().max(500).nullish(),
   credential_ref: z.string().max(128).nullish(),
+  credential_id: uuid.nullish(),
   continuation: z.enum(continuations).optional(),
   supports_reasoning: z.boolean().optional(),
   input_modalities: z.array(z.enum(inputModalities)).min(1).max(inputModalities.length).optional(),

@@ -12,6 +12,11 @@ const iconUrl = z
   .optional()
   .meta({ description: 'An https address; it is shown, never fetched by the server.' });
 
+const credentialId = uuid
+  .nullable()
+  .optional()
+  .meta({ description: 'A stored credential for the origin of url, instead of a variable; null: none.' });
+
 const displayName = z.string().trim().min(1).max(200);
 const toolName = z.string().min(1).max(256);
 const requireApproval = z
@@ -45,6 +50,7 @@ export const registerServerBody = z.strictObject({
       description:
         'Names a variable that the operator has bound to the origin of url. Sent as a bearer token unless header names another.',
     }),
+  credential_id: credentialId,
 });
 
 export const updateServerBody = z.strictObject({
@@ -81,6 +87,7 @@ export const updateServerBody = z.strictObject({
     .optional(),
   display_name: displayName.optional(),
   icon_url: iconUrl,
+  credential_id: credentialId,
   enabled: z.boolean().optional().meta({ description: 'false: no tool of the server is offered or called.' }),
 });
 
@@ -136,6 +143,7 @@ export const serverRecord = z
     space_id: uuid,
     url: z.string(),
     credential_ref: z.string().nullable(),
+    credential_id: uuid.nullable(),
     last_error: z.enum(serverErrors).nullable(),
     last_checked_at: timestamp.nullable(),
     updated_at: timestamp,

@@ -59,6 +59,7 @@ export function presentModel(model: Model): z.infer<typeof wire.modelRecord> {
     provider_model: model.providerModel,
     base_url: model.baseUrl ?? null,
     credential_ref: model.credentialRef ?? null,
+    credential_id: model.credentialId ?? null,
     continuation: model.continuation,
     supports_reasoning: model.supportsReasoning,
     input_modalities: model.inputModalities,

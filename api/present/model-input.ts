@@ -8,6 +8,7 @@ export function toModelSettings(input: Omit<z.infer<typeof updateModelInput>, 'a
   return {
     ...(input.base_url === undefined ? {} : { baseUrl: input.base_url }),
     ...(input.credential_ref === undefined ? {} : { credentialRef: input.credential_ref }),
+    ...(input.credential_id === undefined ? {} : { credentialId: input.credential_id }),
     ...(input.continuation === undefined ? {} : { continuation: input.continuation }),
     ...(input.supports_reasoning === undefined ? {} : { supportsReasoning: input.supports_reasoning }),
     ...(input.input_modalities === undefined ? {} : { inputModalities: input.input_modalities }),

@@ -23,6 +23,7 @@ export function presentServer({ server, tools }: ServerWithTools): ServerRecord 
     space_id: server.spaceId,
     url: server.url,
     credential_ref: server.credentialRef ?? null,
+    credential_id: server.credentialId ?? null,
     last_error: server.lastError ?? null,
     last_checked_at: server.lastCheckedAt?.toISOString() ?? null,
     updated_at: server.updatedAt.toISOString(),

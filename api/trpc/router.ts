@@ -1,5 +1,6 @@
 import { apiKeys, principals } from './identity.ts';
 import { collections, documents } from './knowledge.ts';
+import { credentials, tenantCredentials } from './credentials.ts';
 import { events } from './events.ts';
 import { governance } from './governance.ts';
 import { invites } from './invites.ts';
@@ -37,6 +38,8 @@ export const appRouter = router({
   prices,
   collections,
   documents,
+  credentials,
+  tenantCredentials,
   toolServers,
   threads,
   governance,

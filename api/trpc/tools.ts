@@ -45,6 +45,7 @@ export const toolServers = router({
           url: input.url,
           iconUrl: input.icon_url ?? null,
           credential: auth == null ? null : { ref: auth.credential_ref, header: auth.header ?? null },
+          credentialId: input.credential_id ?? null,
           idempotency: null,
         }),
       );
@@ -64,6 +65,7 @@ export const toolServers = router({
           ...toToolSettings(input),
           displayName: input.display_name,
           iconUrl: input.icon_url,
+          credentialId: input.credential_id,
           enabled: input.enabled,
         }),
       );

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addApiKeys, addPrincipals } from './commands/identity.ts';
 import { addCollections, addDocuments } from './commands/knowledge.ts';
+import { addCredentials } from './commands/credentials.ts';
 import { addEvents } from './commands/events.ts';
 import { addGovernance } from './commands/governance.ts';
 import { addInvites } from './commands/invites.ts';
@@ -54,6 +55,7 @@ export function createProgram(streams: Streams): Command {
   addPrices(program);
   addCollections(program);
   addDocuments(program);
+  addCredentials(program);
   addToolServers(program);
   addThreads(program);
   addGovernance(program);

@@ -2,6 +2,7 @@ import { accessDefects } from './access-defects.ts';
 import { boundsDefects } from './bounds-defects.ts';
 import { callsDefects } from './calls-defects.ts';
 import { clientsDefects } from './clients-defects.ts';
+import { credentialsDefects } from './credentials-defects.ts';
 import type { Defect } from './defect.ts';
 import { durableDefects } from './durable-defects.ts';
 import { engineDefects } from './engine-defects.ts';
@@ -17,6 +18,7 @@ export const defects: readonly Defect[] = [
   ...boundsDefects,
   ...callsDefects,
   ...clientsDefects,
+  ...credentialsDefects,
   ...durableDefects,
   ...engineDefects,
   ...knowledgeDefects,

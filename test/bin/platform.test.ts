@@ -27,6 +27,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'prices.json'), JSON.stringify({ 'gpt-none': entry, 'gpt-5-mini': entry }));
   writeFileSync(join(folder, 'instructions.md'), 'Answer in rhymes.');
   writeFileSync(join(folder, 'secret-key'), 'sk-tracing\n');
+  writeFileSync(join(folder, 'token'), 'tk-stored-7f3e\n');
   writeFileSync(join(folder, 'message.md'), 'When is high water?');
 });
 afterAll(async () => {
@@ -303,6 +304,45 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     ],
   },
   'observability remove': { procedure: 'observability.remove', args: flags(inSpace) },
+  ...Object.fromEntries(
+    [
+      { group: 'credentials', calls: 'credentials', of: [inSpace] },
+      { group: 'tenant-credentials', calls: 'tenantCredentials', of: [] },
+    ].flatMap(({ group, calls, of }) => {
+      const value = () => ['--value-file', join(folder, 'token')];
+      return Object.entries({
+        list: { procedure: `${calls}.list`, args: flags(...of, ...page) },
+        create: {
+          procedure: `${calls}.create`,
+          args: (input: Input) => [
+            ...argument('name')(input),
+            ...flags(...of, ['kind', 'kind'], ['origin', 'origin'])(input),
+            ...value(),
+          ],
+        },
+        rotate: {
+          procedure: `${calls}.update`,
+          args: (input: Input) => [...argument('credential_id')(input), ...flags(...of)(input), ...value()],
+        },
+        rename: {
+          procedure: `${calls}.update`,
+          args: (input: Input) => [
+            ...argument('credential_id')(input),
+            ...flags(...of, ['name', 'name'])(input),
+          ],
+        },
+        ...Object.fromEntries(
+          ['get', 'delete'].map((verb) => [
+            verb,
+            {
+              procedure: `${calls}.${verb}`,
+              args: (input: Input) => [...argument('credential_id')(input), ...flags(...of)(input)],
+            },
+          ]),
+        ),
+      }).map(([verb, command]) => [`${group} ${verb}`, command]);
+    }),
+  ),
   'tool-servers list': { procedure: 'toolServers.list', args: flags(inSpace, ...page) },
   'tool-servers register': {
     procedure: 'toolServers.register',

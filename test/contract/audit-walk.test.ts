@@ -44,6 +44,8 @@ const signedIn = 'security.login_succeeded';
 const tools = 'space.mcp_tools_updated';
 const server = 'space.mcp_server_updated';
 const models = 'space.models_updated';
+const rotated = 'security.credential_rotated';
+const renamed = 'security.credential_updated';
 const builtin = { models: ['builtin'], default_model: 'builtin' };
 
 /**
@@ -79,6 +81,18 @@ const successes: Record<string, Success[]> = {
   ],
   'tenants.create': [{ events: opened }],
   createTenant: [{ events: opened }],
+  ...Object.fromEntries(
+    ['updateCredential', 'updateTenantCredential'].map((id) => [
+      id,
+      [
+        { events: [rotated] },
+        { when: 'it is renamed', body: { value: undefined, name: `${id} 2` }, events: [renamed] },
+        { when: 'both change', body: { name: `${id} 3` }, events: [rotated, renamed] },
+      ],
+    ]),
+  ),
+  'credentials.update': [{ events: [rotated, renamed] }],
+  'tenantCredentials.update': [{ events: [rotated, renamed] }],
   resumeTenant: [
     {
       events: ['system.tenant_resumed'],

@@ -55,6 +55,7 @@ beforeAll(async () => {
   await send('PUT', 'governance', { pii: { mode: 'redact' } });
   await send('POST', 'threads/messages', { content: 'Write to harbour@example.org.' });
   await maker.observability(abroad);
+  await maker.credential(abroad);
   const skill = await maker.publishedSkill(abroad);
   await admin.query(
     `insert into skill_uses (tenant_id, skill_id, principal_id) select tenant_id, $1, principal_id from responses where id = $2`,

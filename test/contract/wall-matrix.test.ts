@@ -11,6 +11,7 @@ import {
 import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
+import { credentialText } from '../support/credential-fixtures.ts';
 import { adminText } from '../support/admin-fixtures.ts';
 import { addOperator } from '../support/operators.ts';
 import { goodCall, idFixtures, type IdFixture } from '../support/id-fixtures.ts';
@@ -105,6 +106,7 @@ const plainText = [
     (part) => `updateGovernance body pii.${part}`,
   ),
   ...adminText,
+  ...credentialText,
 ];
 /** What OpenAI's clients may say and nothing here implements: refused unless it asks for nothing. */
 const unimplemented = Object.keys(neutralValues);

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowModels } from '#domain/workspace/spaces/allow-models.ts';
 import { createSpace } from '#domain/workspace/spaces/create-space.ts';
-import { shownTexts } from '../replay/history-reader.ts';
+import { dumpOf, foundIn, historiesOf, inBase64, logsOf } from '../support/canaries.ts';
 import { sendOver, type Answer } from '../support/gateway.ts';
 import { IdentityProviderServer } from '../support/identity-provider.ts';
 import { publicUrl, refresh, registerProvider, signIn, startLogin } from '../support/sign-in.ts';
@@ -357,52 +356,7 @@ const inputs: Input[] = [
   ['key in a body of OpenAI', 400, (secret) => send('POST', 'openai/responses', { ...ask, api_key: secret })],
 ];
 
-/** Everything that the database holds, row by row. */
-async function dump(): Promise<string> {
-  const { rows: tables } = await tools.admin.query<{ name: string }>(
-    `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema')`,
-  );
-  const texts: string[] = [];
-  for (const { name } of tables) {
-    const { rows } = await tools.admin.query<{ row: string }>(`select t::text as row from ${name} t`);
-    texts.push(...rows.map(({ row }) => row));
-  }
-  return texts.join('\n');
-}
-
-async function logs(): Promise<string> {
-  const { gateways, workers } = tools.stack;
-  return (await Promise.all([...gateways, ...workers].map(({ log }) => readFile(log, 'utf8')))).join('\n');
-}
-
-async function histories(): Promise<string> {
-  const texts: string[] = [];
-  const { workflow } = tools.stack.temporal;
-  for await (const { workflowId, runId, memo } of workflow.list()) {
-    texts.push(...shownTexts(memo), workflowId);
-    const history = await workflow.getHandle(workflowId, runId).fetchHistory();
-    texts.push(...shownTexts(JSON.parse(JSON.stringify(history))));
-  }
-  expect(texts.length).toBeGreaterThan(100);
-  return texts.join('\n');
-}
-
-/** The inputs whose secret a text holds, as it was or in base64. */
-function found(text: string): string[] {
-  return [...planted].flatMap(([input, secret]) => {
-    const forms = [secret, encodeURIComponent(secret), ...[0, 1, 2].map((shift) => inBase64(secret, shift))];
-    return forms.some((form) => text.includes(form)) ? [input] : [];
-  });
-}
-
-/** The part of a text's base64 that is the same whatever stands around the text. */
-function inBase64(secret: string, shift: number): string {
-  const text = Buffer.from('x'.repeat(shift) + secret)
-    .toString('base64')
-    .replaceAll('=', '');
-  return text.slice(shift === 0 ? 0 : 4, -3);
-}
+const found = (text: string): string[] => foundIn(planted, text);
 
 describe('60 secrets and more, one in every input that takes one', () => {
   it.each(inputs)('%s', async (name, status, plantIn) => {
@@ -454,16 +408,17 @@ describe('60 secrets and more, one in every input that takes one', () => {
       receiver.arrivals.map(({ body, path }) => path + body).join('\n') +
       (receiver === here ? beside : here).arrivals.map(({ body }) => body).join('\n');
     const where = {
-      logs: await logs(),
+      logs: await logsOf(tools),
       answers: answers.join('\n'),
-      histories: await histories(),
-      dump: await dump(),
+      histories: await historiesOf(tools),
+      dump: await dumpOf(tools),
       traces: foreign(here) + foreign(beside),
     };
     // What is looked through is what it is called.
     expect(where.logs).toContain('"msg":"request"');
     expect(where.dump).toContain('https://people-1.example.com');
     expect(where.histories).toContain(tools.world.tenantId);
+    expect(where.histories.split('\n').length).toBeGreaterThan(100);
     const hits = Object.entries(where).map(([place, text]) => ({ place, inputs: found(text) }));
     const counts = hits.map(({ place, inputs: from }) => `${place} ${from.length}`);
     console.log(`${planted.size} secrets: ${counts.join(', ')}`);

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
+import { credentialFixtures, plainCredentialCalls } from './credential-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
 import { threadFixtures } from './thread-fixtures.ts';
@@ -422,6 +423,7 @@ export function idFixtures(maker: Maker): Fixtures {
   };
   return {
     ...native,
+    ...credentialFixtures(maker),
     ...threadFixtures(maker),
     ...openAiFixtures(maker),
     ...mirrored(native),
@@ -440,6 +442,7 @@ export async function goodCall(
   const whole =
     signInCalls(maker)[operationId] ??
     plainCalls[operationId] ??
+    plainCredentialCalls[operationId] ??
     wholeCalls(maker.admin)[operationId] ??
     callsOutsideSpaces(maker)[operationId];
   if (whole !== undefined) {

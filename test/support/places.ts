@@ -64,6 +64,14 @@ export const question = {
 };
 
 export const observabilityBody = { tracing_public_key: 'pk-tracing', tracing_secret_key: 'sk-tracing' };
+export const vendorOrigin = 'https://api.openai.com';
+/** New each time: a name is taken once. */
+export const credentialBody = () => ({
+  name: `name-${newId()}`,
+  kind: 'bearer',
+  origin: 'https://tools.example.com',
+  value: { token: 'tk-stored-7f3e' },
+});
 export const modelBody = () => ({
   alias: `model-${newId()}`,
   provider_kind: 'openai',
@@ -144,6 +152,16 @@ export class Maker {
     const body = { slug, display_name: 'Tools', url: 'https://tools.example.com/mcp' };
     const made = await this.#done(place, 'POST', 'mcp-servers', { body });
     return { id: made.body.data.mcp_server_config_id as string, slug };
+  }
+
+  /** One for where `server` is. */
+  async credential(place: Place): Promise<string> {
+    return this.#made(place, 'credentials', credentialBody());
+  }
+
+  /** One of the whole tenant, for where `addedModel` is. */
+  async tenantCredential({ apiKey }: Place): Promise<string> {
+    return this.#madeIn(apiKey, 'credentials', { ...credentialBody(), origin: vendorOrigin });
   }
 
   /** A skill of the tenant without a version. */

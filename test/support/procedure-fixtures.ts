@@ -5,6 +5,7 @@ import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts
 import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import { adminProcedures } from './admin-procedures.ts';
+import { credentialProcedures } from './credential-procedures.ts';
 import type { TestDatabase } from './database.ts';
 import { signInProcedures } from './sign-in-fixtures.ts';
 import type { Maker, Place } from './places.ts';
@@ -253,19 +254,6 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ids: { cursor, tenant_id: tenant },
     },
     'models.get': { input: ofModel, ids: { alias, tenant_id: tenant } },
-    'models.add': {
-      input: async () => ({
-        alias: slug(),
-        provider_kind: 'openai',
-        provider_model: 'gpt-5-mini',
-        price,
-      }),
-      ids: {},
-    },
-    'models.update': {
-      input: async (place) => ({ ...(await ofModel(place)), context_window: 100_000 }),
-      ids: { alias },
-    },
     'models.disable': {
       input: async (place) => ({ ...(await ofModel(place)), disabled: false }),
       ids: { alias },
@@ -399,23 +387,20 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       },
       ids: { space_id: space, cursor },
     },
-    'toolServers.register': {
-      input: async (place) => ({
-        space_id: place.spaceId,
-        slug: `s-${randomBytes(6).toString('hex')}`,
-        display_name: 'Tools',
-        url: 'https://tools.example.com/mcp',
-      }),
-      ids: { space_id: space },
-    },
     'toolServers.update': {
       input: async (place) => ({
         ...(await aServer(place)),
         display_name: 'Crane',
+        credential_id: await maker.credential(place),
         tools: [{ name: 'lift', require_approval: true }],
       }),
-      ids: { space_id: space, server_id: server },
+      ids: {
+        space_id: space,
+        server_id: server,
+        credential_id: { unknown: newId, code: '422 invalid_request' },
+      },
     },
+    ...credentialProcedures(parts),
     ...Object.fromEntries(
       ['get', 'discover', 'remove'].map((verb) => [
         `toolServers.${verb}`,

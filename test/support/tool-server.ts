@@ -16,6 +16,7 @@ import { z } from 'zod';
  *
  * POST /control takes {"hold":"before_effect"|"after_effect"|null} to keep calls waiting there until the next
  * such request, {"delay_ms"} for each call, {"change":"<tool>"} to give a tool another definition, {"remove"},
+ * {"shows":{"<bearer>":"<tool>"}} to let nobody in but these, each with one more tool of its own,
  * {"drop":true} to cut the connection after the effect. It answers {"holding": calls that wait}.
  */
 
@@ -30,6 +31,8 @@ interface Control {
   holding: number;
   /** What the tool `record` tells of each item; without any there is no such tool. */
   records: Record<string, string>;
+  /** The tool that each bearer alone is shown; without any everybody is let in. */
+  shows: Record<string, string>;
 }
 
 export interface ToolLine {
@@ -126,6 +129,12 @@ function buildServer(control: Control, logs: { arrivals: Log; effects: Log }, he
       ({ item }) => text(control.records[item] ?? 'Nothing is known.'),
     );
   }
+  const own = control.shows[bearerOf(headers)];
+  if (own !== undefined) {
+    server.registerTool(own, { description: 'Says who asks.', inputSchema: z.object({}) }, () =>
+      text(`you are ${bearerOf(headers)}`),
+    );
+  }
   server.registerTool('break', { description: 'Always fails.', inputSchema: z.object({}) }, () => ({
     ...text('the tool broke'),
     isError: true,
@@ -141,6 +150,8 @@ function buildServer(control: Control, logs: { arrivals: Log; effects: Log }, he
 function metaOf({ _meta: meta = {} }: { _meta?: Record<string, unknown> }): Record<string, unknown> {
   return meta;
 }
+
+const bearerOf = (headers: Headers): string => headers.get('authorization')?.replace('Bearer ', '') ?? '';
 
 async function waitWhile(control: Control, at: Hold): Promise<void> {
   if (control.hold !== at) return;
@@ -176,6 +187,7 @@ function apply(control: Control, change: Record<string, unknown>): void {
   if ('drop' in change) control.drop = change['drop'] === true;
   if (typeof change['change'] === 'string') control.changed.add(change['change']);
   if ('records' in change) control.records = change['records'] as Record<string, string>;
+  if ('shows' in change) control.shows = change['shows'] as Record<string, string>;
   if (typeof change['restore'] === 'string') control.changed.delete(change['restore']);
   if (typeof change['remove'] === 'string') control.removed.add(change['remove']);
 }
@@ -201,6 +213,7 @@ if (import.meta.main) {
     removed: new Set(),
     holding: 0,
     records: {},
+    shows: {},
   };
   const handler = createMcpHandler(
     ({ requestInfo }) => buildServer(control, logs, new Headers(requestInfo?.headers)),
@@ -212,7 +225,12 @@ if (import.meta.main) {
       apply(control, (await request.json()) as Record<string, unknown>);
       return answer(response, Response.json({ holding: control.holding }));
     }
-    if (values.token !== undefined && request.headers.get('authorization') !== `Bearer ${values.token}`) {
+    const known = Object.keys(control.shows);
+    const isStranger = known.length > 0 && !known.includes(bearerOf(request.headers));
+    if (
+      isStranger ||
+      (values.token !== undefined && request.headers.get('authorization') !== `Bearer ${values.token}`)
+    ) {
       return answer(response, new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } }));
     }
     if (values.era === 'legacy' && !(await isLegacyRequest(request.clone()))) {

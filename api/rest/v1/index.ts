@@ -9,6 +9,8 @@ import { documentRoutes } from './knowledge/document-routes.ts';
 import { collectionRoutes } from './knowledge/collection-routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { identityProviderRoutes } from './identity-providers/routes.ts';
+import { adminCredentialRoutes } from './credentials/admin-routes.ts';
+import { credentialRoutes } from './credentials/routes.ts';
 import { adminModelRoutes } from './models/admin-routes.ts';
 import { observabilityRoutes } from './observability/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
@@ -38,6 +40,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(openAiModelRoutes);
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes(deps));
+    await scope.register(credentialRoutes);
     await scope.register(serverRoutes);
     await scope.register(threadRoutes);
     await scope.register(messageRoutes(deps));
@@ -59,6 +62,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(skillRoutes);
     await scope.register(skillVersionRoutes);
     await scope.register(observabilityRoutes);
+    await scope.register(adminCredentialRoutes);
     await scope.register(adminModelRoutes);
   };
 }

@@ -19,6 +19,7 @@ interface PriceOptions {
 interface Settings {
   baseUrl?: string;
   credential?: string;
+  credentialId?: string;
   continuation?: Continuation;
   reasoning?: boolean;
   modality?: InputModality[];
@@ -46,6 +47,7 @@ const configured = (command: Command): Command =>
   command
     .option('--base-url <url>', 'the server’s address')
     .option('--credential <variable>', 'the worker’s environment variable that holds the vendor’s key')
+    .option('--credential-id <id>', 'a stored credential of the tenant instead')
     .option('--continuation <how>', 'reattach, prefill, instruct or none')
     .option('--reasoning', 'it reasons')
     .option('--no-reasoning', 'it does not')
@@ -55,6 +57,7 @@ const configured = (command: Command): Command =>
 const settingsOf = (options: Settings) => ({
   ...(options.baseUrl === undefined ? {} : { base_url: options.baseUrl }),
   ...(options.credential === undefined ? {} : { credential_ref: options.credential }),
+  ...(options.credentialId === undefined ? {} : { credential_id: options.credentialId }),
   ...(options.continuation === undefined ? {} : { continuation: options.continuation }),
   ...(options.reasoning === undefined ? {} : { supports_reasoning: options.reasoning }),
   ...(options.modality === undefined ? {} : { input_modalities: options.modality }),

@@ -9,10 +9,12 @@ interface Registration extends InSpace {
   address: string;
   credential?: string;
   header?: string;
+  credentialId?: string;
 }
 
 interface Changes extends InSpace {
   name?: string;
+  credentialId?: string;
   enabled?: boolean;
   enableTool?: string[];
   enableAll?: boolean;
@@ -58,7 +60,8 @@ export function addToolServers(program: Command): void {
       .requiredOption('--name <name>', 'for people')
       .requiredOption('--address <url>', 'where it listens')
       .option('--credential <variable>', 'the worker’s variable that is bound to its origin')
-      .option('--header <name>', 'where it goes; a bearer token when not given'),
+      .option('--header <name>', 'where it goes; a bearer token when not given')
+      .option('--credential-id <id>', 'a stored credential for its origin instead'),
     {
       call: (client, options: Registration, slug) =>
         client.toolServers.register.mutate({
@@ -66,6 +69,7 @@ export function addToolServers(program: Command): void {
           slug,
           display_name: options.name,
           url: options.address,
+          ...(options.credentialId === undefined ? {} : { credential_id: options.credentialId }),
           ...(options.credential === undefined
             ? {}
             : {
@@ -83,6 +87,7 @@ export function addToolServers(program: Command): void {
       .description('change what is given; a tool is approved by the hash of its definition')
       .argument(id)
       .option('--name <name>', 'for people')
+      .option('--credential-id <id>', 'a stored credential in the place of what there is')
       .option('--enabled', 'its tools may be used')
       .option('--no-enabled', 'no tool of it is offered or called')
       .option('--enable-tool <name@hash...>', 'exactly these tools; the hash approves what a tool is now')
@@ -93,6 +98,7 @@ export function addToolServers(program: Command): void {
         client.toolServers.update.mutate({
           ...ref(options, server),
           ...(options.name === undefined ? {} : { display_name: options.name }),
+          ...(options.credentialId === undefined ? {} : { credential_id: options.credentialId }),
           ...(options.enabled === undefined ? {} : { enabled: options.enabled }),
           ...enabledTools(options),
         }),

@@ -16,6 +16,7 @@ export interface NewModel {
   providerModel: string;
   baseUrl: string | null;
   credentialRef: string | null;
+  credentialId?: string | null;
   continuation: Continuation;
   supportsReasoning: boolean;
   /** Without it text only. */

@@ -1,3 +1,4 @@
+import type { CredentialIdentity } from '#domain/capabilities/credentials/credential-source.ts';
 import type { VendorRefusal } from './vendor-refusal.ts';
 
 /** The port to language models. One implementation per provider kind stands in adapters/models. */
@@ -20,6 +21,8 @@ export interface ModelSpec {
   baseUrl: string | null;
   /** Name of the environment variable with the vendor's key. */
   credentialRef: string | null;
+  /** A stored credential instead, and for whom it is used. */
+  stored?: CredentialIdentity;
   maxOutputTokens: number;
   supportsReasoning: boolean;
   /** Calls run on the vendor's side and can be read again after a crash. */

@@ -12,6 +12,7 @@ const schema = defineEntity({
     providerModel: p.text(),
     baseUrl: p.text().nullable(),
     credentialRef: p.text().nullable(),
+    credentialId: p.uuid().nullable(),
     continuation: p.text().$type<Continuation>(),
     supportsReasoning: p.boolean().default(false),
     inputModalities: p.json<InputModality[]>().defaultRaw(`'["text"]'`),

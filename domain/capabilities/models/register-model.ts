@@ -6,6 +6,7 @@ import { addModel } from './add-model.ts';
 import { checkModel } from './check-model.ts';
 import { findModelById } from './find-model.ts';
 import type { Continuation, InputModality, ProviderKind } from './model-gateway.ts';
+import { eitherCredential, requireModelCredential } from './model-credential.ts';
 import type { Model } from './model.entity.ts';
 import { toPrice, type PriceUsd } from './pricing.ts';
 import { providerDefaults } from './provider-defaults.ts';
@@ -19,6 +20,8 @@ export interface RegisterModel {
   baseUrl?: string | null;
   /** The worker's environment variable that holds the vendor's key. */
   credentialRef?: string | null;
+  /** A stored credential of the tenant instead. */
+  credentialId?: string | null;
   /** This and what follows: the provider's default when not given (`providerDefaults`). */
   continuation?: Continuation;
   supportsReasoning?: boolean;
@@ -48,10 +51,13 @@ export async function registerModel(
   const settings = {
     baseUrl: null,
     credentialRef: null,
+    credentialId: null,
     ...providerDefaults(input.providerKind, input.providerModel),
     ...(chosen as typeof given),
+    ...eitherCredential(given),
   };
   checkModel(settings);
+  await requireModelCredential(ctx, settings);
   const model = await addModel(ctx.em, ctx.caller, { ...settings, id, price: toPrice(price) });
   return { model, replayed: false };
 }

@@ -5,11 +5,13 @@ import { changedFields } from '#domain/foundation/kernel/changed-fields.ts';
 import { checkModel } from './check-model.ts';
 import { lockModel } from './find-model.ts';
 import type { Continuation, InputModality } from './model-gateway.ts';
+import { eitherCredential, requireModelCredential } from './model-credential.ts';
 import type { Model } from './model.entity.ts';
 
 export interface ModelSettings {
   baseUrl?: string | null;
   credentialRef?: string | null;
+  credentialId?: string | null;
   continuation?: Continuation;
   supportsReasoning?: boolean;
   inputModalities?: InputModality[];
@@ -23,6 +25,7 @@ export type UpdateModel = ModelSettings & ({ alias: string } | { modelId: string
 const changeable = [
   'baseUrl',
   'credentialRef',
+  'credentialId',
   'continuation',
   'supportsReasoning',
   'inputModalities',
@@ -34,8 +37,9 @@ const changeable = [
  * Changes how a model is reached or used; what is not given stays. Provider and vendor's name are fixed: stored
  * state and prices belong to them. @throws `missing_permission`, `model_not_found`, `invalid_request`
  */
-export async function updateModel(ctx: Context, input: UpdateModel): Promise<Model> {
+export async function updateModel(ctx: Context, given: UpdateModel): Promise<Model> {
   authorize(ctx.caller, 'models.manage');
+  const input = { ...given, ...eitherCredential(given) };
   const model = await lockModel(ctx, input);
   const changed = changedFields(changeable, input, model);
   Object.assign(model, Object.fromEntries(changed.map((field) => [field, input[field]])));
@@ -51,6 +55,9 @@ export async function updateModel(ctx: Context, input: UpdateModel): Promise<Mod
     contextWindow: model.contextWindow,
     maxOutputTokens: model.maxOutputTokens,
   });
+  if (changed.some((field) => field === 'credentialId' || field === 'baseUrl')) {
+    await requireModelCredential(ctx, model);
+  }
   if (changed.length > 0) {
     await ctx.em.flush();
     await recordEvent(ctx.em, ctx.caller, {

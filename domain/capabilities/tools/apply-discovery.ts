@@ -14,15 +14,21 @@ export type Discovery = { tools: DiscoveredTool[] } | { error: ServerError };
 /**
  * Takes in what a server says of itself now. An enabled tool whose definition is not the approved one is
  * withheld from here on, until somebody approves the new one. Safe to repeat.
+ * @param askedWith the stored credential that the server was asked with: what it shows to another one, which the
+ *   server does not use any more, is not taken in
  */
 export async function applyDiscovery(
   em: EntityManager,
   serverId: string,
   discovery: Discovery,
+  askedWith?: { credentialId: string | null },
 ): Promise<McpServer | null> {
   // The server before its tools, like whoever decides about them: neither overwrites what the other has just said.
   const server = await em.findOne(McpServer, { id: serverId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (server === null || server.status === 'disabled') {
+    return server;
+  }
+  if (askedWith !== undefined && askedWith.credentialId !== (server.credentialId ?? null)) {
     return server;
   }
   const before = server.status;

@@ -12,10 +12,12 @@ export interface ApprovedTool {
   target: { serverId: string; server: ToolServerSpec; tool: string; schemaHash: string };
 }
 
-/** Null: unknown, switched off, or not what was approved. */
+/**
+ * A tool as it may be called for a principal. Null: unknown, switched off, or not what was approved.
+ */
 export async function approvedTool(
   em: EntityManager,
-  spaceId: string,
+  { spaceId, principalId }: { spaceId: string; principalId: string },
   { slug, name }: { slug: string; name: string },
 ): Promise<ApprovedTool | null> {
   const server = await em.findOne(McpServer, { spaceId, slug });
@@ -27,7 +29,12 @@ export async function approvedTool(
     ? {
         repeatable: tool.repeatable,
         requireApproval: tool.asksApproval(),
-        target: { serverId: server.id, server: toSpec(server), tool: name, schemaHash: tool.schemaHash },
+        target: {
+          serverId: server.id,
+          server: toSpec(server, principalId),
+          tool: name,
+          schemaHash: tool.schemaHash,
+        },
       }
     : null;
 }

@@ -14,6 +14,7 @@ const schema = defineEntity({
     url: p.text(),
     credentialRef: p.text().nullable(),
     credentialHeader: p.text().nullable(),
+    credentialId: p.uuid().nullable(),
     iconUrl: p.text().nullable(),
     status: p.text().$type<ServerStatus>().default('pending'),
     lastError: p.text().$type<ServerError>().nullable(),

@@ -7,6 +7,7 @@ import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
 import { findServer, type ServerWithTools } from './find-server.ts';
 import { McpServer } from './mcp-server.entity.ts';
 import { enqueueDiscovery } from './enqueue-discovery.ts';
@@ -19,6 +20,8 @@ export interface RegisterServer {
   url: string;
   iconUrl: string | null;
   credential: { ref: string; header: string | null } | null;
+  /** A stored one instead. */
+  credentialId?: string | null;
   idempotency: IdempotentRequest | null;
 }
 
@@ -46,16 +49,24 @@ export async function registerServer(
   if (!slugPattern.test(input.slug)) {
     throw invalid('slug', 'slug must be 1 to 24 lower-case letters, digits and inner hyphens.');
   }
+  const [url, credentialId] = [serverUrl(input.url), input.credentialId ?? null];
+  if (credentialId !== null) {
+    if (input.credential !== null) {
+      throw invalid('credential_id', 'A server has either auth or credential_id.');
+    }
+    await requireServerCredential(ctx, { credentialId, spaceId, url });
+  }
   const server = ctx.em.create(McpServer, {
     tenantId: ctx.caller.tenantId,
     id,
     spaceId,
     slug: input.slug,
     displayName: requireName(input.displayName),
-    url: serverUrl(input.url),
+    url,
     iconUrl: input.iconUrl,
     credentialRef: input.credential?.ref ?? null,
     credentialHeader: input.credential?.header ?? null,
+    credentialId,
     enabledTools: [],
     createdBy: ctx.caller.principalId,
   });
@@ -68,6 +79,14 @@ export async function registerServer(
     metadata: { space_id: spaceId, slug: server.slug },
   });
   return { server, tools: [], replayed: false };
+}
+
+/** What a tool server can be sent. @throws `invalid_request` naming `credential_id` */
+export function requireServerCredential(
+  ctx: Context,
+  reference: { credentialId: string; spaceId: string; url: string },
+): Promise<void> {
+  return requireUsable(ctx, { ...reference, kinds: ['bearer', 'header', 'basic', 'oauth2_client'] });
 }
 
 export function requireName(text: string): string {

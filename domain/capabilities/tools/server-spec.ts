@@ -1,12 +1,15 @@
 import type { McpServer } from './mcp-server.entity.ts';
 import type { ToolServerSpec } from './tool-server.ts';
 
-export function toSpec(server: McpServer): ToolServerSpec {
+/** @param principalId for whom the server is asked */
+export function toSpec(server: McpServer, principalId: string): ToolServerSpec {
+  const { tenantId, spaceId, credentialId } = server;
   return {
-    tenantId: server.tenantId,
-    spaceId: server.spaceId,
+    tenantId,
+    spaceId,
     url: server.url,
     credentialRef: server.credentialRef ?? null,
     credentialHeader: server.credentialHeader ?? null,
+    ...(credentialId == null ? {} : { stored: { tenantId, spaceId, principalId, credentialId } }),
   };
 }

@@ -1,4 +1,5 @@
 import { canonicalJson, sha256 } from '#domain/foundation/kernel/canonical-json.ts';
+import type { CredentialIdentity } from '#domain/capabilities/credentials/credential-source.ts';
 import type { ServerError } from './server-status.ts';
 
 /** The port to tool servers; its implementation stands in adapters/tools. */
@@ -27,6 +28,8 @@ export interface ToolServerSpec {
   credentialRef: string | null;
   /** null: `Authorization`, as a bearer token. */
   credentialHeader: string | null;
+  /** A stored credential instead, and for whom it is used. */
+  stored?: CredentialIdentity;
 }
 
 export interface OutgoingCall {

@@ -8,7 +8,7 @@ import { lockServer, type ServerWithTools } from './find-server.ts';
 import type { McpServer } from './mcp-server.entity.ts';
 import type { McpTool } from './mcp-tool.entity.ts';
 import { enqueueDiscovery } from './enqueue-discovery.ts';
-import { requireName } from './register-server.ts';
+import { requireName, requireServerCredential } from './register-server.ts';
 
 export interface ToolSetting {
   name: string;
@@ -26,6 +26,8 @@ export interface UpdateServer {
   tools?: ToolSetting[] | undefined;
   displayName?: string | undefined;
   iconUrl?: string | null | undefined;
+  /** A stored credential instead of what there is; null takes a stored one away. */
+  credentialId?: string | null | undefined;
   /** false: no tool of the server is offered or called. */
   enabled?: boolean | undefined;
 }
@@ -33,7 +35,7 @@ export interface UpdateServer {
 /**
  * What changes nothing is told to nobody.
  * @throws `missing_permission`, `mcp_server_not_found`, `invalid_request` naming unknown tools,
- *   `tool_definition_conflict` where an approval is of another definition than today's
+ *   or an unusable credential, `tool_definition_conflict` where an approval is of another definition than today's
  */
 export async function updateServer(ctx: Context, input: UpdateServer): Promise<ServerWithTools> {
   authorize(ctx.caller, 'mcp_servers.update');
@@ -47,12 +49,17 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
     server.iconUrl = input.iconUrl;
   }
   const changed: string[] = changedFields(['display_name', 'icon_url'], appearance(server), before);
-  if (input.enabled !== undefined && input.enabled === (server.status === 'disabled')) {
-    server.become(input.enabled ? 'pending' : 'disabled');
+  const isChanged = await changeCredential(ctx, server, input.credentialId);
+  if (isChanged) {
+    changed.push('credential_id');
+  }
+  const isSwitched = input.enabled !== undefined && input.enabled === (server.status === 'disabled');
+  if (isSwitched) {
+    server.become(input.enabled === true ? 'pending' : 'disabled');
     changed.push('status');
-    if (input.enabled) {
-      await enqueueDiscovery(ctx, server);
-    }
+  }
+  if ((isChanged || isSwitched) && server.status !== 'disabled') {
+    await enqueueDiscovery(ctx, server);
   }
   const decided = decisions(found);
   if (input.enabledTools !== undefined) {
@@ -83,6 +90,24 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
     });
   }
   return found;
+}
+
+/** A server has one credential at most: a stored one takes the place of a variable. */
+async function changeCredential(
+  ctx: Context,
+  server: McpServer,
+  credentialId: string | null | undefined,
+): Promise<boolean> {
+  if (credentialId === undefined || credentialId === (server.credentialId ?? null)) {
+    return false;
+  }
+  if (credentialId !== null) {
+    await requireServerCredential(ctx, { credentialId, spaceId: server.spaceId, url: server.url });
+    server.credentialRef = null;
+    server.credentialHeader = null;
+  }
+  server.credentialId = credentialId;
+  return true;
 }
 
 const appearance = ({ displayName, iconUrl }: McpServer) => ({

@@ -93,6 +93,8 @@ const spacePermissions = [
   'observability.update',
   'governance.read',
   'governance.update',
+  'credentials.read',
+  'credentials.manage',
 ] as const;
 
 export const permissions = [...tenantPermissions, ...platformPermissions, ...spacePermissions] as const;

@@ -3,7 +3,10 @@ import { permissions, platformOnly, spaceScoped, type Permission } from './permi
 const everywhere = permissions.filter((permission) => !platformOnly.has(permission));
 const inSpace = everywhere.filter((permission) => spaceScoped.has(permission));
 const reads = everywhere.filter((permission) => permission.endsWith('.read'));
-const spaceReads = inSpace.filter((permission) => permission.endsWith('.read'));
+/** Which credentials there are concerns those alone who look after what they are sent to. */
+const spaceReads = inSpace.filter(
+  (permission) => permission.endsWith('.read') && permission !== 'credentials.read',
+);
 
 /** Its notifications are everybody's own; they belong to no space, and every role brings the right to them along. */
 const own: Permission[] = ['notifications.read'];
@@ -47,6 +50,7 @@ export const builtInRoles: Readonly<Record<string, readonly Permission[]>> = {
     'connectors.update',
     'connectors.sync',
     'mcp_servers.connect',
+    'credentials.read',
     'projects.create',
     'projects.update',
     'responses.read',

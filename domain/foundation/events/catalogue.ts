@@ -101,6 +101,10 @@ export const eventTypes = [
   'system.skill_changed',
   'system.limit_reached',
   'space.tool_outcome_learned',
+  'security.credential_created',
+  'security.credential_updated',
+  'security.credential_rotated',
+  'security.credential_deleted',
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];
@@ -129,6 +133,7 @@ export const resourceTypes = [
   'session',
   'model',
   'identity_provider',
+  'credential',
 ] as const;
 export type ResourceType = (typeof resourceTypes)[number];
 

@@ -38,6 +38,7 @@ export type DomainErrorCode =
   | 'document_not_found'
   | 'model_not_found'
   | 'mcp_server_not_found'
+  | 'credential_not_found'
   | 'thread_not_found'
   | 'branch_not_found'
   | 'message_not_found'
@@ -62,6 +63,7 @@ export type DomainErrorCode =
   | 'previous_response_in_progress'
   | 'thread_archived'
   | 'tool_definition_conflict'
+  | 'credential_in_use'
   | 'payload_too_large'
   | 'headers_too_large'
   | 'invalid_request'
@@ -121,6 +123,8 @@ export interface ErrorDetail {
   callIds?: string[];
   /** Of tools: what is there now, against what was approved. */
   definitions?: { name: string; schemaHash: string; difference: string }[];
+  /** What refers to a thing that is to be deleted, as far as the caller may see it. */
+  usedBy?: { type: 'mcp_server' | 'model'; id: string; name: string }[];
   allow?: string[];
   /** Of an error that tells how this response ended. */
   responseId?: string;

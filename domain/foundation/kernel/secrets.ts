@@ -8,7 +8,14 @@ import {
   randomBytes,
 } from 'node:crypto';
 
-type MacPurpose = 'api-key' | 'cursor' | 'pii-token' | 'response-item' | 'tool-call' | 'token';
+type MacPurpose =
+  | 'api-key'
+  | 'cursor'
+  | 'fingerprint'
+  | 'pii-token'
+  | 'response-item'
+  | 'tool-call'
+  | 'token';
 
 /**
  * The deployment's keys, each derived from the master key for one purpose, so that a value made for one

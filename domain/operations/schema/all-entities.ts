@@ -5,6 +5,7 @@ import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
 import { Invite } from '#domain/workspace/invites/invite.entity.ts';
+import { Credential } from '#domain/capabilities/credentials/credential.entity.ts';
 import { ModelPrice } from '#domain/capabilities/models/model-price.entity.ts';
 import { Model } from '#domain/capabilities/models/model.entity.ts';
 import { SpaceModel } from '#domain/capabilities/models/space-model.entity.ts';
@@ -43,6 +44,7 @@ export const allEntities = [
   Project,
   ProjectMember,
   Invite,
+  Credential,
   Model,
   ModelPrice,
   SpaceModel,

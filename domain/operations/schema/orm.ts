@@ -5,6 +5,7 @@ import { allEntities } from './all-entities.ts';
 import { boundedClient, type ClientBounds } from '#domain/foundation/persistence/bounded-client.ts';
 import { Migration20261121000000 } from '#domain/operations/schema/migrations/Migration20261121000000.ts';
 import { Migration20261123200000 } from '#domain/operations/schema/migrations/Migration20261123200000.ts';
+import { Migration20261124000000 } from '#domain/operations/schema/migrations/Migration20261124000000.ts';
 import { Migration20261124010000 } from '#domain/operations/schema/migrations/Migration20261124010000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -15,6 +16,7 @@ export interface OrmOptions extends ClientBounds {
 export const migrationsList = [
   { name: 'Migration20261121000000', class: Migration20261121000000 },
   { name: 'Migration20261123200000', class: Migration20261123200000 },
+  { name: 'Migration20261124000000', class: Migration20261124000000 },
   { name: 'Migration20261124010000', class: Migration20261124010000 },
 ];
 

@@ -66,7 +66,7 @@ export async function takeCallSessions(work: FieldWork, key: SessionKey): Promis
     const server = await em.findOne(McpServer, { spaceId: response.spaceId, slug: call.serverLabel ?? '' });
     const session = call.session == null ? null : await openField(work, placeOf(call), call.session);
     if (server !== null && session !== null) {
-      ending.push({ server: toSpec(server), session });
+      ending.push({ server: toSpec(server, response.principalId), session });
     }
   }
   await em.nativeUpdate(ToolCall, { responseId }, { session: null, sessionAt: null });

@@ -157,9 +157,7 @@ async function findTool(
   row: ToolCall,
 ): Promise<ApprovedTool | null> {
   const named = { slug: row.serverLabel ?? '', name: row.toolName ?? '' };
-  const tool = await store.unitOfWork.inTenant(response.tenantId, (em) =>
-    approvedTool(em, response.spaceId, named),
-  );
+  const tool = await store.unitOfWork.inTenant(response.tenantId, (em) => approvedTool(em, response, named));
   return tool?.target.schemaHash === row.schemaHash ? tool : null;
 }
 

@@ -2,6 +2,7 @@ import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
 import { askerOf, rebuildCaller } from '#domain/foundation/access/load-caller.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import { toModelSpec } from '#domain/capabilities/models/model-spec.ts';
 import { parseUsd } from '#domain/capabilities/models/pricing.ts';
 import { tellHistory } from './tell-history.ts';
 import { goesOnBehind, planContinuation, reasoningToldAgain, runToReadAgain } from './continue-turn.ts';
@@ -246,17 +247,7 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
       citations: prompt.citations,
       itemId: (prefix, outputIndex) => itemId(secrets, prefix, response.id, outputIndex),
     },
-    model: {
-      alias: model.alias,
-      providerKind: model.providerKind,
-      providerModel: model.providerModel,
-      baseUrl: model.baseUrl ?? null,
-      credentialRef: model.credentialRef ?? null,
-      maxOutputTokens: model.maxOutputTokens,
-      supportsReasoning: model.supportsReasoning,
-      keepsRuns: model.continuation === 'reattach',
-      inputModalities: model.inputModalities,
-    },
+    model: toModelSpec(model, response.principalId),
     messages,
     resume,
     settings: withFound(response.request, state.own),

@@ -47,6 +47,7 @@ export async function serverRoutes(instance: FastifyInstance): Promise<void> {
           iconUrl: body.icon_url ?? null,
           credential:
             body.auth == null ? null : { ref: body.auth.credential_ref, header: body.auth.header ?? null },
+          credentialId: body.credential_id ?? null,
           idempotency: idempotencyOf(headers['idempotency-key'], path, body),
         }),
       );
@@ -124,6 +125,7 @@ export async function serverRoutes(instance: FastifyInstance): Promise<void> {
           ...toToolSettings(body),
           displayName: body.display_name,
           iconUrl: body.icon_url,
+          credentialId: body.credential_id,
           enabled: body.enabled,
         }),
       );

@@ -1,0 +1,69 @@
+import {
+  CredentialFailure,
+  type CredentialSource,
+  type CredentialUse,
+  type UsableCredential,
+} from '#domain/capabilities/credentials/credential-source.ts';
+import type { OpenedCredential } from '#domain/capabilities/credentials/open-credential.ts';
+import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
+import { ClientTokens } from './client-tokens.ts';
+import { requestToken } from './token-endpoint.ts';
+
+export interface StoredCredentialOptions extends BoundedFetchOptions {
+  /** Reads and opens a credential in its tenant; null where it may not be used there. */
+  open: (use: CredentialUse) => Promise<OpenedCredential | null>;
+  now?: () => number;
+}
+
+/** The values of stored credentials. Each use reads the row: a rotation is seen by the very next one. */
+export function createStoredCredentials({ open, now, ...egress }: StoredCredentialOptions): CredentialSource {
+  const fetch = boundedFetch('token_endpoint', egress);
+  const tokens = new ClientTokens(now);
+  return {
+    read: async (use) => {
+      const opened = await open(use);
+      if (opened === null) {
+        throw new CredentialFailure('missing');
+      }
+      const { version, value } = opened;
+      switch (value.kind) {
+        case 'bearer':
+          return bearer(version, value.token);
+        case 'header':
+          return sent(version, { name: value.name, value: value.value }, [value.value]);
+        case 'basic': {
+          const pair = Buffer.from(`${value.username}:${value.password}`).toString('base64');
+          return sent(version, { name: 'Authorization', value: `Basic ${pair}` }, [
+            `Basic ${pair}`,
+            value.password,
+          ]);
+        }
+        case 'oauth2_client': {
+          const token = await tokens.of(use, version, () => requestToken(fetch, value));
+          return { ...bearer(version, token), secrets: [token, value.client_secret] };
+        }
+        case 'access_key':
+          // Signs requests of connectors, and is no header.
+          throw new CredentialFailure('missing');
+      }
+    },
+    refused: (identity) => tokens.forget(identity),
+  };
+}
+
+function bearer(version: number, token: string): UsableCredential {
+  return {
+    version,
+    header: { name: 'Authorization', value: `Bearer ${token}` },
+    token,
+    secrets: [`Bearer ${token}`],
+  };
+}
+
+function sent(
+  version: number,
+  header: UsableCredential['header'],
+  secrets: readonly string[],
+): UsableCredential {
+  return { version, header, token: null, secrets };
+}

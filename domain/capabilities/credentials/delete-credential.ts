@@ -1,0 +1,47 @@
+import { LockMode } from '@mikro-orm/core';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import type { Permission } from '#domain/foundation/access/permissions.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { DomainError, type ErrorDetail } from '#domain/foundation/kernel/errors.ts';
+import { eventOf } from './credential-event.ts';
+import { findCredential } from './find-credential.ts';
+
+type User = NonNullable<ErrorDetail['usedBy']>[number];
+
+/** How much of what uses a credential is named at most. */
+const maxNamed = 20;
+
+/** What the caller must hold to hear of a user of the credential. */
+const seenWith: Readonly<Record<User['type'], Permission>> = {
+  mcp_server: 'mcp_servers.read',
+  model: 'models.read',
+};
+
+/**
+ * Deletes a credential with its value. It waits for those who come to refer to it at this moment.
+ * @throws `missing_permission`, `credential_not_found`, `credential_in_use` naming what the caller may see
+ */
+export async function deleteCredential(ctx: Context, input: { credentialId: string }): Promise<void> {
+  authorize(ctx.caller, 'credentials.manage');
+  const credential = await findCredential(ctx, input.credentialId, LockMode.PESSIMISTIC_WRITE);
+  const users = await usersOf(ctx, credential.id);
+  if (users.length > 0) {
+    const seen = users.filter(({ type }) => ctx.caller.granted.has(seenWith[type]));
+    throw new DomainError('credential_in_use', 'Tool servers or models use this credential.', {
+      usedBy: seen.slice(0, maxNamed),
+    });
+  }
+  await ctx.em.remove(credential).flush();
+  await recordEvent(ctx.em, ctx.caller, eventOf('security.credential_deleted', credential));
+}
+
+/** By the tables' names: both features stand above this one. */
+function usersOf({ em }: Context, credentialId: string): Promise<User[]> {
+  return em.execute<User[]>(
+    `(select 'mcp_server' as type, id, slug as name from mcp_servers where credential_id = ? order by slug limit ${maxNamed})
+     union all
+     (select 'model' as type, id, alias as name from models where credential_id = ? order by alias limit ${maxNamed})`,
+    [credentialId, credentialId],
+  );
+}

@@ -1,0 +1,45 @@
+import { LockMode } from '@mikro-orm/core';
+import { validate } from 'uuid';
+import type { Context } from '#domain/foundation/access/context.ts';
+import { invalid } from '#domain/foundation/kernel/errors.ts';
+import { isAtOrigin } from './credential-origin.ts';
+import type { CredentialKind } from './credential-value.ts';
+import { Credential } from './credential.entity.ts';
+
+export interface CredentialReference {
+  credentialId: string;
+  /** Of what refers to it; null for what belongs to the whole tenant. */
+  spaceId: string | null;
+  /** Where the credential would be sent. */
+  url: string;
+  kinds: readonly CredentialKind[];
+}
+
+/**
+ * Refuses a reference to a credential that could not be used, and holds the credential until the transaction ends, so
+ * that it is not deleted meanwhile. One of another tenant or space is as unknown as any.
+ * @throws `invalid_request` naming `credential_id`
+ */
+export async function requireUsable(ctx: Context, reference: CredentialReference): Promise<void> {
+  const { credentialId, spaceId, url, kinds } = reference;
+  const places = spaceId === null ? [null] : [null, spaceId];
+  const credential = validate(credentialId)
+    ? await ctx.em.findOne(
+        Credential,
+        { id: credentialId, ownerId: null, $or: places.map((place) => ({ spaceId: place })) },
+        { lockMode: LockMode.PESSIMISTIC_READ },
+      )
+    : null;
+  if (credential === null) {
+    throw invalid('credential_id', 'credential_id names no credential that can be used here.');
+  }
+  if (!kinds.includes(credential.kind)) {
+    throw invalid(
+      'credential_id',
+      `credential_id names a credential of kind ${credential.kind}, which does not serve here.`,
+    );
+  }
+  if (!isAtOrigin(credential.origin, url)) {
+    throw invalid('credential_id', 'credential_id names a credential of another origin than the address.');
+  }
+}
