@@ -266,6 +266,7 @@ describe('the doors between tenants', () => {
     expect(rows.map(({ name }) => name)).toEqual([
       'add_due_month',
       'append_stream',
+      'coalesce_fan_out',
       'count_active',
       'count_events',
       'count_running',
@@ -282,6 +283,7 @@ describe('the doors between tenants', () => {
       'log_position',
       'note_key_use',
       'open_event_months',
+      'postpone_outbox',
       'read_access',
       'read_admission',
       'read_call',
@@ -294,6 +296,7 @@ describe('the doors between tenants', () => {
       'read_turn',
       'read_unfinished',
       'record_event',
+      'record_events',
       'refuse_change',
       'remove_outbox',
       'stream_days',

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Client } from 'pg';
-import { fanOutWorkflowId } from '#domain/foundation/events/owe-fan-out.ts';
+import { fanOutWorkflowId } from '#domain/foundation/events/fan-out.ts';
 import type { StackProcess } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
 

@@ -2,7 +2,7 @@ import { enqueueStart } from '#domain/foundation/durable/outbox.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { endFanOut } from '#domain/operations/notifications/end-fan-out.ts';
 import { findEvent } from '#domain/operations/notifications/find-event.ts';
-import { fanOutStart, fanOutWorkflowId } from '#domain/foundation/events/owe-fan-out.ts';
+import { fanOutStart, fanOutWorkflowId } from '#domain/foundation/events/fan-out.ts';
 import { reconciling, type Unfinished } from './reconcile.ts';
 
 /**

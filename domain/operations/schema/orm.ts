@@ -4,13 +4,17 @@ import type { Pool } from 'pg';
 import { allEntities } from './all-entities.ts';
 import { boundedClient, type ClientBounds } from '#domain/foundation/persistence/bounded-client.ts';
 import { Migration20261121000000 } from '#domain/operations/schema/migrations/Migration20261121000000.ts';
+import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
   url: string;
   poolSize?: number;
 }
 
-export const migrationsList = [{ name: 'Migration20261121000000', class: Migration20261121000000 }];
+export const migrationsList = [
+  { name: 'Migration20261121000000', class: Migration20261121000000 },
+  { name: 'Migration20261124020000', class: Migration20261124020000 },
+];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */
 export function createOrm(options: OrmOptions): MikroORM {

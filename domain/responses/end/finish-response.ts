@@ -97,12 +97,17 @@ export function applyEnding(response: Response, now: Date, ending: Ending): void
   }
 }
 
-/** What the log is told of the end of a response. */
+/** From this on the requester of a response has turned away from it, and wants to know of its completion. */
+const longResponseMs = 60_000;
+
+/** The event of the end of a response. */
 export function auditOf(
   response: Response,
   now: Date,
   { status, usage }: Pick<ResponseRecord, 'status' | 'usage'>,
 ): AuditEvent {
+  const durationMs = now.getTime() - response.createdAt.getTime();
+  const asked = response.metadata?.['notify'] === 'true';
   return {
     type: `space.response_${status as TerminalStatus}`,
     resource: { type: 'response', id: response.id },
@@ -111,10 +116,11 @@ export function auditOf(
       space_id: response.spaceId,
       reason: response.incompleteReason ?? response.failure?.code ?? null,
       cost_usd: usage.cost_usd,
-      duration_ms: now.getTime() - response.createdAt.getTime(),
-      ...(response.metadata?.['notify'] === 'true' ? { notify: true } : {}),
+      duration_ms: durationMs,
+      ...(asked ? { notify: true } : {}),
     },
     dedupeKey: `response/${response.id}/finished`,
+    notify: status !== 'completed' || asked || durationMs > longResponseMs,
   };
 }
 

@@ -1,10 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { AuditEvent, EventRow } from '#domain/foundation/events/record-event.ts';
+import { toEventRow, type AuditEvent, type EventRow } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
-import { toEventRow, toTold } from '#domain/foundation/events/record-event.ts';
 import { toOwed, type DurableStart } from '#domain/foundation/durable/outbox.ts';
 import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
-import { fanOutOf } from '#domain/foundation/events/owe-fan-out.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { changedColumns, copyEntity, toColumns } from '#domain/foundation/persistence/rows.ts';
@@ -74,7 +72,7 @@ export class ResponseChange {
   readonly #context: { position: number; itemId: string }[] = [];
   readonly #starts: object[] = [];
   readonly calls: NewCall[] = [];
-  readonly #audits: (EventRow & { fanOut: object | null })[] = [];
+  readonly #audits: EventRow[] = [];
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
   attempt: NewAttempt | null = null;
   committed: CommittedAttempt | null = null;
@@ -125,9 +123,7 @@ export class ResponseChange {
   }
 
   record(actor: Actor, event: AuditEvent): void {
-    const row = toEventRow(actor, event);
-    const fanOut = fanOutOf(toTold(actor.tenantId, row));
-    this.#audits.push({ ...row, fanOut: fanOut === null ? null : toColumns(fanOut) });
+    this.#audits.push(toEventRow(actor, event));
   }
 
   get isEmpty(): boolean {

@@ -234,28 +234,7 @@ begin
         idempotency_key text, first_label integer, provider_state jsonb);
   end if;
   if p_change ? 'audits' then
-    -- Of an event that was known, nobody is told again.
-    with told as (
-      select uuidv7() as id, n.* from jsonb_to_recordset(p_change -> 'audits') as n(dedupe_key text, category text,
-        event_type text, actor_id uuid, resource_type text, resource_id text, metadata jsonb, fan_out jsonb)),
-    fresh as (
-      insert into event_dedupe (tenant_id, key) select p_tenant, dedupe_key from told where dedupe_key is not null
-      on conflict do nothing returning key),
-    written as (
-      insert into events (tenant_id, id, category, event_type, actor_id, actor_name, actor_email, resource_type,
-        resource_id, metadata)
-      select p_tenant, t.id, t.category, t.event_type, t.actor_id, p.sealed_name, p.sealed_email, t.resource_type,
-        t.resource_id, t.metadata
-      from told t left join principals p on p.tenant_id = p_tenant and p.id = t.actor_id
-      where t.dedupe_key is null or t.dedupe_key in (select key from fresh) returning id),
-    owed as (
-      select t.id, t.event_type, t.fan_out from told t join written using (id) where t.fan_out is not null),
-    unfinished as (
-      insert into fan_outs (tenant_id, event_id, event_type) select p_tenant, id, event_type from owed)
-    insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
-      select p_tenant, (fan_out ->> 'outbox_id')::uuid, 'start', fan_out ->> 'workflow_type',
-        (fan_out ->> 'workflow_id_prefix') || id, (fan_out -> 'payload') || jsonb_build_object('eventId', id), now()
-      from owed;
+    perform app.record_events(p_tenant, p_change -> 'audits');
   end if;
   return 'in';
 end $$;
