@@ -62,7 +62,7 @@ export type ChangeAnswer = 'in' | 'moved' | 'awaited';
 
 /**
  * All that one step changes of a response, gathered, so that one call writes it: compared with what was read and
- * set, in one transaction. `response` is the head as it is to become.
+ * set, in one transaction. `response` is the head as it is to become. A head that the ORM manages is not changed by it.
  */
 export class ResponseChange {
   readonly response: Response;
@@ -76,6 +76,11 @@ export class ResponseChange {
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
   attempt: NewAttempt | null = null;
   committed: CommittedAttempt | null = null;
+  /**
+   * It is written in a transaction that holds the head, also past its expiry, and that releases those who wait for its
+   * end: the end is not answered `awaited`.
+   */
+  isLocked = false;
   #call: CallStep | null = null;
 
   constructor(before: Response) {
@@ -122,8 +127,8 @@ export class ResponseChange {
     return dispatch;
   }
 
-  record(actor: Actor, event: AuditEvent): void {
-    this.#audits.push(toEventRow(actor, event));
+  record(actor: Actor, event: AuditEvent, sealed: { ip?: string | null } = {}): void {
+    this.#audits.push(toEventRow(actor, event, sealed));
   }
 
   get isEmpty(): boolean {
@@ -133,7 +138,8 @@ export class ResponseChange {
   /** The arguments of `app.write_response`. */
   toArguments(): [string, string, number, number, string] {
     const { tenantId, id, writerEpoch, nextN } = this.#before;
-    return [tenantId, id, writerEpoch, nextN, JSON.stringify(this.#toRows(), bigintAsText)];
+    const rows = this.isLocked ? { ...this.#toRows(), locked: true } : this.#toRows();
+    return [tenantId, id, writerEpoch, nextN, JSON.stringify(rows, bigintAsText)];
   }
 
   #toRows(): Record<string, unknown> {

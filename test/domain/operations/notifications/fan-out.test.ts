@@ -9,7 +9,7 @@ import { cutPages } from '#domain/operations/notifications/cut-pages.ts';
 import { deliverPage } from '#domain/operations/notifications/deliver-page.ts';
 import { notificationRules } from '#domain/operations/notifications/notification-rules.ts';
 import { outboxAgeSeconds } from '#domain/foundation/durable/outbox.ts';
-import { auditOf } from '#domain/responses/end/finish-response.ts';
+import { auditOf } from '#domain/responses/end/end-change.ts';
 import { currentRecord } from '#domain/responses/store/head.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
