@@ -6,6 +6,7 @@ import { createOidcClient } from '#adapters/identity/oidc-client.ts';
 import { createLogger } from '#adapters/telemetry/logger.ts';
 import { createTelemetry, type Telemetry } from '#adapters/telemetry/metrics.ts';
 import { outboxAgeSeconds } from '#domain/foundation/durable/outbox.ts';
+import { sendAfterCommit } from '#domain/foundation/durable/send-after-commit.ts';
 import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
 import type { NameRecogniser } from '#domain/governance/redaction/found-names.ts';
 import type { LongTextRedactor } from '#domain/governance/redaction/redact-texts.ts';
@@ -38,7 +39,6 @@ export interface GatewayDependencies {
   unitOfWork: UnitOfWork;
   secrets: Secrets;
   verdicts: KeyVerdicts;
-  dispatcher: Dispatcher;
   names: NameRecogniser;
   longTexts: LongTextRedactor;
   oidc: OidcClient;
@@ -63,8 +63,11 @@ export interface Gateway extends GatewayDependencies {
   close(): Promise<void>;
 }
 
-/** Wires a gateway by hand, top to bottom. Nothing is connected before `start`. */
-export function assemble(config: GatewayConfig): Gateway {
+/**
+ * Wires a gateway by hand, top to bottom. Nothing is connected before `start`.
+ * @param sendInstead takes what would be sent to Temporal right after a commit
+ */
+export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gateway {
   const logger = createLogger('gateway', config.LOG_LEVEL);
   const telemetry = createTelemetry();
   const watch = new ConnectionWatch(() => telemetry.hungCall({ target: 'postgresql' }));
@@ -83,6 +86,7 @@ export function assemble(config: GatewayConfig): Gateway {
     burst: config.START_BURST_PER_TENANT,
     perSecond: config.STARTS_PER_SECOND_PER_TENANT,
   });
+  const paced = pacedDispatcher({ dispatcher, pace, database, logger });
   const verdicts = new KeyVerdicts();
   const hub = new StreamHub(database, logger, verdicts);
   const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onCutOff: telemetry.answerCutOff };
@@ -92,10 +96,9 @@ export function assemble(config: GatewayConfig): Gateway {
     logger,
     database,
     responseRows: new ResponseRows(database),
-    unitOfWork: new UnitOfWork(orm),
+    unitOfWork: new UnitOfWork(orm, sendAfterCommit(sendInstead ?? paced)),
     secrets,
     verdicts,
-    dispatcher: pacedDispatcher({ dispatcher, pace, database, logger }),
     names: createPresidio(egress),
     longTexts: createRedactionThreads(secrets, gatewayRedaction),
     oidc: createOidcClient(egress),

@@ -78,7 +78,7 @@ try {
         return Promise.resolve('open');
       },
     },
-    dispatcher: { dispatch: () => Promise.resolve() },
+    canceller: { cancel: () => Promise.resolve() },
     anchors: { append: () => Promise.resolve() },
     eventRetentionDays: 365,
   };

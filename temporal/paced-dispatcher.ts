@@ -34,6 +34,7 @@ export function pacedDispatcher({
         // The lease that the row has since its commit ends soon, and a relay sends it then.
         logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'start not postponed');
       }
+      return false;
     },
   };
 }

@@ -10,7 +10,8 @@ import {
   type PlannedSweep,
   type SweepName,
 } from '#domain/operations/maintenance/sweeps.ts';
-import { taskQueues } from '#workflows/shared/task-queues.ts';
+import { signalWithStart } from '#domain/foundation/durable/messages.ts';
+import { sendSignal } from './send-message.ts';
 
 /** For PostgreSQL that does not answer, and for clocks that differ by a little. */
 const [afterFaultMs, shortestMs, longestMs] = [1_000, 20, 60_000];
@@ -20,10 +21,6 @@ export interface UpkeepOptions {
   deps: SweepDependencies;
   paces: Readonly<Record<Pace, number>>;
   logger: Logger;
-}
-
-export function upkeepWorkflowId(name: SweepName): string {
-  return `upkeep/${name}`;
 }
 
 /**
@@ -40,15 +37,7 @@ export function startUpkeep({ client, deps, paces, logger }: UpkeepOptions): { s
     if ((await sweep.isDue?.(deps)) === false) {
       return false;
     }
-    await client.workflow.signalWithStart('runSweep', {
-      workflowId: upkeepWorkflowId(name),
-      taskQueue: taskQueues.upkeep,
-      args: [{ sweep: name }],
-      signal: 'wake',
-      signalArgs: [{ budgetSeconds }],
-      workflowTaskTimeout: '5s',
-      staticSummary: `upkeep · ${name}`,
-    });
+    await sendSignal(client, signalWithStart('runSweep', { sweep: name }, 'wake', [{ budgetSeconds }]), []);
     return true;
   };
   const wakeOrGiveBack = async (name: SweepName): Promise<boolean> => {

@@ -1,6 +1,6 @@
 import type { WorkerOptions } from '@temporalio/worker';
 
-/** Settings that decide how fast another worker takes over, shared by both queues. */
+/** Settings that decide how fast another worker takes over, shared by all queues. */
 export const recoveryOptions = {
   shutdownGraceTime: '1s',
   shutdownForceTime: '20s',
@@ -19,6 +19,15 @@ export const interactiveOptions = {
 export const batchOptions = {
   maxConcurrentActivityTaskExecutions: 10,
   maxConcurrentWorkflowTaskExecutions: 10,
+} satisfies Partial<WorkerOptions>;
+
+/** A place for each of a few sources; it stands idle where nothing is synchronised, so it polls little. */
+export const synchronisationOptions = {
+  maxConcurrentActivityTaskExecutions: 10,
+  maxConcurrentWorkflowTaskExecutions: 4,
+  maxConcurrentActivityTaskPolls: 1,
+  maxConcurrentWorkflowTaskPolls: 2,
+  workflowThreadPoolSize: 1,
 } satisfies Partial<WorkerOptions>;
 
 /** A place for each sweep, so that none waits for another; they share few connections of their own. */

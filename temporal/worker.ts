@@ -26,25 +26,28 @@ import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
+import { sweepNames } from '#domain/operations/maintenance/sweeps.ts';
 import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
 import { armFailpointFrom } from '#domain/foundation/kernel/failpoint.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { outboxAgeSeconds } from '#domain/foundation/durable/outbox.ts';
+import { sendAfterCommit } from '#domain/foundation/durable/send-after-commit.ts';
 import { ConnectionWatch } from '#domain/foundation/persistence/connection-watch.ts';
 import { DatabasePulse } from '#domain/foundation/persistence/database-pulse.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { standBehindTheWall } from '#domain/foundation/persistence/stand-behind-wall.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { taskQueues } from '#workflows/shared/task-queues.ts';
+import { taskQueues } from '#domain/foundation/durable/task-queues.ts';
 import { buildBundle } from './build-bundle.ts';
+import { createCanceller } from './canceller.ts';
 import { connectLazily } from './client.ts';
 import { createDispatcher, relayPauseMs, startRelay } from './dispatcher.ts';
 import { createInspector } from './inspector.ts';
 import { opaqueFailures } from './interceptors/opaque-failures.ts';
 import { Polling } from './polling.ts';
 import { startUpkeep } from './upkeep.ts';
-import { batchOptions, interactiveOptions, upkeepOptions } from './worker-options.ts';
+import { batchOptions, interactiveOptions, synchronisationOptions, upkeepOptions } from './worker-options.ts';
 
 limitHeapGrowth();
 const config = parseWorkerConfig(process.env);
@@ -80,10 +83,9 @@ const orm = createOrm({ url: config.DATABASE_URL, ...promptly, poolSize: 12 });
 const upkeepOrm = createOrm({ url: config.DATABASE_URL, ...patiently, poolSize: 3 });
 const upkeepDatabase = new Database({ url: config.DATABASE_URL, ...patiently, poolSize: 2 });
 const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...patiently, poolSize: 4 });
-const unitOfWork = new UnitOfWork(orm);
 const secrets = new Secrets(config.MASTER_KEY);
 metrics.observeQueueAge(() => outboxAgeSeconds(database));
-metrics.observeUpkeep(() => readUpkeepState(upkeepDatabase));
+metrics.observeUpkeep(() => readUpkeepState(upkeepDatabase, sweepNames));
 
 const onTemporalHung = () => metrics.hungCall({ target: 'temporal' });
 const client = connectLazily({
@@ -93,6 +95,7 @@ const client = connectLazily({
 });
 const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
+const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
 const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onCutOff: metrics.answerCutOff };
 const vendor = { ...egress, shares, credential: createCredentials(config.MODEL_CREDENTIALS, process.env) };
@@ -127,10 +130,10 @@ const activities = createActivities({
 
 const upkeepDependencies: SweepDependencies = {
   database: upkeepDatabase,
-  unitOfWork: new UnitOfWork(upkeepOrm),
+  unitOfWork: new UnitOfWork(upkeepOrm, sendAfterCommit(dispatcher)),
   purge: new UnitOfWork(purgeOrm),
   inspector: createInspector(client),
-  dispatcher,
+  canceller: createCanceller(client),
   secrets,
   anchors: fileAnchors(config.ANCHOR_FILE),
   eventRetentionDays: config.EVENT_RETENTION_DAYS,
@@ -149,6 +152,7 @@ const polling = new Polling({
     queues: [
       { ...interactiveOptions, activities, taskQueue: taskQueues.interactive },
       { ...batchOptions, activities, taskQueue: taskQueues.batch },
+      { ...synchronisationOptions, activities, taskQueue: taskQueues.synchronisation },
       {
         ...upkeepOptions,
         activities: createMaintenanceActivities(upkeepDependencies),

@@ -1,5 +1,7 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { Context } from '@temporalio/activity';
+import { BytesNotFound } from '#domain/foundation/bytes/byte-store.ts';
+import { readAll } from '#domain/foundation/bytes/parts.ts';
+import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import {
   ExtractionFailure,
@@ -8,15 +10,20 @@ import {
   type DocumentExtractor,
   type DocumentContent,
 } from '#domain/knowledge/ingestion/document-extractor.ts';
+import { noEmbedding, type Embedding } from '#domain/knowledge/ingestion/embedder.ts';
 import { finishIngestion, ingestionState } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { storePassages, type StoredPassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { IngestDocumentInput, IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
 import { retryLater } from '../failures.ts';
+import { embedPassages } from './embed-passages.ts';
 
 export interface DocumentDependencies {
   unitOfWork: UnitOfWork;
   extractor: DocumentExtractor;
+  /** None when not given. */
+  embedding?: Embedding;
 }
 
 type Outcome = { chunks: Chunk[] } | { failure: 'extraction_failed' };
@@ -28,7 +35,7 @@ const longestBusyPauseMs = 120_000;
 /** All passages of a large document go in at once. */
 const insertTimeoutMs = 30_000;
 
-/** Extracts a document, cuts it and stores its passages. Safe to run any number of times, also at once. */
+/** Extracts a document, cuts it, stores its passages and embeds them. Safe to run any number of times, also at once. */
 export async function ingestDocument(
   deps: DocumentDependencies,
   input: IngestDocumentInput,
@@ -42,35 +49,59 @@ export async function ingestDocument(
     return state;
   }
   const outcome = await extract(deps, input);
-  return unitOfWork.inTenant(input.tenantId, (em) =>
-    withStatementTimeout(em, insertTimeoutMs, () => finishIngestion(em, input.documentId, outcome)),
+  const stored = 'failure' in outcome ? outcome : await store(deps, input, outcome.chunks);
+  return unitOfWork.inTenant(input.tenantId, async (em) =>
+    stored === null
+      ? ingestionState(await em.findOne(Document, { id: input.documentId }))
+      : finishIngestion(em, input.documentId, stored),
   );
 }
 
-async function readContent(em: EntityManager, documentId: string): Promise<DocumentContent> {
-  const document = await em.findOne(Document, { id: documentId }, { populate: ['content'] });
+/** @returns null when the document is not being read any more */
+async function store(
+  { unitOfWork, embedding = noEmbedding }: DocumentDependencies,
+  { tenantId, documentId }: IngestDocumentInput,
+  chunks: Chunk[],
+): Promise<StoredPassages | null> {
+  const passages = await unitOfWork.inTenant(tenantId, (em) =>
+    withStatementTimeout(em, insertTimeoutMs, () => storePassages(em, documentId, chunks)),
+  );
+  if (passages !== null) {
+    const signal = Context.current().cancellationSignal;
+    await beating(0, () => embedPassages({ unitOfWork, embedding, tenantId, passages, signal }));
+  }
+  return passages;
+}
+
+async function readContent(
+  unitOfWork: UnitOfWork,
+  { tenantId, documentId }: IngestDocumentInput,
+): Promise<DocumentContent> {
+  const document = await unitOfWork.inTenant(tenantId, (em) => em.findOne(Document, { id: documentId }));
   if (document === null) {
     // Deleted meanwhile, as its end will find.
     throw new ExtractionFailure('unreadable');
   }
-  return { mediaType: document.mediaType, content: document.content };
+  const store = PostgresByteStore.inSteps(tenantId, (step) => unitOfWork.inTenant(tenantId, step));
+  const content = await readAll(store.open(document.contentKey)).catch((error: unknown) => {
+    throw error instanceof BytesNotFound ? new ExtractionFailure('unreadable') : error;
+  });
+  return { mediaType: document.mediaType, content };
 }
 
 /** The heartbeat tells the next attempt how many extractions were begun and never ended. */
 async function extract(
   { extractor, unitOfWork }: DocumentDependencies,
-  { tenantId, documentId }: IngestDocumentInput,
+  input: IngestDocumentInput,
 ): Promise<Outcome> {
   const context = Context.current();
   const lost = lostExtractions(context.info.heartbeatDetails);
   if (lost >= mostLostExtractions) {
     return { failure: 'extraction_failed' };
   }
-  context.heartbeat(lost + 1);
-  const beat = setInterval(() => context.heartbeat(lost + 1), heartbeatMs);
   try {
-    const read = () => unitOfWork.inTenant(tenantId, (em) => readContent(em, documentId));
-    const { chunks } = await extractor.extract({ tenantId, read }, context.cancellationSignal);
+    const source = { tenantId: input.tenantId, read: () => readContent(unitOfWork, input) };
+    const { chunks } = await beating(lost + 1, () => extractor.extract(source, context.cancellationSignal));
     return { chunks };
   } catch (error) {
     if (error instanceof ExtractorBusy) {
@@ -82,8 +113,19 @@ async function extract(
     }
     throw error;
   } finally {
-    clearInterval(beat);
     context.heartbeat(lost);
+  }
+}
+
+/** Says all the time that this attempt lives, with what the next one has to know. */
+async function beating<T>(details: number, work: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  context.heartbeat(details);
+  const beat = setInterval(() => context.heartbeat(details), heartbeatMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(beat);
   }
 }
 

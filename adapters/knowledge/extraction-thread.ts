@@ -22,7 +22,8 @@ export default async function extract(source: DocumentContent): Promise<Extracte
   return extracted && { ...extracted, chunks: chunkText(extracted) };
 }
 
-async function read({ mediaType, content }: DocumentContent): Promise<ExtractedText> {
+async function read({ mediaType, content: bytes }: DocumentContent): Promise<ExtractedText> {
+  const content = new TextDecoder().decode(bytes);
   switch (mediaType) {
     case 'text/plain':
       return plain(cleanText(content));

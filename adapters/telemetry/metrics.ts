@@ -37,6 +37,7 @@ export function createTelemetry(): Telemetry {
   const requests = meter.createHistogram('http_request_duration_seconds', { advice });
   const streams = meter.createUpDownCounter('sse_streams_open');
   const starts = meter.createCounter('workflow_starts_total');
+  const signals = meter.createCounter('workflow_signals_total');
   const turns = meter.createHistogram('model_turn_duration_seconds', { advice });
   const calls = meter.createCounter('tool_calls_total');
   const misfits = meter.createCounter('tool_results_misfit_total');
@@ -55,6 +56,7 @@ export function createTelemetry(): Telemetry {
     streamOpened: () => streams.add(1),
     streamClosed: () => streams.add(-1),
     workflowStart: (labels) => starts.add(1, labels),
+    workflowSignal: (labels) => signals.add(1, labels),
     modelTurn: ({ seconds, outcome }) => turns.record(seconds, { outcome }),
     toolCall: (labels) => calls.add(1, labels),
     toolMisfit: (labels) => misfits.add(1, labels),

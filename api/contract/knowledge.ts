@@ -76,3 +76,6 @@ export const collectionEnvelope = data(collectionRecord);
 export const collectionPage = page(collectionRecord);
 export const documentEnvelope = data(documentRecord);
 export const documentPage = page(documentRecord);
+
+/** Not JSON: the original bytes. */
+export const documentContent = z.string().meta({ format: 'binary' });

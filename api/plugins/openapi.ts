@@ -29,8 +29,8 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
     },
     transform: (route) => {
       const { schema, url } = transform(route);
-      const streams = route.route.config?.streams === true;
-      return { schema: withMediaTypes(schema, streams), url: url.slice(prefix.length) };
+      const { streams = false, sendsFile = [] } = route.route.config ?? {};
+      return { schema: withMediaTypes(schema, { streams, sendsFile }), url: url.slice(prefix.length) };
     },
     transformObject: jsonSchemaTransformObject,
   });
@@ -81,10 +81,17 @@ const problemRef = `#/components/schemas/${problemBody.meta()?.id}`;
 type Described = ReturnType<ReturnType<typeof createJsonSchemaTransform>>['schema'];
 
 /** Errors come in two forms, and what streams answers in events or, behind the last one, with nothing. */
-function withMediaTypes(schema: Described, streams: boolean): Described {
+function withMediaTypes(
+  schema: Described,
+  { streams, sendsFile }: { streams: boolean; sendsFile: readonly string[] },
+): Described {
   const response = Object.entries(schema?.response ?? {}).map(([status, body]) => {
     if (status.startsWith('3')) {
       return [status, { type: 'null', description: own(descriptions, status) }];
+    }
+    if (sendsFile.length > 0 && status === '200') {
+      const files = Object.fromEntries(sendsFile.map((mediaType) => [mediaType, { schema: body }]));
+      return [status, { description: 'The bytes of the file', content: files }];
     }
     const content: Record<string, object> = { 'application/json': { schema: body } };
     if (/^[45]/.test(status)) {

@@ -11,6 +11,8 @@ declare module 'fastify' {
     own?: string;
     /** Whether it may answer with server-sent events. */
     streams?: true;
+    /** The media types of the file that it answers with. */
+    sendsFile?: readonly string[];
     /** Why the operation needs no credential. */
     public?: string;
     /** The audit events that it writes, or why it writes none. */

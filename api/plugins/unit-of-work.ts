@@ -1,10 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Origin } from '#domain/foundation/access/caller.ts';
-import type { Context } from '#domain/foundation/access/context.ts';
+import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { loadCaller } from '#domain/foundation/access/load-caller.ts';
-import type { Dispatch, Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
@@ -13,7 +11,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /**
      * Runs one use case in one transaction of the caller's tenant, with the caller's rights there (and in
-     * `space`) read in it. What it owes to the engine is sent after the commit, in the background.
+     * `space`) read in it. What it enqueues is sent after the commit, in the background.
      */
     inContext<T>(space: SpaceOfCall, work: (ctx: Context) => Promise<T>): Promise<T>;
   }
@@ -25,24 +23,17 @@ export type SpaceOfCall = string | null | ((em: EntityManager) => Promise<string
 export interface ContextDependencies {
   unitOfWork: UnitOfWork;
   secrets: Secrets;
-  dispatcher: Dispatcher;
 }
 
 export function provideContext(app: FastifyInstance, deps: ContextDependencies): void {
   app.decorateRequest('inContext', async function inContext<
     T,
   >(this: FastifyRequest, space: SpaceOfCall, work: (ctx: Context) => Promise<T>): Promise<T> {
-    const dispatches: Dispatch[] = [];
-    const result = await deps.unitOfWork.inTenant(this.identity.tenantId, async (em) => {
+    return deps.unitOfWork.inTenant(this.identity.tenantId, async (em) => {
       const spaceId = typeof space === 'function' ? await space(em) : space;
       const caller = await loadCaller(em, this.identity, originOf(this, deps.secrets), spaceId);
-      return work({ caller, em, secrets: deps.secrets, dispatches });
+      return work(createContext({ caller, em, secrets: deps.secrets }));
     });
-    reach('create.after_commit');
-    for (const dispatch of dispatches) {
-      void deps.dispatcher.dispatch(dispatch);
-    }
-    return result;
   });
 }
 

@@ -5,6 +5,7 @@ import {
   documentPage,
 } from '#api/contract/knowledge.ts';
 import { deleted } from '#api/contract/common.ts';
+import { contentLimitsOf } from '#api/limits/content-limits.ts';
 import * as inputs from '#api/contract/procedures.ts';
 import { presentCollection, presentDocument } from '#api/present/knowledge.ts';
 import { toPage } from '#api/present/page.ts';
@@ -96,13 +97,14 @@ export const documents = router({
   upload: procedure({ permission: 'documents.write', audit: ['collection.documents_added'] })
     .input(inputs.uploadDocumentInput)
     .output(documentEnvelope)
-    .mutation(async ({ ctx: { request }, input }) => {
+    .mutation(async ({ ctx: { request, deps }, input }) => {
       const { document } = await request.inContext(input.space_id, (ctx) =>
         uploadDocument(ctx, {
           collectionId: input.collection_id,
           filename: input.filename,
           mediaType: input.media_type,
           content: input.content,
+          limits: contentLimitsOf(deps.config),
           metadata: input.metadata ?? {},
         }),
       );

@@ -4,7 +4,7 @@ import { presentWorkflow } from '#api/present/inspection.ts';
 import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
 import {
   findWorkflow,
-  parseWorkflowId,
+  readWorkflowId,
   type FoundWorkflow,
 } from '#domain/operations/workflows/find-workflow.ts';
 import { inTenantOf } from './acting.ts';
@@ -34,7 +34,7 @@ export const workflows = router({
 
 /** The tenant comes from the id; another's is as unknown as one that never was. */
 async function find(call: CallContext, workflowId: string): Promise<FoundWorkflow> {
-  const { tenantId } = parseWorkflowId(workflowId);
+  const { tenantId } = readWorkflowId(workflowId);
   try {
     return await inTenantOf(call, tenantId, (ctx) => findWorkflow(ctx, workflowId));
   } catch (error) {

@@ -1,3 +1,4 @@
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
 import { newId } from '#domain/foundation/kernel/ids.ts';
@@ -140,7 +141,7 @@ async function fanOut(
   );
   const startedAt = performance.now();
   const handle = await lab.temporal.client.workflow.start('fanOutEvent', {
-    workflowId: `notify/${tenantId}/${eventId}`,
+    workflowId: workflowIdOf('fanOutEvent', { tenantId, eventId }),
     taskQueue: 'batch',
     workflowTaskTimeout: '2s',
     args: [{ tenantId, eventId, eventType }],

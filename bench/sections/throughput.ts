@@ -1,3 +1,4 @@
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activitiesOf, runBare } from '../support/bare.ts';
 import { askDirectly, respond } from '../support/caller.ts';
@@ -51,7 +52,7 @@ export async function measureThroughput(
     const ours: Side = {
       run: async () => {
         const { responseId } = await respond(lab, { model: models.tools(rounds), tools: rounds > 0 });
-        return `response/${lab.world.tenantId}/${responseId}`;
+        return workflowIdOf('generateResponse', { tenantId: lab.world.tenantId, responseId });
       },
       pids: { gateway: lab.gateway.pid, worker: lab.worker.pid, ...common },
     };

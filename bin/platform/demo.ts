@@ -1,12 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { parseApiKey, secretMatches } from '#domain/identity/api-keys/api-key.ts';
 import { ApiKey } from '#domain/identity/api-keys/api-key.entity.ts';
-import type { Context } from '#domain/foundation/access/context.ts';
+import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { createApiKey } from '#domain/identity/api-keys/create-api-key.ts';
 import { loadCaller } from '#domain/foundation/access/load-caller.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
-import { leaveToRelays } from '#domain/foundation/durable/outbox.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
 import { addModel } from '#domain/capabilities/models/add-model.ts';
 import { Model } from '#domain/capabilities/models/model.entity.ts';
@@ -52,7 +51,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   });
 }
 
-/** One use case as the demo's owner. What it owes to the engine is left to the relays. */
+/** One use case as the demo's owner. What it enqueues is left to the relays. */
 function inSpace<T>(
   { unitOfWork, secrets }: Session,
   spaceId: string,
@@ -61,10 +60,7 @@ function inSpace<T>(
   return unitOfWork.inTenant(tenantId, async (em) => {
     const identity = { tenantId, principalId: ownerId, apiKeyId: null, keyPermissions: null };
     const caller = await loadCaller(em, identity, origin, spaceId);
-    const ctx: Context = { caller, em, secrets, dispatches: [] };
-    const result = await work(ctx);
-    await leaveToRelays(em, ctx.dispatches);
-    return result;
+    return work(createContext({ caller, em, secrets }));
   });
 }
 

@@ -34,6 +34,8 @@ const WITHOUT_ENTITY = new Set([
   'response_ids',
   'session_tokens',
   'skill_uses',
+  'stored_objects',
+  'stored_parts',
   'stream_runs',
   'thread_branches',
   'used_id_tokens',

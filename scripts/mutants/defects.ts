@@ -3,7 +3,9 @@ import { boundsDefects } from './bounds-defects.ts';
 import { callsDefects } from './calls-defects.ts';
 import { clientsDefects } from './clients-defects.ts';
 import type { Defect } from './defect.ts';
+import { durableDefects } from './durable-defects.ts';
 import { engineDefects } from './engine-defects.ts';
+import { knowledgeDefects } from './knowledge-defects.ts';
 import { peopleDefects } from './people-defects.ts';
 import { textDefects } from './text-defects.ts';
 import { silenceDefects } from './silence-defects.ts';
@@ -15,7 +17,9 @@ export const defects: readonly Defect[] = [
   ...boundsDefects,
   ...callsDefects,
   ...clientsDefects,
+  ...durableDefects,
   ...engineDefects,
+  ...knowledgeDefects,
   ...peopleDefects,
   ...textDefects,
   ...silenceDefects,

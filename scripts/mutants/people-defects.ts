@@ -184,7 +184,7 @@ export const peopleDefects: readonly Defect[] = [
   },
   {
     name: 'the secret of an unknown key is not compared',
-    file: 'api/plugins/authentication.ts',
+    file: 'domain/identity/api-keys/prove-api-key.ts',
     replace: [['const matches = secretMatches(', 'const matches = row.usable && secretMatches(']],
     test: 'test/api/key-timing.test.ts',
     caughtBy: 'costs one query and one hash for every cause',

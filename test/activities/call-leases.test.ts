@@ -57,6 +57,7 @@ const metrics = {
   toolCall: () => undefined,
   toolMisfit: () => undefined,
   workflowStart: () => undefined,
+  workflowSignal: () => undefined,
 };
 const names = { find: () => Promise.resolve([]) };
 

@@ -33,7 +33,7 @@ it('a discovery that this side gives up says nothing of the server, and beats as
   const activities = createActivities({ unitOfWork, toolServers: silent } as unknown as ActivityDependencies);
   const environment = new MockActivityEnvironment();
   const { tenantId, spaceId } = engine.world;
-  const input = { tenantId, spaceId, serverId: connected.serverId };
+  const input = { tenantId, spaceId, serverId: connected.serverId, number: 1 };
   const discovery = environment.run(() => activities.discoverTools(input));
   await asked;
   await once(environment, 'heartbeat');

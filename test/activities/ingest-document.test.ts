@@ -7,6 +7,7 @@ import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { ExtractorBusy, type DocumentExtractor } from '#domain/knowledge/ingestion/document-extractor.ts';
+import { noEmbedding, type Embedding } from '#domain/knowledge/ingestion/embedder.ts';
 import type { IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
@@ -31,8 +32,10 @@ const run = (
   input: { tenantId: string; documentId: string },
   extractor: DocumentExtractor = createTextExtractor(),
   heartbeatDetails?: unknown,
+  embedding: Embedding = noEmbedding,
 ): Promise<IngestDocumentResult> => {
-  const { ingestDocument } = createKnowledgeActivities({ unitOfWork: world.unitOfWork, extractor });
+  const { unitOfWork } = world;
+  const { ingestDocument } = createKnowledgeActivities({ unitOfWork, extractor, embedding });
   return new MockActivityEnvironment({ heartbeatDetails }).run(ingestDocument, input);
 };
 
@@ -122,5 +125,80 @@ describe('ingestDocument', () => {
     const result = await run(input);
     expect(result.status).toBe('ready');
     expect((await rowsOf(input.documentId)).chunks).toHaveLength(result.chunkCount);
+  });
+});
+
+/** Vectors that say how long a text is; they are remembered by the place of their passage. */
+function lengthEmbedding(fail: (call: number) => void = () => {}) {
+  const stored = new Map<number, number>();
+  const batches: number[] = [];
+  const open: number[] = [];
+  const embedding: Embedding = {
+    embedder: {
+      id: 'length',
+      dims: 1,
+      maxTokens: 512,
+      embedQuery: (text) => Promise.resolve(Float32Array.of(text.length)),
+      embedPassages: async (texts) => {
+        batches.push(texts.length);
+        const { rowCount } = await world.admin.query(
+          `select from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+        );
+        open.push(rowCount ?? 0);
+        fail(batches.length);
+        return texts.map((text) => Float32Array.of(text.length));
+      },
+    },
+    store: async (_em, { vectors }) => {
+      for (const { position, vector } of vectors) {
+        stored.set(position, vector[0]!);
+      }
+    },
+  };
+  return { embedding, stored, batches, open };
+}
+
+describe('embedding', () => {
+  const many = Array.from({ length: 150 }, (_, n) => `# H${n}\n\nText ${n}.\n`).join('\n');
+
+  it('is given all passages with their headings, in batches, while no transaction is open', async () => {
+    const { input } = await upload(many);
+    const { embedding, stored, batches, open } = lengthEmbedding();
+    expect(await run(input, undefined, undefined, embedding)).toMatchObject({
+      status: 'ready',
+      chunkCount: 150,
+    });
+    expect(batches).toEqual([64, 64, 22]);
+    expect(open).toEqual([0, 0, 0]);
+    expect(stored.size).toBe(150);
+    expect(stored.get(149)).toBe('H149\nText 149.'.length);
+  });
+
+  it('that breaks leaves the document unfinished; its repeat gives the same passages and vectors', async () => {
+    const { input } = await upload(many);
+    const broken = lengthEmbedding((call) => {
+      if (call === 2) {
+        throw new Error('the worker was killed');
+      }
+    });
+    await expect(run(input, undefined, undefined, broken.embedding)).rejects.toThrow('the worker was killed');
+    const before = await rowsOf(input.documentId);
+    expect(before.document).toMatchObject({ status: 'processing', chunk_count: 0 });
+    expect(before.chunks).toHaveLength(150);
+    const repeat = lengthEmbedding();
+    expect(await run(input, undefined, undefined, repeat.embedding)).toMatchObject({ status: 'ready' });
+    const texts = (rows: typeof before) => rows.chunks.map(({ text }) => text);
+    const after = await rowsOf(input.documentId);
+    expect(texts(after)).toEqual(texts(before));
+    expect(after.document).toMatchObject({ status: 'ready', chunk_count: 150 });
+    expect([...broken.stored]).toEqual([...repeat.stored].slice(0, 64));
+  });
+
+  it('that gives too few vectors ends nothing', async () => {
+    const { input } = await upload(many);
+    const { embedding } = lengthEmbedding();
+    const short = { ...embedding, embedder: { ...embedding.embedder, embedPassages: async () => [] } };
+    await expect(run(input, undefined, undefined, short)).rejects.toThrow('fewer vectors');
+    expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
   });
 });

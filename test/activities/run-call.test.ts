@@ -20,6 +20,7 @@ const metrics = {
   toolCall: () => undefined,
   toolMisfit: () => undefined,
   workflowStart: () => undefined,
+  workflowSignal: () => undefined,
 };
 
 /** Ends the runtime role's connections and refuses new ones for a while. */

@@ -72,7 +72,7 @@ function round(
     ...engine.database,
     purge: new Watched(purgeOrm, () => between(environment)),
     inspector: inspectorSaying('open'),
-    dispatcher: { dispatch: () => Promise.resolve() },
+    canceller: { cancel: () => Promise.resolve() },
     secrets,
     anchors: { append: () => Promise.resolve() },
     eventRetentionDays: 365,

@@ -32,6 +32,7 @@ const metrics = {
   toolCall: () => undefined,
   toolMisfit: () => undefined,
   workflowStart: () => undefined,
+  workflowSignal: () => undefined,
 };
 const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
 

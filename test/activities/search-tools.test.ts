@@ -16,6 +16,7 @@ const metrics = {
   toolCall: () => undefined,
   toolMisfit: () => undefined,
   workflowStart: () => undefined,
+  workflowSignal: () => undefined,
 };
 const requests: ModelRequest[] = [];
 /** Looks for a tool and writes an address into what it looks for. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCall } from '#activities/responses/run-call.ts';
 import { runTurn } from '#activities/responses/run-turn.ts';
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
+import { createContext } from '#domain/foundation/access/context.ts';
 import { loadCaller } from '#domain/foundation/access/load-caller.ts';
 import { newResponseId } from '#domain/foundation/kernel/ids.ts';
 import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
@@ -26,6 +27,7 @@ const metrics = {
   toolCall: () => undefined,
   toolMisfit: () => undefined,
   workflowStart: () => undefined,
+  workflowSignal: () => undefined,
 };
 
 /** Asks for one search where it may, then answers in one piece. */
@@ -80,7 +82,7 @@ async function create(tools: 'warm' | 'none' | 'search'): Promise<string> {
     const caller = await loadCaller(em, identity, { via: 'api', requestId: 'req_test' }, spaceId);
     const input = requestOf(engine.world, tools === 'none' ? { tools: [] } : {});
     const limits = { maxActivePerSpace: 10_000, retentionSeconds: 86_400 };
-    await createResponse({ caller, em, secrets, dispatches: [] }, input, { responseId, limits });
+    await createResponse(createContext({ caller, em, secrets }), input, { responseId, limits });
   });
   return responseId;
 }

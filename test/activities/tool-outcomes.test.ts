@@ -169,6 +169,7 @@ async function made(name: string, toolServers: ToolServerGateway): Promise<unkno
     toolCall: () => undefined,
     toolMisfit: misfit,
     workflowStart: () => undefined,
+    workflowSignal: () => undefined,
   };
   const deps = { database, unitOfWork, secrets, toolServers, metrics, names, longTexts };
   await new MockActivityEnvironment().run(() => runCall(deps, key));

@@ -94,6 +94,7 @@ it('a credential that a tool server sends back reaches no item, prompt, stream o
     toolCall: () => undefined,
     toolMisfit: () => undefined,
     workflowStart: () => undefined,
+    workflowSignal: () => undefined,
   };
   const deps = {
     database,

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOidcClient } from '#adapters/identity/oidc-client.ts';
@@ -10,7 +10,6 @@ import { StreamPlaces } from '#api/sse/stream-places.ts';
 import { mintApiKey } from '#domain/identity/api-keys/api-key.ts';
 import { KeyVerdicts } from '#domain/identity/api-keys/key-verdicts.ts';
 import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { ResponseRows } from '#domain/responses/store/response-rows.ts';
@@ -21,7 +20,6 @@ let world: KnowledgeWorld;
 let app: FastifyInstance;
 let database: Database;
 const telemetry = createTelemetry();
-const dispatched: Dispatch[] = [];
 
 beforeAll(async () => {
   world = await openWorld();
@@ -31,6 +29,7 @@ beforeAll(async () => {
     DATABASE_URL: world.url,
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     MASTER_KEY: randomBytes(32).toString('base64'),
+    MAX_HTML_BYTES: '2000',
   });
   app = await buildApp({
     config,
@@ -40,12 +39,6 @@ beforeAll(async () => {
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,
     verdicts: new KeyVerdicts(),
-    dispatcher: {
-      dispatch: (row) => {
-        dispatched.push(row);
-        return Promise.resolve();
-      },
-    },
     longTexts,
     names: { find: () => Promise.resolve([]) },
     workflows: { describe: () => Promise.resolve(null), historyOf: () => Promise.resolve(null) },
@@ -198,7 +191,9 @@ describe('documents of a collection', () => {
     });
     expect(JSON.stringify(added.body)).not.toContain('beacon');
     const documentId = added.body.data.id as string;
-    expect(dispatched.at(-1)).toMatchObject({ workflowId: `document/${client.tenantId}/${documentId}` });
+    expect(world.dispatches.at(-1)).toMatchObject({
+      workflowId: `document/${client.tenantId}/${documentId}`,
+    });
     const read = await call(client, 'GET', `/${id}/documents/${documentId}`);
     expect(read).toMatchObject({ status: 200, body: added.body });
     const list = await call(client, 'GET', `/${id}/documents`);
@@ -221,6 +216,45 @@ describe('documents of a collection', () => {
     expect(big).toMatchObject({ status: 422, body: { error: { param: 'content' } } });
   });
 
+  it('are refused by 422 when their content is something else than text, and leave nothing', async () => {
+    const client = await join();
+    const id = await addCollection(client);
+    const pdf = await call(client, 'POST', `/${id}/documents`, {
+      ...document,
+      content: '%PDF-1.7 and so on',
+    });
+    expect(pdf).toMatchObject({ status: 422, body: { error: { param: 'content' } } });
+    expect(pdf.body.error.message).toContain('application/pdf');
+    const big = await call(client, 'POST', `/${id}/documents`, { ...document, content: 'ä'.repeat(524_289) });
+    expect(big.status).toBe(422);
+    const left = await world.admin.query('select from stored_objects where tenant_id = $1', [
+      client.tenantId,
+    ]);
+    expect(left.rowCount).toBe(0);
+  });
+
+  it('are taken with one byte as many as the type may have, and refused with one more', async () => {
+    const client = await join();
+    const id = await addCollection(client);
+    const upload = (content: string) =>
+      call(client, 'POST', `/${id}/documents`, { ...document, media_type: 'text/html', content });
+    expect(await upload('h'.repeat(2_001))).toMatchObject({
+      status: 422,
+      body: { error: { param: 'content' } },
+    });
+    expect((await upload('h'.repeat(2_000))).status).toBe(201);
+  });
+
+  it('have the type that their content shows', async () => {
+    const client = await join();
+    const id = await addCollection(client);
+    const added = await call(client, 'POST', `/${id}/documents`, {
+      ...document,
+      content: '<!doctype html><p>A',
+    });
+    expect(added.body.data.media_type).toBe('text/html');
+  });
+
   it('are not found by another tenant, byte for byte like an unknown collection', async () => {
     const client = await join();
     const id = await addCollection(client);
@@ -232,5 +266,61 @@ describe('documents of a collection', () => {
     const { request_id: two, ...saidOfUnknown } = unknown.body.error;
     expect(said).toEqual(saidOfUnknown);
     expect(one).not.toBe(two);
+  });
+});
+
+describe('GET …/documents/{document_id}/content', () => {
+  const download = (client: Client, path: string) =>
+    app.inject({
+      method: 'GET',
+      url: `/api/v1/spaces/${client.spaceId}/collections/${path}`,
+      headers: { 'x-api-key': client.key },
+    });
+
+  async function added(client: Client, fields: object = {}): Promise<{ path: string; hash: string }> {
+    const id = await addCollection(client);
+    const { body } = await call(client, 'POST', `/${id}/documents`, { ...document, ...fields });
+    return { path: `${id}/documents/${body.data.id}/content`, hash: body.data.content_hash };
+  }
+
+  it('gives the original bytes as a file that no browser shows', async () => {
+    const client = await join();
+    const content = 'Ein Bär. '.repeat(60_000);
+    const { path, hash } = await added(client, { content, filename: 'Bär "1"\r\n.md' });
+    const { statusCode, headers, rawPayload } = await download(client, path);
+    expect(statusCode).toBe(200);
+    expect(rawPayload.equals(Buffer.from(content))).toBe(true);
+    expect(createHash('sha256').update(rawPayload).digest('hex')).toBe(hash);
+    expect(headers).toMatchObject({
+      'content-type': 'text/markdown; charset=utf-8',
+      'content-length': String(rawPayload.length),
+      'content-disposition': `attachment; filename="B_r _1___.md"; filename*=UTF-8''B%C3%A4r%20%221%22%0D%0A.md`,
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    });
+  });
+
+  it('is unknown to other tenants, and after a deletion', async () => {
+    const client = await join();
+    const { path } = await added(client);
+    const stranger = await join();
+    expect((await download(stranger, path)).statusCode).toBe(404);
+    const foreign = await app.inject({
+      method: 'GET',
+      url: `/api/v1/spaces/${client.spaceId}/collections/${path}`,
+      headers: { 'x-api-key': stranger.key },
+    });
+    expect(foreign.statusCode).toBe(404);
+    await call(client, 'DELETE', `/${path.replace('/content', '')}`);
+    const gone = await download(client, path);
+    expect(gone.statusCode).toBe(404);
+    expect(gone.json()).toMatchObject({ error: { code: 'document_not_found' } });
+  });
+
+  it('answers 404 where the bytes are gone before it begins', async () => {
+    const client = await join();
+    const { path } = await added(client);
+    await world.admin.query('delete from stored_parts where tenant_id = $1', [client.tenantId]);
+    expect((await download(client, path)).statusCode).toBe(404);
   });
 });

@@ -142,7 +142,9 @@ describe('the doors between tenants', () => {
       { door: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
       { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
       { door: 'app.list_orphans(uuid,text,integer)', ...system },
+      { door: 'app.list_released_objects(uuid,text,integer)', ...system },
       { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
+      { door: 'app.list_stale_chunks(uuid,uuid,integer)', ...system },
       { door: 'app.list_tenants(uuid,integer)', ...system },
       { door: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
       { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
@@ -184,6 +186,7 @@ describe('the doors between tenants', () => {
       'responses r',
       'session_tokens r',
       'sessions r',
+      'stored_objects r',
       'tenants r',
       'threads r',
       'tool_calls r',
@@ -192,7 +195,7 @@ describe('the doors between tenants', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -209,7 +212,7 @@ describe('the doors between tenants', () => {
           'tenant_id',
         ],
       },
-      { name: 'documents', columns: ['created_at', 'id', 'status', 'tenant_id'] },
+      { name: 'documents', columns: ['created_at', 'id', 'stale_since', 'status', 'tenant_id'] },
       {
         name: 'event_chains',
         columns: ['last_event_id', 'last_transaction_id', 'retained_from', 'tenant_id'],
@@ -251,6 +254,7 @@ describe('the doors between tenants', () => {
         columns: ['expires_at', 'id', 'kind', 'session_id', 'tenant_id', 'token_hash'],
       },
       { name: 'sessions', columns: ['ended_at', 'expires_at', 'id', 'principal_id', 'tenant_id'] },
+      { name: 'stored_objects', columns: ['key', 'purge_after', 'tenant_id'] },
       { name: 'tenants', columns: ['created_at', 'is_platform', 'name', 'slug', 'status', 'tenant_id'] },
       { name: 'threads', columns: ['id', 'status', 'tenant_id'] },
       { name: 'tool_calls', columns: ['response_id', 'status', 'tenant_id'] },
@@ -268,6 +272,7 @@ describe('the doors between tenants', () => {
       'append_stream',
       'coalesce_fan_out',
       'count_active',
+      'count_chunks',
       'count_events',
       'count_running',
       'cover_window',
@@ -298,6 +303,7 @@ describe('the doors between tenants', () => {
       'record_event',
       'record_events',
       'refuse_change',
+      'release_content',
       'remove_outbox',
       'stream_days',
       'sum_usage',

@@ -21,6 +21,7 @@ async function scrapeAll(): Promise<string> {
   telemetry.request({ route: '/', method: 'GET', status: 200, seconds: 0.1 });
   telemetry.streamOpened();
   telemetry.workflowStart({ type: 'generateResponse', outcome: 'started' });
+  telemetry.workflowSignal({ type: 'runSweep', outcome: 'dropped' });
   telemetry.modelTurn({ outcome: 'committed', seconds: 1 });
   telemetry.toolCall({ tool: 'knowledge_search', outcome: 'succeeded' });
   telemetry.toolMisfit({ problem: 'missing' });
@@ -55,6 +56,12 @@ it('names every metric in the documentation, and alerts on no other', async () =
         .slice(0, 24),
     );
   }
+});
+
+it('tells no age of a sweep that an upgrade has removed', async () => {
+  await takeDueSweeps(database.database, { purgeThings: 60, removed: 60 });
+  const { sweeps } = await readUpkeepState(database.database, ['purgeThings']);
+  expect(sweeps.map(({ name }) => name)).toEqual(['purgeThings']);
 });
 
 it('tells how far sealing is behind, and how long ago each sweep succeeded', async () => {

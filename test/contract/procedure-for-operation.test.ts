@@ -11,6 +11,7 @@ const exceptions: Record<string, string> = {
   createResponse: 'it can stream',
   getResponse: 'it can stream; responses.inspect shows the record and more',
   listResponseEvents: 'these are the events of a stream',
+  getDocumentContent: 'it sends a file',
   openAiCreateResponse: 'it speaks the dialect of OpenAI’s clients',
   openAiRetrieveResponse: 'it speaks the dialect of OpenAI’s clients',
   openAiCancelResponse: 'it speaks the dialect of OpenAI’s clients',

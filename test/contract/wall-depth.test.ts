@@ -96,6 +96,7 @@ async function leaveTraces(
     values ($1, $2, 0, $3, 'The beacon is blue.', 0, 19, 'english')`,
     [tenantId, document, collection],
   );
+  await run('update documents set generation = 1, chunk_count = 1 where id = $1', [document]);
   await run(
     'insert into turns (tenant_id, response_id, iteration, first_n, first_output_index) values ($1, $2, 0, 1, 0)',
     [tenantId, response],
@@ -158,7 +159,7 @@ function allowAll(em: EntityManager): Context {
   return {
     em,
     secrets,
-    dispatches: [],
+    enqueue: () => Promise.resolve(),
     caller: {
       tenantId: here.tenantId,
       principalId: theirs.principal,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Client } from 'pg';
-import { fanOutWorkflowId } from '#domain/foundation/events/fan-out.ts';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import type { StackProcess } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
 
@@ -46,7 +46,7 @@ async function tellersOf({ temporal, tenantId }: TellingField, holder: Client): 
   );
   const pids = await Promise.all(
     rows.map(async ({ event_id: eventId }) => {
-      const handle = temporal.workflow.getHandle(fanOutWorkflowId(tenantId, eventId));
+      const handle = temporal.workflow.getHandle(workflowIdOf('fanOutEvent', { tenantId, eventId }));
       // One that is owed to the engine may not have been started.
       const [activity] = (await handle.describe().catch(() => null))?.raw.pendingActivities ?? [];
       return Number(activity?.state) === started

@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { inject } from 'vitest';
 import { Database } from '#domain/foundation/persistence/database.ts';
+import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
+import type { Dispatch } from '#domain/foundation/durable/messages.ts';
+import { sendAfterCommit } from '#domain/foundation/durable/send-after-commit.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { createDatabase, dropDatabase } from './database-admin.ts';
@@ -20,6 +23,8 @@ export interface TestDatabase {
   database: Database;
   orm: MikroORM;
   unitOfWork: UnitOfWork;
+  /** What `unitOfWork` would have sent to Temporal after its commits; it stays in the outbox. */
+  dispatches: Dispatch[];
   /** Closes the pools and removes the database. */
   drop(): Promise<void>;
 }
@@ -37,6 +42,7 @@ export async function createTestDatabase(
   const purgeUrl = withRole(adminUrl, 'app_purge', server.rolePassword);
   const database = new Database({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   const orm = createOrm({ url, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  const dispatches: Dispatch[] = [];
   return {
     name,
     adminUrl,
@@ -44,10 +50,21 @@ export async function createTestDatabase(
     purgeUrl,
     database,
     orm,
-    unitOfWork: new UnitOfWork(orm),
+    unitOfWork: new UnitOfWork(orm, sendAfterCommit(keepIn(dispatches))),
+    dispatches,
     async drop() {
       await Promise.all([database.close(), orm.close(true)]);
       await dropDatabase(server.adminUrl, name);
+    },
+  };
+}
+
+/** A dispatcher that sends nothing, and takes each row for one that Temporal has got. */
+export function keepIn(rows: Dispatch[]): Dispatcher {
+  return {
+    dispatch: async (row) => {
+      rows.push(row);
+      return true;
     },
   };
 }

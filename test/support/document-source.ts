@@ -1,10 +1,11 @@
 import type { DocumentContent, DocumentSource } from '#domain/knowledge/ingestion/document-extractor.ts';
 
-/** A document whose content is at hand. */
+/** A document whose text is at hand. */
 export const sourceOf = ({
   tenantId,
-  ...content
-}: DocumentContent & { tenantId: string }): DocumentSource => ({
+  mediaType,
+  content,
+}: Pick<DocumentContent, 'mediaType'> & { tenantId: string; content: string }): DocumentSource => ({
   tenantId,
-  read: () => Promise.resolve(content),
+  read: () => Promise.resolve({ mediaType, content: new TextEncoder().encode(content) }),
 });

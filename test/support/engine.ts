@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import type { Caller } from '#domain/foundation/access/caller.ts';
-import type { Context } from '#domain/foundation/access/context.ts';
+import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { loadCaller } from '#domain/foundation/access/load-caller.ts';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import { newResponseId } from '#domain/foundation/kernel/ids.ts';
 import type { TokenUsage } from '#domain/capabilities/models/model-gateway.ts';
 import type { NewModel } from '#domain/capabilities/models/add-model.ts';
@@ -31,7 +31,7 @@ export interface Engine {
   world: World;
   /** Behind the wall's back, for arranging and looking. */
   admin: Client;
-  /** Rows that use cases owed to Temporal. */
+  /** What would have been sent to Temporal. */
   dispatches: Dispatch[];
   /** One use case as the owner, or as `change` makes of it. */
   act<T>(work: (ctx: Context) => Promise<T>, change?: Partial<Caller>): Promise<T>;
@@ -56,7 +56,6 @@ export async function openEngine(model: Partial<NewModel> = {}): Promise<Engine>
   const world = await createWorld(database.unitOfWork, [{ ...paidModel, ...model }]);
   const admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
-  const dispatches: Dispatch[] = [];
   const { tenantId, spaceId } = world;
   const inTenant: TestDatabase['unitOfWork']['inTenant'] = (id, work) =>
     database.unitOfWork.inTenant(id, work);
@@ -64,12 +63,12 @@ export async function openEngine(model: Partial<NewModel> = {}): Promise<Engine>
     database,
     world,
     admin,
-    dispatches,
+    dispatches: database.dispatches,
     act: (work, change = {}) =>
       inTenant(tenantId, async (em) => {
         const identity = { ...world.owner, apiKeyId: null, keyPermissions: null };
         const caller = await loadCaller(em, identity, { via: 'api', requestId: 'req_test' }, spaceId);
-        return work({ caller: { ...caller, ...change }, em, secrets, dispatches });
+        return work(createContext({ caller: { ...caller, ...change }, em, secrets }));
       }),
     begin: async () => {
       const place = { projectId: null, title: null, branchId: null, idempotency: null };

@@ -2,8 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
 import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import type { WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
+import { keepIn } from './database.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
 import { raisedLimits } from './raised-limits.ts';
 import { masterKey } from './stack.ts';
@@ -110,12 +111,11 @@ export async function openGateway(
   database: { url: string },
   env: Record<string, string> = {},
 ): Promise<TestGateway> {
-  const gateway = assemble(gatewayConfig(database.url, env));
+  const dispatched: Dispatch[] = [];
+  const gateway = assemble(gatewayConfig(database.url, env), keepIn(dispatched));
   await gateway.database.assertBehindTheWall();
   gateway.hub.start();
-  const dispatched: Dispatch[] = [];
-  const dispatcher = { dispatch: async (row: Dispatch) => void dispatched.push(row) };
-  const app = await buildApp({ ...gateway, dispatcher, workflows });
+  const app = await buildApp({ ...gateway, workflows });
   const served = await app.inject('/api/openapi.json');
   const description = new ApiDescription(served.json<OpenApi>());
   return {

@@ -88,7 +88,7 @@ export function idFixtures(maker: Maker): Fixtures {
 
   /** The document belongs to a collection of the place, or to the place that made it. */
   const homes = new Map<string, string>();
-  const documentIn = (method: string): IdFixture => ({
+  const documentIn = (method: string, suffix = ''): IdFixture => ({
     make: async (place) => {
       const home = await maker.collection(place);
       const id = await maker.document(place, home);
@@ -106,7 +106,7 @@ export function idFixtures(maker: Maker): Fixtures {
     call: async (place, id) => {
       const inside = await maker.collection(place);
       const own = places.get(id) === place.spaceId ? homes.get(id) : undefined;
-      return at(place, method, `collections/${own ?? inside}/documents/${id}`);
+      return at(place, method, `collections/${own ?? inside}/documents/${id}${suffix}`);
     },
     refusal: '404 document_not_found',
   });
@@ -407,6 +407,12 @@ export function idFixtures(maker: Maker): Fixtures {
       async (place, id) => `collections/${id}/documents/${await maker.documentOf(place, id)}`,
     ),
     'getDocument path document_id': remembering(documentIn('GET')),
+    'getDocumentContent path space_id': spaceOf('GET', async (place) => `${await aDocument(place)}/content`),
+    'getDocumentContent path collection_id': collectionIn(
+      'GET',
+      async (place, id) => `collections/${id}/documents/${await maker.documentOf(place, id)}/content`,
+    ),
+    'getDocumentContent path document_id': remembering(documentIn('GET', '/content')),
     'deleteDocument path space_id': spaceOf('DELETE', aDocument),
     'deleteDocument path collection_id': collectionIn(
       'DELETE',

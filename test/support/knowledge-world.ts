@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import type { Context } from '#domain/foundation/access/context.ts';
+import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { permissions, type Permission } from '#domain/foundation/access/permissions.ts';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 
 export interface SpaceFixture {
   tenantId: string;
@@ -16,6 +16,7 @@ export interface SpaceFixture {
 
 /** A database with the means to act in it as any principal. */
 export interface KnowledgeWorld {
+  database: TestDatabase;
   /** Of the runtime role. */
   url: string;
   secrets: Secrets;
@@ -38,13 +39,13 @@ export async function openWorld(): Promise<KnowledgeWorld> {
   const admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
   const secrets = new Secrets(randomBytes(32).toString('base64'));
-  const dispatches: Dispatch[] = [];
   return {
+    database,
     url: database.url,
     secrets,
     unitOfWork,
     admin,
-    dispatches,
+    dispatches: database.dispatches,
     addSpace: async (known) => {
       const [tenantId, spaceId, principalId] = [known ?? newId(), newId(), newId()];
       if (known === undefined) {
@@ -62,21 +63,22 @@ export async function openWorld(): Promise<KnowledgeWorld> {
     },
     act: (space, work, granted = permissions) =>
       unitOfWork.inTenant(space.tenantId, (em) =>
-        work({
-          em,
-          secrets,
-          dispatches,
-          caller: {
-            ...space,
-            apiKeyId: null,
-            keyPermissions: null,
-            origin: { via: 'api', requestId: 'req_test' },
-            principalType: 'user',
-            isPlatform: false,
-            isMember: true,
-            granted: new Set(granted),
-          },
-        }),
+        work(
+          createContext({
+            em,
+            secrets,
+            caller: {
+              ...space,
+              apiKeyId: null,
+              keyPermissions: null,
+              origin: { via: 'api', requestId: 'req_test' },
+              principalType: 'user',
+              isPlatform: false,
+              isMember: true,
+              granted: new Set(granted),
+            },
+          }),
+        ),
       ),
     stop: async () => {
       await admin.end();

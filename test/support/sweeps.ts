@@ -1,4 +1,4 @@
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import type { WorkflowInspector, WorkflowState } from '#domain/foundation/durable/workflow-inspector.ts';
 import type { Round, RoundResult } from '#domain/operations/maintenance/round.ts';
 import type { Sweep, SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
@@ -19,13 +19,12 @@ export function inspectorSaying(state: WorkflowState): WorkflowInspector {
   };
 }
 
-/** One whole round. `starts` are those that it sent to the engine. */
+/** One whole round. `starts` are those that the process sends to Temporal after their commits. */
 export async function sweepOnce(
   sweep: Sweep,
-  deps: Partial<SweepDependencies>,
+  deps: Partial<SweepDependencies> & { dispatches?: Dispatch[] },
 ): Promise<RoundResult & { starts: Dispatch[] }> {
-  const starts: Dispatch[] = [];
-  const dispatcher = { dispatch: async (start: Dispatch) => void starts.push(start) };
-  const result = await sweep.run({ dispatcher, ...deps } as SweepDependencies, roundOf());
-  return { ...result, starts };
+  const before = deps.dispatches?.length;
+  const result = await sweep.run(deps as SweepDependencies, roundOf());
+  return { ...result, starts: deps.dispatches?.slice(before) ?? [] };
 }

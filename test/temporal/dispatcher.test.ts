@@ -2,8 +2,10 @@ import { Client, Connection } from '@temporalio/client';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
-import { enqueueCancel, enqueueStart } from '#domain/foundation/durable/outbox.ts';
-import type { Dispatch, Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
+import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
+import { cancel, start as startOf, type Dispatch } from '#domain/foundation/durable/messages.ts';
+import { enqueue } from '#domain/foundation/durable/outbox.ts';
+import type { InputOf } from '#domain/foundation/durable/workflow-types.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createDispatcher, startRelay, type DispatcherDependencies } from '#temporal/dispatcher.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
@@ -33,25 +35,21 @@ beforeEach(async () => {
   await engine.admin.query('delete from outbox');
 });
 
-function target() {
-  const responseId = newId();
+function target(responseId = newId()): InputOf<'generateResponse'> {
   const { tenantId, spaceId } = engine.world;
-  return {
-    tenantId,
-    workflowType: 'generateResponse' as const,
-    workflowId: `response/${tenantId}/${responseId}`,
-    payload: { tenantId, spaceId, responseId, model: 'paid', timeoutSeconds: 60 },
-  };
+  return { tenantId, spaceId, responseId, model: 'paid', timeoutSeconds: 60 };
 }
 
-const owe = (start = target()): Promise<Dispatch> => engine.act((ctx) => enqueueStart(ctx.em, start));
-const owed = async () => (await engine.admin.query('select from outbox')).rowCount;
+const put = (message: Parameters<typeof enqueue>[1]): Promise<Dispatch> =>
+  engine.act(async (ctx) => (await enqueue(ctx.em, message))!);
+const putStart = (input = target()): Promise<Dispatch> => put(startOf('generateResponse', input));
+const pending = async () => (await engine.admin.query('select from outbox')).rowCount;
 const describeRun = ({ workflowId }: { workflowId: string }) =>
   deps.client.workflow.getHandle(workflowId).describe();
 
 describe('the dispatcher', () => {
   it('starts the workflow under its id, for operators to read, and only then forgets the row', async () => {
-    const row = await owe();
+    const row = await putStart();
     await dispatcher.dispatch(row);
     const run = await describeRun(row);
     expect(run).toMatchObject({
@@ -61,39 +59,34 @@ describe('the dispatcher', () => {
       searchAttributes: { TenantId: [row.tenantId], SpaceId: [engine.world.spaceId] },
     });
     expect(await run.staticSummary()).toBe('generateResponse · paid');
-    expect(await owed()).toBe(0);
+    expect(await pending()).toBe(0);
   });
 
   it('keeps the row when Temporal does not take the start', async () => {
     const client = new Client({ connection, namespace: 'no-such-namespace' });
-    const row = await owe();
+    const row = await putStart();
     await createDispatcher({ ...deps, client }).dispatch(row);
-    expect(await owed()).toBe(1);
+    expect(await pending()).toBe(1);
   });
 
   it('takes an id that was started before as success, running or ended', async () => {
-    const row = await owe();
+    const row = await putStart();
     await dispatcher.dispatch(row);
     const first = await describeRun(row);
     await dispatcher.dispatch(row);
     await deps.client.workflow.getHandle(row.workflowId).terminate();
-    const again = await owe({ ...target(), workflowId: row.workflowId });
+    const again = await put({ ...startOf('generateResponse', target()), workflowId: row.workflowId });
     await dispatcher.dispatch(again);
     expect((await describeRun(row)).runId).toBe(first.runId);
-    expect(await owed()).toBe(0);
+    expect(await pending()).toBe(0);
   });
 
   it('runs a document’s workflow once more under its id when it has ended, and not while it runs', async () => {
     const { tenantId } = engine.world;
     const documentId = newId();
-    const start = {
-      tenantId,
-      workflowType: 'ingestDocument' as const,
-      workflowId: `document/${tenantId}/${documentId}`,
-      payload: { tenantId, documentId },
-    };
+    const start = startOf('ingestDocument', { tenantId, documentId });
     const runOf = async () => (await describeRun(start)).runId;
-    const send = async () => dispatcher.dispatch(await engine.act((ctx) => enqueueStart(ctx.em, start)));
+    const send = async () => dispatcher.dispatch(await put(start));
     await send();
     const first = await runOf();
     await send();
@@ -101,30 +94,29 @@ describe('the dispatcher', () => {
     await deps.client.workflow.getHandle(start.workflowId).terminate();
     await send();
     expect(await runOf()).not.toBe(first);
-    expect(await owed()).toBe(0);
+    expect(await pending()).toBe(0);
   });
 
   it('cancels a workflow, and takes an unknown one as cancelled', async () => {
-    const row = await owe();
+    const input = target();
+    const row = await putStart(input);
     await dispatcher.dispatch(row);
-    const cancel = await engine.act((ctx) => enqueueCancel(ctx.em, row));
-    await dispatcher.dispatch(cancel!);
+    await dispatcher.dispatch(await put(cancel('generateResponse', input)));
     const history = await deps.client.workflow.getHandle(row.workflowId).fetchHistory();
     const requested = history.events?.filter((e) => e.workflowExecutionCancelRequestedEventAttributes);
     expect(requested).toHaveLength(1);
-    const unknown = await engine.act((ctx) => enqueueCancel(ctx.em, target()));
-    await dispatcher.dispatch(unknown!);
-    expect(await owed()).toBe(0);
+    await dispatcher.dispatch(await put(cancel('generateResponse', target())));
+    expect(await pending()).toBe(0);
   });
 });
 
 describe('the relay', () => {
   it('starts what a killed process has left behind, and nothing that another one still holds', async () => {
-    const left = await owe();
-    const held = await owe();
+    const left = await putStart();
+    const held = await putStart();
     await engine.admin.query('update outbox set claimed_until = now() where id = $1', [left.id]);
     const relay = startRelay(deps, dispatcher, 20);
-    while ((await owed())! > 1) {
+    while ((await pending())! > 1) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     await relay.stop();

@@ -2,11 +2,12 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
-import { enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { start as startOf } from '#domain/foundation/durable/messages.ts';
+import { enqueue } from '#domain/foundation/durable/outbox.ts';
+import { taskQueues } from '#domain/foundation/durable/task-queues.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createDispatcher } from '#temporal/dispatcher.ts';
 import type { IngestDocumentInput } from '#workflows/ingest-document/messages.ts';
-import { taskQueues } from '#workflows/shared/task-queues.ts';
 import { silenceRuntime } from '../replay/quiet.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startStack, type Stack } from '../support/stack.ts';
@@ -36,15 +37,10 @@ it('a tenant’s backlog does not make another one wait for its end', async () =
   const start = async ({ tenantId }: World) => {
     const documentId = newId();
     const row = await database.unitOfWork.inTenant(tenantId, (em) =>
-      enqueueStart(em, {
-        tenantId,
-        workflowType: 'ingestDocument',
-        workflowId: `document/${tenantId}/${documentId}`,
-        payload: { tenantId, documentId },
-      }),
+      enqueue(em, startOf('ingestDocument', { tenantId, documentId })),
     );
-    await dispatcher.dispatch(row);
-    return row.workflowId;
+    await dispatcher.dispatch(row!);
+    return row!.workflowId;
   };
   const ids: string[] = [];
   for (let i = 0; i < 30; i += 1) ids.push(await start(busy));

@@ -1,8 +1,8 @@
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { claimOutbox, enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { start as startOf, type Dispatch } from '#domain/foundation/durable/messages.ts';
+import { claimOutbox, enqueue } from '#domain/foundation/durable/outbox.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { pacedDispatcher } from '#temporal/paced-dispatcher.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
@@ -20,12 +20,8 @@ const start = (): Promise<Dispatch> =>
   engine.act(async ({ em }) => {
     const { tenantId, spaceId } = engine.world;
     const responseId = newId();
-    return enqueueStart(em, {
-      tenantId,
-      workflowType: 'generateResponse',
-      workflowId: `response/${tenantId}/${responseId}`,
-      payload: { tenantId, spaceId, responseId },
-    });
+    const input = { tenantId, spaceId, responseId, model: 'paid', timeoutSeconds: 60 };
+    return (await enqueue(em, startOf('generateResponse', input)))!;
   });
 
 it('a start beyond the pace stays in the outbox until it is due; a cancel and another tenant’s start go at once', async () => {
@@ -34,6 +30,7 @@ it('a start beyond the pace stays in the outbox until it is due; a cancel and an
     dispatcher: {
       dispatch: async (row) => {
         sent.push(row.id);
+        return true;
       },
     },
     pace: new ContendedPace({ burst: 1, perSecond: 0.5 }),
@@ -45,7 +42,7 @@ it('a start beyond the pace stays in the outbox until it is due; a cancel and an
   sent.length = 0;
 
   await dispatcher.dispatch(first);
-  await dispatcher.dispatch(second);
+  expect(await dispatcher.dispatch(second)).toBe(false);
   await dispatcher.dispatch({ ...second, id: 'its cancel', kind: 'cancel' });
   await dispatcher.dispatch({ ...first, id: 'of another tenant', tenantId: newId() });
   expect(sent).toEqual([first.id, 'its cancel', 'of another tenant']);

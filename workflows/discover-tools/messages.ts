@@ -1,9 +1,4 @@
-/** Ids only. */
-export interface DiscoverToolsInput {
-  tenantId: string;
-  spaceId: string;
-  serverId: string;
-}
+export type { DiscoverToolsInput } from '#domain/foundation/durable/workflow-inputs.ts';
 
 export interface DiscoverToolsResult {
   /** The server's status afterwards; `gone`: it was removed. */

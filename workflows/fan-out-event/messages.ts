@@ -1,12 +1,4 @@
-/** Ids and numbers only: who is told what stays in the database. */
-export interface FanOutEventInput {
-  tenantId: string;
-  eventId: string;
-  eventType: string;
-  /** Where an earlier run of the same fan-out stopped. */
-  after?: string;
-  delivered?: number;
-}
+export type { FanOutEventInput } from '#domain/foundation/durable/workflow-inputs.ts';
 
 export interface FanOutEventResult {
   status: 'completed';

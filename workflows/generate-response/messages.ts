@@ -1,14 +1,6 @@
 import { defineQuery } from '@temporalio/workflow';
 
-/** Ids and numbers only. */
-export interface GenerateResponseInput {
-  tenantId: string;
-  spaceId: string;
-  responseId: string;
-  /** The model's alias, for people who look at Temporal UI. */
-  model: string;
-  timeoutSeconds: number;
-}
+export type { GenerateResponseInput } from '#domain/foundation/durable/workflow-inputs.ts';
 
 export interface ResponseProgress {
   iteration: number;

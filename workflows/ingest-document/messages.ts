@@ -1,8 +1,4 @@
-/** Ids only: the document's text stays in the database. */
-export interface IngestDocumentInput {
-  tenantId: string;
-  documentId: string;
-}
+export type { IngestDocumentInput } from '#domain/foundation/durable/workflow-inputs.ts';
 
 export interface IngestDocumentEnd {
   status: IngestDocumentResult['status'];

@@ -1,21 +1,12 @@
 import { defineSignal } from '@temporalio/workflow';
+import type { Delivered } from '#domain/foundation/durable/messages.ts';
+import type { ArgsOf, SignalOf } from '#domain/foundation/durable/workflow-types.ts';
 import type { Place, RoundResult } from '#domain/operations/maintenance/round.ts';
 
-/** Names and numbers only. */
-export interface RunSweepInput {
-  /** The activity that does a round. */
-  sweep: string;
-  /** For an actor that goes on in a new run: where the next round begins, and whether it is due. */
-  place?: Place | null;
-  due?: Wake | null;
-}
+export type { RunSweepInput, Wake } from '#domain/foundation/durable/workflow-inputs.ts';
 
-/** A round is due. */
-export interface Wake {
-  budgetSeconds: number;
-}
-
-export const wakeSignal = defineSignal<[Wake]>('wake');
+const wake = 'wake' satisfies SignalOf<'runSweep'>;
+export const wakeSignal = defineSignal<Delivered<ArgsOf<'runSweep', typeof wake>>>(wake);
 
 export interface RoundInput {
   place: Place | null;

@@ -1,9 +1,4 @@
-/** Ids only. */
-export interface TraceResponseInput {
-  tenantId: string;
-  spaceId: string;
-  responseId: string;
-}
+export type { TraceResponseInput } from '#domain/foundation/durable/workflow-inputs.ts';
 
 export interface TraceResponseResult {
   /** `skipped`: the response or its space's configuration is gone; `given_up`: it was refused. */

@@ -37,7 +37,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(openAiResponseRoutes(deps));
     await scope.register(openAiModelRoutes);
     await scope.register(collectionRoutes);
-    await scope.register(documentRoutes);
+    await scope.register(documentRoutes(deps));
     await scope.register(serverRoutes);
     await scope.register(threadRoutes);
     await scope.register(messageRoutes(deps));

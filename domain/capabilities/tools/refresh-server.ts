@@ -2,7 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { lockServer, type ServerWithTools } from './find-server.ts';
-import { oweDiscovery } from './owe-discovery.ts';
+import { enqueueDiscovery } from './enqueue-discovery.ts';
 
 /** Has the server's tools read again. @throws `mcp_server_not_found`, `invalid_state` for a disabled server */
 export async function refreshServer(ctx: Context, input: { serverId: string }): Promise<ServerWithTools> {
@@ -11,6 +11,6 @@ export async function refreshServer(ctx: Context, input: { serverId: string }): 
   if (found.server.status === 'disabled') {
     throw new DomainError('invalid_state', 'A disabled tool server is not read.');
   }
-  await oweDiscovery(ctx, found.server);
+  await enqueueDiscovery(ctx, found.server);
   return found;
 }

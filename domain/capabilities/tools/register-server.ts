@@ -9,7 +9,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
 import { findServer, type ServerWithTools } from './find-server.ts';
 import { McpServer } from './mcp-server.entity.ts';
-import { oweDiscovery } from './owe-discovery.ts';
+import { enqueueDiscovery } from './enqueue-discovery.ts';
 import { slugPattern } from './tool-names.ts';
 
 export interface RegisterServer {
@@ -61,7 +61,7 @@ export async function registerServer(
   });
   const taken = refuseTaken('This space has a tool server with this slug.', 'slug');
   await ctx.em.persist(server).flush().catch(taken);
-  await oweDiscovery(ctx, server);
+  await enqueueDiscovery(ctx, server);
   await recordEvent(ctx.em, ctx.caller, {
     type: 'space.mcp_server_added',
     resource: { type: 'mcp_server', id },

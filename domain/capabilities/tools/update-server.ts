@@ -7,7 +7,7 @@ import { enableTools, type EnabledTool } from './enable-tools.ts';
 import { lockServer, type ServerWithTools } from './find-server.ts';
 import type { McpServer } from './mcp-server.entity.ts';
 import type { McpTool } from './mcp-tool.entity.ts';
-import { oweDiscovery } from './owe-discovery.ts';
+import { enqueueDiscovery } from './enqueue-discovery.ts';
 import { requireName } from './register-server.ts';
 
 export interface ToolSetting {
@@ -51,7 +51,7 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
     server.become(input.enabled ? 'pending' : 'disabled');
     changed.push('status');
     if (input.enabled) {
-      await oweDiscovery(ctx, server);
+      await enqueueDiscovery(ctx, server);
     }
   }
   const decided = decisions(found);

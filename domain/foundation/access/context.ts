@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import type { Message } from '#domain/foundation/durable/messages.ts';
+import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { Caller } from './caller.ts';
 
@@ -8,6 +9,15 @@ export interface Context {
   caller: Caller;
   em: EntityManager;
   secrets: Secrets;
-  /** Rows that the use case put into the outbox; sent right after the commit. */
-  dispatches: Dispatch[];
+  /** Sends a start, a signal or a cancel to a workflow when the transaction is committed, and not otherwise. */
+  enqueue(message: Message): Promise<void>;
+}
+
+export function createContext(parts: Pick<Context, 'caller' | 'em' | 'secrets'>): Context {
+  return {
+    ...parts,
+    enqueue: async (message) => {
+      await enqueue(parts.em, message);
+    },
+  };
 }

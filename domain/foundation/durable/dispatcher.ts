@@ -1,22 +1,10 @@
-/** A start or cancel owed to the workflow engine, as the outbox holds it: ids only. */
-export interface Dispatch {
-  tenantId: string;
-  id: string;
-  kind: 'start' | 'cancel';
-  workflowType: WorkflowType;
-  workflowId: string;
-  payload: Record<string, string | number>;
-}
-
-export type WorkflowType =
-  | 'generateResponse'
-  | 'ingestDocument'
-  | 'discoverTools'
-  | 'traceResponse'
-  | 'fanOutEvent';
+import type { Dispatch } from './messages.ts';
 
 /** Sends what the outbox holds. Implemented beside the Temporal client. */
 export interface Dispatcher {
-  /** Sends one row and removes it; never throws: what fails is sent again from the outbox. */
-  dispatch(row: Dispatch): Promise<void>;
+  /**
+   * Sends one row and removes it; never throws: what fails is sent again from the outbox.
+   * @returns whether the row is gone; while it is not, the rows of its workflow behind it must wait
+   */
+  dispatch(row: Dispatch): Promise<boolean>;
 }

@@ -1,106 +1,109 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Dispatch, WorkflowType } from './dispatcher.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
+import type { CancelMessage, Dispatch, Message, StartMessage } from './messages.ts';
+import { ownRows } from './send-after-commit.ts';
+import { factsOf } from './workflow-types.ts';
 
 const firstLeaseSeconds = 5;
 
-export interface DurableStart {
-  tenantId: string;
-  workflowType: WorkflowType;
-  workflowId: string;
-  /** The workflow's input: ids and numbers only. */
-  payload: Record<string, string | number>;
-  /** Nobody dispatches it after the commit: the next relay does. */
-  dueNow?: boolean;
-}
-
-/** Owes a workflow start to the engine, in the transaction of the change that wants it. */
-export async function enqueueStart(em: EntityManager, start: DurableStart): Promise<Dispatch> {
-  const { dispatch, leaseSeconds } = toOwed(start);
-  return insert(em, dispatch, leaseSeconds);
-}
-
-/** A start as its row, for SQL that writes it together with its change, leased from then on. */
-export function toOwed({ dueNow = false, ...row }: DurableStart): OwedStart {
-  return { dispatch: { ...row, id: newId(), kind: 'start' }, leaseSeconds: dueNow ? 0 : firstLeaseSeconds };
-}
-
-export interface OwedStart {
-  dispatch: Dispatch;
-  leaseSeconds: number;
-}
-
 /**
- * Owes a cancel, which is sent behind the start. A start that nobody was ever given to send goes instead: nothing runs.
- * One whose lease has run out may have been sent by a process that died before it could say so.
- * @returns null when nothing has to be sent.
+ * Writes a message to a workflow into the outbox, in the transaction of the change that wants it. The commit hands it to
+ * the dispatcher, or to the relays. Messages to one workflow are sent in the order of their ids.
+ * @returns its row, null for a cancel that has nothing to cancel
  */
-export async function enqueueCancel(
-  em: EntityManager,
-  target: Omit<DurableStart, 'payload' | 'dueNow'>,
-): Promise<Dispatch | null> {
-  const unsent = await em.execute(
-    `delete from outbox where tenant_id = ? and workflow_id = ? and kind = 'start' and claimed_until <= created_at returning id`,
-    [target.tenantId, target.workflowId],
-  );
-  return unsent.length > 0 ? null : insert(em, { ...target, payload: {}, id: newId(), kind: 'cancel' });
-}
-
-/** Unless due now, the row is leased to this process for a moment, since it dispatches after the commit. */
-async function insert(em: EntityManager, row: Dispatch, leaseSeconds = firstLeaseSeconds): Promise<Dispatch> {
-  await em.execute(
-    `insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
-     values (?, ?, ?, ?, ?, ?, now() + make_interval(secs => ?))`,
+export async function enqueue(em: EntityManager, message: Message): Promise<Dispatch | null> {
+  if (message.kind === 'cancel' && (await takeStartBack(em, message))) {
+    return null;
+  }
+  const own = ownRows(em) ?? [];
+  const { kind, tenantId, workflowType, workflowId, payload } = message;
+  // The database makes the id, so that clocks of several processes decide nothing about the order.
+  const [written] = await em.execute<{ id: string; tenant_id: string; leased: boolean }[]>(
+    `with place as (select coalesce(?::uuid, current_setting('app.tenant_id')::uuid) as tenant_id)
+     insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
+     select p.tenant_id, uuidv7(), ?, ?, ?, ?::jsonb, now() + make_interval(secs => case when exists (
+         select from outbox earlier where earlier.tenant_id = p.tenant_id and earlier.workflow_id = ?
+           and earlier.id not in (select jsonb_array_elements_text(?::jsonb)::uuid)) then 0 else ? end)
+     from place p returning id, tenant_id, claimed_until > now() as leased`,
     [
-      row.tenantId,
-      row.id,
-      row.kind,
-      row.workflowType,
-      row.workflowId,
-      JSON.stringify(row.payload),
-      leaseSeconds,
+      tenantId,
+      kind,
+      workflowType,
+      workflowId,
+      JSON.stringify(payload),
+      workflowId,
+      JSON.stringify(own.map(({ id }) => id)),
+      leaseSecondsOf(em, message),
     ],
   );
+  if (written === undefined) {
+    throw new Error('The message was not written.');
+  }
+  const row: Dispatch = { ...message, id: written.id, tenantId: written.tenant_id };
+  if (written.leased) {
+    own.push(row);
+  }
   return row;
 }
 
-/** Whether a start of the workflow has not been acknowledged yet. */
-export async function isOwed(em: EntityManager, workflowId: string): Promise<boolean> {
-  const owed = await em.execute('select id from outbox where workflow_id = ?', [workflowId]);
-  return owed.length > 0;
+/** A start as its row, for SQL that writes it together with its change. */
+export function toRow(message: StartMessage, tenantId: string): Dispatch {
+  return { ...message, tenantId, id: newId() };
 }
 
-/** Hands rows that this process will not send to the relays at once, instead of when their first lease ends. */
-export async function leaveToRelays(em: EntityManager, rows: readonly Dispatch[]): Promise<void> {
-  for (const { tenantId, id } of rows) {
-    await em.execute('update outbox set claimed_until = now() where tenant_id = ? and id = ?', [
-      tenantId,
-      id,
-    ]);
-  }
+/** For how long nobody else sends a new row, since the process that commits it does. 0: the next relay sends it. */
+export function leaseSecondsOf(em: EntityManager, { kind, workflowType }: Message): number {
+  const isOwn = kind !== 'start' || factsOf(workflowType).sender === 'process';
+  return isOwn && ownRows(em) !== null ? firstLeaseSeconds : 0;
+}
+
+/** Hands rows that SQL has written to the commit of their transaction. */
+export function sendWithCommit(em: EntityManager, rows: readonly Dispatch[]): void {
+  ownRows(em)?.push(...rows.filter((row) => leaseSecondsOf(em, row) > 0));
+}
+
+/**
+ * Removes a start that nobody was ever given to send: where nothing else is pending, there is nothing to cancel then. One
+ * whose lease has run out may have been sent by a process that died before it could remove it.
+ */
+async function takeStartBack(em: EntityManager, { workflowId }: CancelMessage): Promise<boolean> {
+  const unsent = await em.execute(
+    `delete from outbox where workflow_id = ? and kind = 'start' and claimed_until <= created_at returning id`,
+    [workflowId],
+  );
+  return unsent.length > 0 && !(await isPending(em, workflowId));
+}
+
+/** Whether Temporal has not acknowledged all messages to the workflow yet. */
+export async function isPending(em: EntityManager, workflowId: string): Promise<boolean> {
+  const rows = await em.execute('select id from outbox where workflow_id = ? limit 1', [workflowId]);
+  return rows.length > 0;
 }
 
 interface OutboxRow {
   tenant_id: string;
   id: string;
   kind: Dispatch['kind'];
-  workflow_type: WorkflowType;
+  workflow_type: Dispatch['workflowType'];
   workflow_id: string;
   payload: Dispatch['payload'];
 }
 
-/** Leases due rows of all tenants for ten seconds. */
+/** Leases due rows of all tenants for ten seconds, of each workflow the first. */
 export async function claimOutbox(database: Database, limit: number): Promise<Dispatch[]> {
   const rows = await database.call<OutboxRow>('claim_outbox', 'select * from app.claim_outbox($1)', [limit]);
-  return rows.map((row) => ({
-    tenantId: row.tenant_id,
-    id: row.id,
-    kind: row.kind,
-    workflowType: row.workflow_type,
-    workflowId: row.workflow_id,
-    payload: row.payload,
-  }));
+  return rows.map(
+    (row) =>
+      ({
+        tenantId: row.tenant_id,
+        id: row.id,
+        kind: row.kind,
+        workflowType: row.workflow_type,
+        workflowId: row.workflow_id,
+        payload: row.payload,
+      }) as Dispatch,
+  );
 }
 
 export async function removeFromOutbox(database: Database, row: Dispatch): Promise<void> {

@@ -1,11 +1,8 @@
-import type { DurableStart } from '#domain/foundation/durable/outbox.ts';
-import type { WorkflowType } from '#domain/foundation/durable/dispatcher.ts';
+import { start, type StartMessage } from '#domain/foundation/durable/messages.ts';
+import { workflowIdOf, type InputOf, type WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { spaceOfEvent, type EventFacts, type LoggedEvent } from './logged-event.ts';
 import { coalescingOf, isNotified } from './notified-types.ts';
-
-export const fanOutWorkflowId = (tenantId: string, eventId: string): string =>
-  `notify/${tenantId}/${eventId}`;
 
 /** The fan-out of an event that is being written, for the SQL that writes the event and gives it its id. */
 export interface FanOutRow {
@@ -14,7 +11,7 @@ export interface FanOutRow {
   /** The event's id follows. */
   workflowIdPrefix: string;
   /** The event's id comes in as `eventId`. */
-  payload: Record<string, string>;
+  payload: Omit<InputOf<'fanOutEvent'>, 'eventId'>;
   /** While a fan-out with this key waits, no other begins. */
   coalescingKey: string | null;
   /** From the event to the start of the workflow. */
@@ -30,24 +27,19 @@ export function fanOutOf(event: EventFacts & { tenantId: string; actorId: string
   return {
     outboxId: newId(),
     workflowType: 'fanOutEvent',
-    workflowIdPrefix: fanOutWorkflowId(event.tenantId, ''),
+    workflowIdPrefix: workflowIdOf('fanOutEvent', { tenantId: event.tenantId, eventId: '' }),
     payload: payloadOf(event),
     coalescingKey: waits === null ? null : `${event.type}/${event.actorId}`,
     delaySeconds: waits ?? 0,
   };
 }
 
-/** The fan-out of a logged event as a start of its workflow. */
-export function fanOutStart(event: LoggedEvent): DurableStart {
-  return {
-    tenantId: event.tenantId,
-    workflowType: 'fanOutEvent',
-    workflowId: fanOutWorkflowId(event.tenantId, event.id),
-    payload: { ...payloadOf(event), eventId: event.id },
-  };
+/** The start of the fan-out of a logged event. */
+export function fanOutStart(event: LoggedEvent): StartMessage {
+  return start('fanOutEvent', { ...payloadOf(event), eventId: event.id });
 }
 
-function payloadOf(event: EventFacts & { tenantId: string }): Record<string, string> {
+function payloadOf(event: EventFacts & { tenantId: string }): FanOutRow['payload'] {
   const spaceId = spaceOfEvent(event);
   return {
     tenantId: event.tenantId,

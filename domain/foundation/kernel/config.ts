@@ -57,6 +57,8 @@ const masterKey = z
   .string()
   .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
 
+const documentBytes = z.coerce.number().int().positive().max(1_048_576).default(1_048_576);
+
 /** Limits of what one key, tenant or response may take; a server with one key is the usual caller. */
 const limits = {
   MAX_ACTIVE_RESPONSES_PER_SPACE: z.coerce.number().int().positive().default(250),
@@ -120,6 +122,10 @@ const gateway = z.object({
   DEMO_PAGES: z.enum(['0', '1']).default('0'),
   /** Failed attempts a minute from one address with one key id. */
   MAX_FAILED_ATTEMPTS: z.coerce.number().int().positive().default(10),
+  /** Bytes of a document's content, by what it is; a request carries no more than a mebibyte of it. */
+  MAX_PLAIN_TEXT_BYTES: documentBytes,
+  MAX_MARKDOWN_BYTES: documentBytes,
+  MAX_HTML_BYTES: documentBytes,
   /** Longest wait for open streams when the process is asked to stop. */
   DRAIN_SECONDS: z.coerce.number().int().nonnegative().default(25),
 });

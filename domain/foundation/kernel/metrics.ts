@@ -5,4 +5,6 @@ export interface Metrics {
   /** A result whose structured content is not what its tool announces. */
   toolMisfit(misfit: { problem: 'missing' | 'different' }): void;
   workflowStart(start: { type: string; outcome: 'started' | 'existing' | 'failed' }): void;
+  /** `dropped`: its workflow is gone, and the signal may not start one. */
+  workflowSignal(signal: { type: string; outcome: 'delivered' | 'dropped' | 'failed' }): void;
 }

@@ -6,13 +6,21 @@ const leftToOthers = 0.2;
 /** Waiting here holds nothing: hundreds of calls that come at once are served one after the other. */
 const waitMs = 10_000;
 
+/** Hears of the beginning of each transaction and of its commit; of one that is rolled back, no commit. */
+export interface TransactionHook {
+  begun(em: EntityManager): void;
+  committed(em: EntityManager): void;
+}
+
 /** One transaction of one tenant: the ORM filter and the database session both carry the tenant. */
 export class UnitOfWork {
   readonly #orm: MikroORM;
   readonly #connections: FairSemaphore;
+  readonly #hook: TransactionHook | null;
 
-  constructor(orm: MikroORM) {
+  constructor(orm: MikroORM, hook: TransactionHook | null = null) {
     this.#orm = orm;
+    this.#hook = hook;
     const slots = orm.config.get('pool').max ?? 1;
     const slotsPerKey = Math.max(1, slots - Math.max(1, Math.floor(slots * leftToOthers)));
     this.#connections = new FairSemaphore({ slots, slotsPerKey, waitersPerKey: Infinity, waitMs });
@@ -22,7 +30,14 @@ export class UnitOfWork {
   async inTenant<T>(tenantId: string, work: (em: EntityManager) => Promise<T>): Promise<T> {
     const em = this.#orm.em.fork({ session: { variables: { 'app.tenant_id': tenantId } } });
     em.setFilterParams('tenant', { tenantId });
-    return this.#connections.run(tenantId, undefined, () => em.transactional(work));
+    const { result, inside } = await this.#connections.run(tenantId, undefined, () =>
+      em.transactional(async (inside) => {
+        this.#hook?.begun(inside);
+        return { result: await work(inside), inside };
+      }),
+    );
+    this.#hook?.committed(inside);
+    return result;
   }
 
   /** For upkeep that touches no tenant's rows: without a tenant, row-level security shows none. */

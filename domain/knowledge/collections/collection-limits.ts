@@ -1,4 +1,5 @@
 import { invalid } from '#domain/foundation/kernel/errors.ts';
+import type { DocumentMediaType } from './document-status.ts';
 
 /** Lengths in UTF-16 units, content in UTF-8 bytes. */
 export const collectionLimits = {
@@ -9,6 +10,15 @@ export const collectionLimits = {
   /** Documents of a tenant that are not read yet. */
   processing: 500,
 } as const;
+
+export type ContentLimits = Readonly<Record<DocumentMediaType, number>>;
+
+/** Bytes of a document's content at most, by what it is; a gateway may be set to less. */
+export const contentLimits: ContentLimits = {
+  'text/plain': collectionLimits.contentBytes,
+  'text/markdown': collectionLimits.contentBytes,
+  'text/html': collectionLimits.contentBytes,
+};
 
 /** @throws `invalid_request` naming `param` when the text is blank or longer than `most`. */
 export function requireText(param: string, text: string, most: number): string {

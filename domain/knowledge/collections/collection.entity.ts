@@ -10,6 +10,8 @@ const schema = defineEntity({
     name: p.text(),
     description: p.text().nullable(),
     textSearchConfig: p.text().default('english').columnType('regconfig'),
+    /** Maintained by the database as documents change. */
+    chunkCount: p.bigint('number').default(0),
     createdBy: p.uuid(),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),

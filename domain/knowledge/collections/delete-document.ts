@@ -1,11 +1,16 @@
+import { validate } from 'uuid';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { lockDocument, type DocumentRef } from './find-document.ts';
+import { shareCollection } from './share-collection.ts';
 
-/** Deletes a document with its passages: no search that starts afterwards finds them. */
+/** Deletes a document with its passages: no search that starts afterwards finds them. Its bytes wait for the purge. */
 export async function deleteDocument(ctx: Context, ref: DocumentRef): Promise<void> {
   authorize(ctx.caller, 'documents.delete');
+  if (validate(ref.collectionId)) {
+    await shareCollection(ctx.em, ref.collectionId);
+  }
   const document = await lockDocument(ctx, ref);
   await ctx.em.remove(document).flush();
   await recordEvent(ctx.em, ctx.caller, {

@@ -12,10 +12,15 @@ const schema = defineEntity({
     mediaType: p.text().$type<DocumentMediaType>(),
     status: p.text().$type<DocumentStatus>().default('processing'),
     failureCode: p.text().$type<DocumentFailureCode>().nullable(),
-    content: p.text().lazy(),
+    /** Of the bytes in the store. */
+    contentKey: p.text(),
     contentHash: p.text(),
     byteSize: p.integer(),
     chunkCount: p.integer().default(0),
+    /** The reading whose passages are searched; 0: none yet. */
+    generation: p.integer().default(0),
+    /** Since when passages of other readings wait for the purge. */
+    staleSince: p.datetime().nullable(),
     metadata: p.json<Record<string, string>>().defaultRaw("'{}'"),
     createdBy: p.uuid(),
     createdAt: p.datetime().defaultRaw('now()'),
@@ -24,14 +29,25 @@ const schema = defineEntity({
 });
 
 export class Document extends schema.class {
-  /** @param chunkCount passages that the text was cut into. */
+  /** The generation that a reading of this document writes while it is `processing`. */
+  nextGeneration(): number {
+    return this.generation + 1;
+  }
+
+  /** From now on the passages of the next generation are searched instead of those of the last. */
   markReady(chunkCount: number): void {
     this.finish('ready');
+    if (this.generation > 0) {
+      this.staleSince = new Date();
+    }
+    this.generation = this.nextGeneration();
     this.chunkCount = chunkCount;
   }
 
+  /** Passages of an earlier generation stay searchable; what a broken reading has stored waits for the purge. */
   markFailed(code: DocumentFailureCode): void {
     this.finish('failed');
+    this.staleSince = new Date();
     this.failureCode = code;
   }
 
@@ -55,8 +71,3 @@ export class Document extends schema.class {
   }
 }
 schema.setClass(Document);
-
-/** Id of the workflow that extracts a document. */
-export function documentWorkflowId(tenantId: string, documentId: string): string {
-  return `document/${tenantId}/${documentId}`;
-}

@@ -1,9 +1,9 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
-import { enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { start } from '#domain/foundation/durable/messages.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
-import { documentWorkflowId, type Document } from './document.entity.ts';
+import type { Document } from './document.entity.ts';
 import { lockDocument, type DocumentRef } from './find-document.ts';
 
 /**
@@ -19,14 +19,7 @@ export async function retryDocument(ctx: Context, ref: DocumentRef): Promise<Doc
   document.retry();
   await ctx.em.flush();
   const { tenantId, id } = document;
-  ctx.dispatches.push(
-    await enqueueStart(ctx.em, {
-      tenantId,
-      workflowType: 'ingestDocument',
-      workflowId: documentWorkflowId(tenantId, id),
-      payload: { tenantId, documentId: id },
-    }),
-  );
+  await ctx.enqueue(start('ingestDocument', { tenantId, documentId: id }));
   await recordEvent(ctx.em, ctx.caller, {
     type: 'collection.documents_retried',
     resource: { type: 'collection', id: document.collectionId },

@@ -1,30 +1,35 @@
+import { TooManyBytes } from '#domain/foundation/bytes/byte-store.ts';
+import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
-import { enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { start } from '#domain/foundation/durable/messages.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
-import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
-import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
+import { DomainError, invalid, notFound } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseGone } from '#domain/foundation/persistence/refuse-gone.ts';
-import { collectionLimits, requireText } from './collection-limits.ts';
-import { Document, documentWorkflowId } from './document.entity.ts';
-import type { DocumentMediaType } from './document-status.ts';
+import { collectionLimits, contentLimits, requireText, type ContentLimits } from './collection-limits.ts';
+import { Document } from './document.entity.ts';
+import { documentMediaTypes, type DocumentMediaType } from './document-status.ts';
 import { findCollection } from './find-collection.ts';
 import { findDocument } from './find-document.ts';
+import { detectMediaType } from './media-type.ts';
+import { shareCollection } from './share-collection.ts';
 
 export interface UploadDocument {
   collectionId: string;
   filename: string;
+  /** As the caller names it; what the content shows counts. */
   mediaType: DocumentMediaType;
   content: string;
+  /** Bytes that a document of each type may have. */
+  limits?: ContentLimits;
   metadata?: Record<string, string>;
   idempotency?: IdempotentRequest | null;
 }
 
 /**
- * Stores a document and owes its extraction to the engine; it is `processing` until that is done.
+ * Stores a document and enqueues its extraction; it is `processing` until that is done.
  * @throws `missing_permission`, `collection_not_found`, `invalid_request`, `rate_limited`, and the refusals of `claimKey`.
  */
 export async function uploadDocument(
@@ -40,29 +45,26 @@ export async function uploadDocument(
     return { document: await findDocument(ctx, ref), replayed: true };
   }
   await refuseWhileManyWait(ctx);
-  const content = cleanText(input.content);
   const { tenantId } = ctx.caller;
+  const filename = requireText('filename', cleanText(input.filename), collectionLimits.filename);
+  if (!(await shareCollection(ctx.em, collection.id))) {
+    throw notFound('collection_not_found');
+  }
+  const { mediaType, stored } = await storeContent(ctx, input);
   const document = ctx.em.create(Document, {
     tenantId,
     id,
     collectionId: collection.id,
-    filename: requireText('filename', cleanText(input.filename), collectionLimits.filename),
-    mediaType: input.mediaType,
-    content,
-    contentHash: sha256(content),
-    byteSize: measure(content),
+    filename,
+    mediaType,
+    contentKey: stored.key,
+    contentHash: stored.sha256,
+    byteSize: stored.byteSize,
     metadata: input.metadata ?? {},
     createdBy: ctx.caller.principalId,
   });
-  const gone = refuseGone('collection_not_found', 'documents_tenant_id_collection_id_fkey');
-  await ctx.em.persist(document).flush().catch(gone);
-  const start = await enqueueStart(ctx.em, {
-    tenantId,
-    workflowType: 'ingestDocument',
-    workflowId: documentWorkflowId(tenantId, id),
-    payload: { tenantId, documentId: id },
-  });
-  ctx.dispatches.push(start);
+  await ctx.em.persist(document).flush();
+  await ctx.enqueue(start('ingestDocument', { tenantId, documentId: id }));
   await recordEvent(ctx.em, ctx.caller, {
     type: 'collection.documents_added',
     resource: { type: 'collection', id: collection.id },
@@ -86,13 +88,27 @@ async function refuseWhileManyWait({ em, caller }: Context): Promise<void> {
   }
 }
 
-function measure(content: string): number {
-  const bytes = Buffer.byteLength(content);
-  if (content.trim() === '' || bytes > collectionLimits.contentBytes) {
-    throw invalid(
-      'content',
-      `content must have 1 to ${collectionLimits.contentBytes} bytes that are not blank.`,
-    );
+async function storeContent({ em, caller }: Context, input: UploadDocument) {
+  const text = cleanText(input.content);
+  const content = Buffer.from(text);
+  const mediaType = readableType(content, input.mediaType);
+  const maxBytes = (input.limits ?? contentLimits)[mediaType];
+  const refused = () => invalid('content', `content must have 1 to ${maxBytes} bytes that are not blank.`);
+  if (text.trim() === '') {
+    throw refused();
   }
-  return bytes;
+  const store = PostgresByteStore.within(caller.tenantId, em);
+  const stored = await store.put([content], { purpose: 'documents', maxBytes }).catch((error: unknown) => {
+    throw error instanceof TooManyBytes ? refused() : error;
+  });
+  return { mediaType, stored };
+}
+
+function readableType(content: Uint8Array, declared: DocumentMediaType): DocumentMediaType {
+  const detected = detectMediaType(content, declared);
+  const known = documentMediaTypes.find((mediaType) => mediaType === detected);
+  if (known === undefined) {
+    throw invalid('content', `content is ${detected}, not one of ${documentMediaTypes.join(', ')}.`);
+  }
+  return known;
 }

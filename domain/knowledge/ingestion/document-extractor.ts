@@ -30,7 +30,8 @@ export interface ExtractedDocument extends ExtractedText {
 
 export interface DocumentContent {
   mediaType: DocumentMediaType;
-  content: string;
+  /** The original bytes. */
+  content: Uint8Array;
 }
 
 export interface DocumentSource {

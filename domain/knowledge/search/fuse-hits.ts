@@ -32,11 +32,12 @@ export function fuseHits({ keyword, vector, alpha, limit }: Fusion): FusedHit[] 
   const topSimilarity = Math.max(...(vector ?? []).map((hit) => hit.similarity), Number.MIN_VALUE);
   const vectorShare = vector === null ? 0 : alpha;
   const fused = new Map<string, FusedHit>();
-  for (const { documentId, position, coverage, rank } of keyword) {
+  for (const { documentId, position, generation, coverage, rank } of keyword) {
     const score = (1 - rankShare) * coverage + rankShare * (rank / topRank);
     fused.set(address({ documentId, position }), {
       documentId,
       position,
+      ...(generation === undefined ? {} : { generation }),
       coverage,
       score: (1 - vectorShare) * score,
     });

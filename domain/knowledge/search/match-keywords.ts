@@ -3,6 +3,7 @@ import type { KeywordHit } from './fuse-hits.ts';
 
 interface MatchRow {
   document_id: string;
+  generation: number;
   position: number;
   rank: number;
   coverage: number;
@@ -13,6 +14,8 @@ export interface KeywordQuery {
   collectionIds: string[];
   config: string;
   question: string;
+  /** Passages of these collections; counted as they are stored, never by a search. */
+  passages: number;
   limit: number;
 }
 
@@ -28,29 +31,32 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
        select lexeme, ('''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''')::tsquery as query
        from unnest(to_tsvector(?::regconfig, ?)) limit 32),
      wanted as materialized (select string_agg(query::text, ' | ')::tsquery as query from question),
-     total as materialized (select count(*) as n from chunks where collection_id = any(?::uuid[])),
+     total as (select ?::float8 as n),
      -- concatenation unpacks a vector once, not once for each lexeme
      candidates as materialized (
-       select c.document_id, c.position, c.tsv || ''::tsvector as tsv
-       from chunks c, wanted w where c.collection_id = any(?::uuid[]) and c.tsv @@ w.query),
+       select c.document_id, c.generation, c.position, c.tsv || ''::tsvector as tsv
+       from chunks c join documents d
+         on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation, wanted w
+       where c.collection_id = any(?::uuid[]) and d.collection_id = any(?::uuid[]) and c.tsv @@ w.query),
      matches as materialized (
-       select c.document_id, c.position, ts_rank_cd(c.tsv, w.query, 1) as rank,
+       select c.document_id, c.generation, c.position, ts_rank_cd(c.tsv, w.query, 1) as rank,
               array(select q.lexeme from question q where c.tsv @@ q.query) as hits
        from candidates c, wanted w),
      present as materialized (
-       select lexeme, 1 + ln((t.n + 1)::float8 / (count(*) + 1)) as weight
+       select lexeme, 1 + ln((greatest(t.n, count(*)) + 1)::float8 / (count(*) + 1)) as weight
        from matches, unnest(hits) as lexeme, total t group by lexeme, t.n),
      whole as (
        select sum(weight) + avg(weight) * ((select count(*) from question) - count(*)) as weight from present)
-     select m.document_id, m.position, m.rank::float8 as rank,
+     select m.document_id, m.generation, m.position, m.rank::float8 as rank,
             least(1, (select sum(p.weight) from present p where p.lexeme = any(m.hits)) / w.weight)::float8 as coverage
      from matches m, whole w
      order by coverage desc, rank desc, m.document_id, m.position
      limit ?`,
-    [query.config, query.question, ids, ids, query.limit],
+    [query.config, query.question, query.passages, ids, ids, query.limit],
   );
   return rows.map((row) => ({
     documentId: row.document_id,
+    generation: row.generation,
     position: row.position,
     rank: row.rank,
     coverage: row.coverage,

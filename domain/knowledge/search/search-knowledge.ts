@@ -62,7 +62,10 @@ export async function searchKnowledge(
   const keyword: KeywordHit[] = [];
   for (const [config, members] of Map.groupBy(collections, (collection) => collection.textSearchConfig)) {
     const collectionIds = members.map(({ id }) => id);
-    keyword.push(...(await matchKeywords(em, { collectionIds, config, question, limit: candidates })));
+    const passages = members.reduce((sum, { chunkCount }) => sum + chunkCount, 0);
+    keyword.push(
+      ...(await matchKeywords(em, { collectionIds, config, question, passages, limit: candidates })),
+    );
   }
   const collectionIds = collections.map(({ id }) => id);
   const vector =
@@ -100,12 +103,18 @@ async function load(em: EntityManager, hits: FusedHit[]): Promise<Passage[]> {
   if (hits.length === 0) {
     return [];
   }
-  const wanted = hits.map(({ documentId, position }) => ({ document_id: documentId, position }));
+  const wanted = hits.map(({ documentId, position, generation = null }) => ({
+    document_id: documentId,
+    position,
+    generation,
+  }));
   const rows = await em.execute<(PassageRow & { n: number })[]>(
     `select w.n::int4 as n, d.filename, d.metadata, c.collection_id, c.text, c.heading, c.start_offset, c.end_offset
-     from rows from (jsonb_to_recordset(?::jsonb) as (document_id uuid, position integer)) with ordinality as w(document_id, position, n)
-     join chunks c on c.document_id = w.document_id and c.position = w.position
-     join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id
+     from rows from (jsonb_to_recordset(?::jsonb) as (document_id uuid, position integer, generation integer))
+       with ordinality as w(document_id, position, generation, n)
+     join documents d on d.id = w.document_id
+     join chunks c on c.tenant_id = d.tenant_id and c.document_id = d.id
+       and c.generation = coalesce(w.generation, d.generation) and c.position = w.position
      order by w.n`,
     [JSON.stringify(wanted)],
   );

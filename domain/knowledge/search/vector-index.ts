@@ -4,6 +4,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 export interface PassageRef {
   documentId: string;
   position: number;
+  /** The reading that it comes from; not given: the one that is searched now. */
+  generation?: number;
 }
 
 export interface VectorHit extends PassageRef {

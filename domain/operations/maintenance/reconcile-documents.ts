@@ -1,5 +1,6 @@
-import { Document, documentWorkflowId } from '#domain/knowledge/collections/document.entity.ts';
-import { enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { Document } from '#domain/knowledge/collections/document.entity.ts';
+import { start } from '#domain/foundation/durable/messages.ts';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { reconciling, type Unfinished } from './reconcile.ts';
@@ -15,18 +16,15 @@ export const reconcileDocuments = reconciling<{ tenant_id: string; document_id: 
   unfinished: (row) => ingestion({ tenantId: row.tenant_id, documentId: row.document_id }),
 });
 
-function ingestion(payload: { tenantId: string; documentId: string }): Unfinished {
-  const { tenantId, documentId } = payload;
-  const workflowId = documentWorkflowId(tenantId, documentId);
+function ingestion(ids: { tenantId: string; documentId: string }): Unfinished {
+  const { tenantId, documentId } = ids;
   return {
     tenantId,
-    workflowId,
+    workflowId: workflowIdOf('ingestDocument', ids),
     giveUp: (em) => finishIngestion(em, documentId, { failure: 'extraction_failed' }),
     async startAnew(em) {
       const document = await em.findOne(Document, { id: documentId, status: 'processing' });
-      return document === null
-        ? null
-        : enqueueStart(em, { tenantId, workflowType: 'ingestDocument', workflowId, payload });
+      return document === null ? null : start('ingestDocument', ids);
     },
   };
 }

@@ -1,8 +1,8 @@
-import { enqueueStart } from '#domain/foundation/durable/outbox.ts';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { endFanOut } from '#domain/operations/notifications/end-fan-out.ts';
 import { findEvent } from '#domain/operations/notifications/find-event.ts';
-import { fanOutStart, fanOutWorkflowId } from '#domain/foundation/events/fan-out.ts';
+import { fanOutStart } from '#domain/foundation/events/fan-out.ts';
 import { reconciling, type Unfinished } from './reconcile.ts';
 
 /**
@@ -19,7 +19,7 @@ export const reconcileFanOuts = reconciling<{ tenant_id: string; event_id: strin
 function fanOut(ids: { tenantId: string; eventId: string }): Unfinished {
   return {
     tenantId: ids.tenantId,
-    workflowId: fanOutWorkflowId(ids.tenantId, ids.eventId),
+    workflowId: workflowIdOf('fanOutEvent', ids),
     giveUp: (em) => endFanOut(em, ids),
     async startAnew(em) {
       const [found] = await em.execute<object[]>(
@@ -31,7 +31,7 @@ function fanOut(ids: { tenantId: string; eventId: string }): Unfinished {
         await endFanOut(em, ids);
         return null;
       }
-      return enqueueStart(em, fanOutStart(told.event));
+      return fanOutStart(told.event);
     },
   };
 }

@@ -1,7 +1,8 @@
-import { isOwed } from '#domain/foundation/durable/outbox.ts';
+import { isPending } from '#domain/foundation/durable/outbox.ts';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { closeResponse } from '#domain/responses/end/close-response.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
-import { oweGeneration } from '#domain/responses/store/owe-generation.ts';
+import { generationStart } from '#domain/responses/store/generation-start.ts';
 import { releaseStranded } from '#domain/responses/end/release-stranded.ts';
 import { queueLimitMs } from '#domain/responses/record/response-status.ts';
 import { reconciling, type Unfinished } from './reconcile.ts';
@@ -65,14 +66,14 @@ function isOverdue(row: StaleRow): boolean {
 function generation({ tenantId, responseId }: { tenantId: string; responseId: string }): Unfinished {
   return {
     tenantId,
-    workflowId: `response/${tenantId}/${responseId}`,
+    workflowId: workflowIdOf('generateResponse', { tenantId, responseId }),
     giveUp: (em) => closeResponse(em, responseId, { kind: 'failed', code: 'internal_error' }),
     async startAnew(em) {
       const head = await lockHead(em, responseId);
-      // Owed by another round meanwhile: a cancel takes one start back, not two.
-      return head === null || head.response.isTerminal || (await isOwed(em, head.response.workflowId))
+      // Enqueued by another round meanwhile: a cancel takes one start back, not two.
+      return head === null || head.response.isTerminal || (await isPending(em, head.response.workflowId))
         ? null
-        : oweGeneration(em, head.response);
+        : generationStart(head.response);
     },
   };
 }

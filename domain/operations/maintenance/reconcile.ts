@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { isOwed } from '#domain/foundation/durable/outbox.ts';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import type { StartMessage } from '#domain/foundation/durable/messages.ts';
+import { enqueue, isPending } from '#domain/foundation/durable/outbox.ts';
 import { listedSweep, type Listing } from './listed-sweep.ts';
 import type { Sweep, SweepDependencies } from './sweep.ts';
 
@@ -10,8 +10,8 @@ export interface Unfinished {
   workflowId: string;
   /** An operator has ended the workflow. */
   giveUp: (em: EntityManager) => Promise<unknown>;
-  /** The engine has lost the workflow. @returns null when nothing is left to do */
-  startAnew: (em: EntityManager) => Promise<Dispatch | null>;
+  /** Temporal has lost the workflow. @returns its start, null when nothing is left to do */
+  startAnew: (em: EntityManager) => Promise<StartMessage | null>;
 }
 
 interface Unfinishables<Row extends object> extends Pick<Listing<Row>, 'door' | 'start' | 'placeOf'> {
@@ -42,11 +42,11 @@ export function reconciling<Row extends object>({
 
 /** @returns whether the row was given up, or a start of its workflow is in the outbox again */
 async function reconcile(
-  { unitOfWork, inspector, dispatcher }: SweepDependencies,
+  { unitOfWork, inspector }: SweepDependencies,
   { tenantId, workflowId, giveUp, startAnew }: Unfinished,
 ): Promise<boolean> {
-  // Asked first: a start that is no longer owed has been acknowledged, so the engine knows the newest run.
-  if (await unitOfWork.inTenant(tenantId, (em) => isOwed(em, workflowId))) {
+  // Asked first: a start that is no longer pending has been acknowledged, so the engine knows the newest run.
+  if (await unitOfWork.inTenant(tenantId, (em) => isPending(em, workflowId))) {
     return false;
   }
   switch (await inspector.stateOf(workflowId)) {
@@ -55,12 +55,10 @@ async function reconcile(
     case 'closed':
       await unitOfWork.inTenant(tenantId, giveUp);
       return true;
-    case 'unknown_id': {
-      const start = await unitOfWork.inTenant(tenantId, startAnew);
-      if (start !== null) {
-        await dispatcher.dispatch(start);
-      }
-      return start !== null;
-    }
+    case 'unknown_id':
+      return unitOfWork.inTenant(tenantId, async (em) => {
+        const start = await startAnew(em);
+        return start !== null && (await enqueue(em, start)) !== null;
+      });
   }
 }

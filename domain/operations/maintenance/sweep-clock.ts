@@ -36,6 +36,23 @@ export async function noteSwept(database: Database, names: readonly string[]): P
   }
 }
 
+const abandoned = `greatest(taken_at, succeeded_at) < now() - interval '2 days'`;
+
+/** Sweeps that no worker has taken for two days, a hundred at most. */
+export async function listAbandonedSweeps(database: Database): Promise<string[]> {
+  const rows = await database.call<{ name: string }>(
+    'list_abandoned_sweeps',
+    `select name from app.sweeps where ${abandoned} order by name limit 100`,
+    [],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Unless a worker has taken it meanwhile. */
+export async function forgetSweep(database: Database, name: string): Promise<void> {
+  await database.call('forget_sweep', `delete from app.sweeps where name = $1 and ${abandoned}`, [name]);
+}
+
 /** Seconds since each sweep last succeeded, or since it was first planned. */
 export async function sweepAges(database: Database): Promise<{ name: string; seconds: number }[]> {
   return database.call<{ name: string; seconds: number }>(

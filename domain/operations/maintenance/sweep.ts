@@ -1,6 +1,6 @@
 import type { AnchorLog } from '#domain/foundation/events/anchor.ts';
-import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
+import type { WorkflowCanceller } from '#domain/foundation/durable/workflow-canceller.ts';
 import type { WorkflowInspector } from '#domain/foundation/durable/workflow-inspector.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -12,7 +12,7 @@ export interface SweepDependencies {
   /** Works as the purge role. */
   purge: UnitOfWork;
   inspector: WorkflowInspector;
-  dispatcher: Dispatcher;
+  canceller: WorkflowCanceller;
   secrets: Secrets;
   anchors: AnchorLog;
   eventRetentionDays: number;

@@ -1,16 +1,17 @@
 import { anchorLog, dropLog, sealLog } from './event-log.ts';
 import { expireInvites } from './expire-invites.ts';
 import { maintainPartitions } from './maintain-partitions.ts';
+import { purgeContent } from './purge-content.ts';
 import { purgeNotifications } from './purge-notifications.ts';
 import { purgeOrphans } from './purge-orphans.ts';
+import { purgePassages } from './purge-passages.ts';
 import { purgeResponses } from './purge-responses.ts';
 import { purgeSignIns } from './purge-sign-ins.ts';
 import { purgeStaleRows } from './purge-stale-rows.ts';
 import { purgeThreads } from './purge-threads.ts';
 import { reconcileCalls } from './reconcile-calls.ts';
-import { reconcileDocuments } from './reconcile-documents.ts';
-import { reconcileFanOuts } from './reconcile-fan-outs.ts';
-import { reconcileResponses } from './reconcile-responses.ts';
+import { reconciliation } from './reconciliation.ts';
+import { retireSweeps } from './retire-sweeps.ts';
 import type { Sweep } from './sweep.ts';
 
 /** How often a sweep is due, as settings of the worker name it. */
@@ -25,9 +26,9 @@ export interface PlannedSweep {
 
 /** All that runs by the clock. The name is that of its activity; its actor in Temporal is `upkeep/<name>`. */
 export const sweeps = {
-  reconcileResponses: { sweep: reconcileResponses, pace: 'sweep', budgetSeconds: 20 },
-  reconcileDocuments: { sweep: reconcileDocuments, pace: 'sweep', budgetSeconds: 20 },
-  reconcileFanOuts: { sweep: reconcileFanOuts, pace: 'sweep', budgetSeconds: 20 },
+  reconcileResponses: { sweep: reconciliation.generateResponse, pace: 'sweep', budgetSeconds: 20 },
+  reconcileDocuments: { sweep: reconciliation.ingestDocument, pace: 'sweep', budgetSeconds: 20 },
+  reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
   expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },
   purgeResponses: { sweep: purgeResponses, pace: 'sweep', budgetSeconds: 20 },
@@ -36,9 +37,12 @@ export const sweeps = {
   purgeSignIns: { sweep: purgeSignIns, pace: 'sweep', budgetSeconds: 20 },
   purgeThreads: { sweep: purgeThreads, pace: 'sweep', budgetSeconds: 20 },
   purgeNotifications: { sweep: purgeNotifications, pace: 'sweep', budgetSeconds: 20 },
+  purgePassages: { sweep: purgePassages, pace: 'sweep', budgetSeconds: 20 },
+  purgeContent: { sweep: purgeContent, pace: 'sweep', budgetSeconds: 20 },
   maintainPartitions: { sweep: maintainPartitions, pace: 'hour', budgetSeconds: 60 },
   dropOldEvents: { sweep: dropLog, pace: 'hour', budgetSeconds: 20 },
   sealEvents: { sweep: sealLog, pace: 'seal', budgetSeconds: 20 },
+  retireSweeps: { sweep: retireSweeps, pace: 'hour', budgetSeconds: 20 },
   anchorChains: { sweep: anchorLog, pace: 'anchor', budgetSeconds: 60 },
 } satisfies Record<string, PlannedSweep>;
 

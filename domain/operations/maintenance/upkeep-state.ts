@@ -13,7 +13,8 @@ export interface UpkeepState {
   sweeps: { name: string; seconds: number }[];
 }
 
-export async function readUpkeepState(database: Database): Promise<UpkeepState> {
+/** @param known the sweeps that are planned; a row of one that an upgrade removed is not told of. Without it, of all */
+export async function readUpkeepState(database: Database, known?: readonly string[]): Promise<UpkeepState> {
   const [lag] = await database.call<{ events: number; oldest_seconds: number; queue: number }>(
     'upkeep_state',
     'select l.events, l.oldest_seconds, pg_notification_queue_usage() as queue from app.sealing_lag() l',
@@ -23,6 +24,6 @@ export async function readUpkeepState(database: Database): Promise<UpkeepState> 
     unsealedEvents: lag?.events ?? 0,
     oldestUnsealedSeconds: lag?.oldest_seconds ?? 0,
     notificationQueueUsage: lag?.queue ?? 0,
-    sweeps: await sweepAges(database),
+    sweeps: (await sweepAges(database)).filter(({ name }) => known?.includes(name) !== false),
   };
 }

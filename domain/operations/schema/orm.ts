@@ -4,6 +4,8 @@ import type { Pool } from 'pg';
 import { allEntities } from './all-entities.ts';
 import { boundedClient, type ClientBounds } from '#domain/foundation/persistence/bounded-client.ts';
 import { Migration20261121000000 } from '#domain/operations/schema/migrations/Migration20261121000000.ts';
+import { Migration20261123200000 } from '#domain/operations/schema/migrations/Migration20261123200000.ts';
+import { Migration20261124010000 } from '#domain/operations/schema/migrations/Migration20261124010000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -13,6 +15,8 @@ export interface OrmOptions extends ClientBounds {
 
 export const migrationsList = [
   { name: 'Migration20261121000000', class: Migration20261121000000 },
+  { name: 'Migration20261123200000', class: Migration20261123200000 },
+  { name: 'Migration20261124010000', class: Migration20261124010000 },
   { name: 'Migration20261124020000', class: Migration20261124020000 },
 ];
 

@@ -1,6 +1,7 @@
 import { validate } from 'uuid';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
+import { parseWorkflowId, type WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
@@ -16,22 +17,23 @@ export interface FoundWorkflow {
   failureCode: string | null;
 }
 
-const kinds = new Map<string, FoundWorkflow['kind']>([
-  ['response', 'response'],
-  ['trace', 'response'],
-  ['document', 'document'],
-  ['mcp-server', 'mcp_server'],
-]);
+/** What a workflow of each type works for; null: for no row that is looked up here. */
+const kinds = {
+  generateResponse: 'response',
+  traceResponse: 'response',
+  ingestDocument: 'document',
+  discoverTools: 'mcp_server',
+  fanOutEvent: null,
+  runSweep: null,
+} satisfies Record<WorkflowType, FoundWorkflow['kind'] | null>;
 
-/**
- * `response/<tenant_id>/<id>`, `trace/<tenant_id>/<id>` of a response, `document/<tenant_id>/<id>` or `mcp-server/<tenant_id>/<id>/<number>`, as they stand
- * in Temporal UI. @throws `workflow_not_found` for any other form
- */
-export function parseWorkflowId(workflowId: string): Pick<FoundWorkflow, 'kind' | 'tenantId' | 'resourceId'> {
-  const [prefix = '', tenantId = '', resourceId = '', ...rest] = workflowId.split('/');
-  const kind = kinds.get(prefix);
+/** An id as it stands in Temporal UI. @throws `workflow_not_found` for any other form */
+export function readWorkflowId(workflowId: string): Pick<FoundWorkflow, 'kind' | 'tenantId' | 'resourceId'> {
+  const { type, parts } = parseWorkflowId(workflowId) ?? {};
+  const [tenantId = '', resourceId = '', ...rest] = parts ?? [];
+  const kind = type === undefined ? null : kinds[type];
   const numbered = kind === 'mcp_server' ? /^\d{1,9}$/.test(rest.join('/')) : rest.length === 0;
-  if (kind === undefined || !validate(tenantId) || !numbered) {
+  if (kind === null || !validate(tenantId) || !numbered) {
     throw notFound('workflow_not_found');
   }
   return { kind, tenantId, resourceId };
@@ -43,7 +45,7 @@ export function parseWorkflowId(workflowId: string): Pick<FoundWorkflow, 'kind' 
  */
 export async function findWorkflow(ctx: Context, workflowId: string): Promise<FoundWorkflow> {
   authorize(ctx.caller, 'workflows.read');
-  const { kind, tenantId, resourceId } = parseWorkflowId(workflowId);
+  const { kind, tenantId, resourceId } = readWorkflowId(workflowId);
   const row = tenantId === ctx.caller.tenantId ? await findRow(ctx, kind, resourceId) : null;
   if (row === null) {
     throw notFound('workflow_not_found');

@@ -21,7 +21,7 @@ import {
 import { checkGiven, joinChain } from './chain.ts';
 import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
 import { toHead } from '#domain/responses/store/head.ts';
-import { generationOf } from '#domain/responses/store/owe-generation.ts';
+import { generationStart } from '#domain/responses/store/generation-start.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
 import { noUsage, toResponseRecord, type ResponseRecord } from '#domain/responses/record/response-record.ts';
@@ -106,7 +106,7 @@ export async function createResponse(
   const record = toResponseRecord(toHead(response), [], noUsage);
   change.publish([{ type: 'response.created', response: record }]);
   if (response.waitsFor == null) {
-    ctx.dispatches.push(change.owe(generationOf(response)));
+    change.enqueue(generationStart(response));
   } else {
     change.publish([{ type: 'response.queued', response: record }]);
   }

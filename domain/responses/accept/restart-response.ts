@@ -14,7 +14,7 @@ import { returnToThread } from './join-thread.ts';
 import { refuseWhenBusy } from './active-limit.ts';
 import type { CreateLimits } from './create-response.ts';
 import { currentRecord } from '#domain/responses/store/head.ts';
-import { generationOf } from '#domain/responses/store/owe-generation.ts';
+import { generationStart } from '#domain/responses/store/generation-start.ts';
 import { findOwn } from '#domain/responses/store/response-access.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
@@ -66,7 +66,7 @@ export async function restartResponse(
   const record = await currentRecord(em, response);
   const change = new ResponseChange(response);
   change.publish([{ type: 'response.created', response: record }]);
-  ctx.dispatches.push(change.owe(generationOf(response)));
+  change.enqueue(generationStart(response));
   if ((await writeWithin(em, change)) !== 'in') {
     throw new Error('The new response was changed by somebody else.');
   }

@@ -1,6 +1,6 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { showRestored } from '#domain/conversations/threads/show-restored.ts';
-import { enqueueCancel } from '#domain/foundation/durable/outbox.ts';
+import { cancel } from '#domain/foundation/durable/messages.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { finishResponse } from './finish-response.ts';
 import { currentRecord } from '#domain/responses/store/head.ts';
@@ -21,17 +21,11 @@ export async function cancelResponse(ctx: Context, input: { responseId: string }
   return showRestored(ctx, response, await currentRecord(ctx.em, response));
 }
 
-/** Cancels unless ended, and owes the cancel to the workflow, which one that waits for another has none of yet. */
+/** Cancels unless ended, and cancels its workflow, which one that waits for another has none of yet. */
 export async function cancelRunning(ctx: Context, response: Response, now: Date): Promise<void> {
   const ended = await finishResponse(ctx.em, response, now, { status: 'cancelled', by: ctx.caller });
   if (ended && response.waitsFor == null) {
-    const dispatch = await enqueueCancel(ctx.em, {
-      tenantId: response.tenantId,
-      workflowType: 'generateResponse',
-      workflowId: response.workflowId,
-    });
-    if (dispatch !== null) {
-      ctx.dispatches.push(dispatch);
-    }
+    const { tenantId, id: responseId } = response;
+    await ctx.enqueue(cancel('generateResponse', { tenantId, responseId }));
   }
 }

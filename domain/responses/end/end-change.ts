@@ -1,6 +1,6 @@
 import type { AuditEvent } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
-import { traceStart } from './owe-trace.ts';
+import { traceStart } from './enqueue-trace.ts';
 import { toHead } from '#domain/responses/store/head.ts';
 import type { OutputItem } from '#domain/responses/record/output-items.ts';
 import type { Ending } from '#domain/responses/record/response-end.ts';
@@ -42,7 +42,7 @@ export function endChange(
   change.record(actor, auditOf(response, now, record), { ip });
   const trace = traceStart(response);
   if (trace !== null) {
-    change.owe(trace);
+    change.enqueue(trace);
   }
 }
 

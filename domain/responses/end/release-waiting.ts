@@ -1,8 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import { Model } from '#domain/capabilities/models/model.entity.ts';
 import { exceeds, passContext } from '#domain/responses/prompt/context-snapshot.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
-import { oweGeneration } from '#domain/responses/store/owe-generation.ts';
+import { generationStart } from '#domain/responses/store/generation-start.ts';
 import type { FailureCode } from '#domain/responses/record/response-status.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 
@@ -20,8 +21,8 @@ export async function lockWaiting(em: EntityManager, { id }: Response): Promise<
 }
 
 /**
- * Lets the responses go that waited for this one, in the transaction of its end: each gets its context now and
- * its start from the relay. When this one ended while it waited itself, they wait for what it waited for.
+ * Lets the responses go that waited for this one, in the transaction of its end: each gets its context and
+ * its start now. When this one ended while it waited itself, they wait for what it waited for.
  * @returns those that cannot go on, for the caller to end
  */
 export async function releaseWaiting(em: EntityManager, parent: Response): Promise<Stopped[]> {
@@ -72,7 +73,7 @@ export async function beginWaiting(em: EntityManager, response: Response, now: D
       return false;
     }
   }
-  await oweGeneration(em, response, { dueNow: true });
+  await enqueue(em, generationStart(response));
   return true;
 }
 

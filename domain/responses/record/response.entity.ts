@@ -1,4 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import type { Governance, ResponseRequest } from './response-request.ts';
 import {
   canBecome,
@@ -58,7 +59,7 @@ const unstoredMs = 600_000;
 /** The head row: state, fence (`writerEpoch`) and sequence (`nextN`) of one response. */
 export class Response extends schema.class {
   get workflowId(): string {
-    return `response/${this.tenantId}/${this.id}`;
+    return workflowIdOf('generateResponse', { tenantId: this.tenantId, responseId: this.id });
   }
 
   /** One that waits, or ended before its turn came, has nothing that another could go on from. */

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { toEventRow, type AuditEvent, type EventRow } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
-import { toOwed, type DurableStart } from '#domain/foundation/durable/outbox.ts';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import type { Dispatch, StartMessage } from '#domain/foundation/durable/messages.ts';
+import { leaseSecondsOf, sendWithCommit, toRow } from '#domain/foundation/durable/outbox.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { changedColumns, copyEntity, toColumns } from '#domain/foundation/persistence/rows.ts';
@@ -70,7 +70,7 @@ export class ResponseChange {
   readonly #lines: string[] = [];
   readonly items: ItemRow[] = [];
   readonly #context: { position: number; itemId: string }[] = [];
-  readonly #starts: object[] = [];
+  readonly starts: Dispatch[] = [];
   readonly calls: NewCall[] = [];
   readonly #audits: EventRow[] = [];
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
@@ -119,12 +119,9 @@ export class ResponseChange {
     this.#context.push(...itemIds.map((itemId, i) => ({ position: position + i, itemId })));
   }
 
-  /** Owes a workflow start to the engine. @returns what is to be sent after the commit */
-  owe(start: DurableStart): Dispatch {
-    const { dispatch, leaseSeconds } = toOwed(start);
-    const { id, workflowType, workflowId, payload } = dispatch;
-    this.#starts.push({ id, workflowType, workflowId, payload, leaseSeconds });
-    return dispatch;
+  /** Starts a workflow when the change is committed. */
+  enqueue(start: StartMessage): void {
+    this.starts.push(toRow(start, this.response.tenantId));
   }
 
   record(actor: Actor, event: AuditEvent, sealed: { ip?: string | null } = {}): void {
@@ -132,17 +129,18 @@ export class ResponseChange {
   }
 
   get isEmpty(): boolean {
-    return Object.keys(this.#toRows()).length === 0;
+    return Object.keys(this.#toRows(leftToRelays)).length === 0;
   }
 
-  /** The arguments of `app.write_response`. */
-  toArguments(): [string, string, number, number, string] {
+  /** The arguments of `app.write_response`, with the lease of each start. */
+  toArguments(leaseOf: (start: Dispatch) => number): [string, string, number, number, string] {
     const { tenantId, id, writerEpoch, nextN } = this.#before;
-    const rows = this.isLocked ? { ...this.#toRows(), locked: true } : this.#toRows();
-    return [tenantId, id, writerEpoch, nextN, JSON.stringify(rows, bigintAsText)];
+    const rows = this.#toRows(leaseOf);
+    const change = this.isLocked ? { ...rows, locked: true } : rows;
+    return [tenantId, id, writerEpoch, nextN, JSON.stringify(change, bigintAsText)];
   }
 
-  #toRows(): Record<string, unknown> {
+  #toRows(leaseOf: (start: Dispatch) => number): Record<string, unknown> {
     const change: Record<string, unknown> = {};
     const put = (name: 'turn' | 'attempt' | 'committed' | 'call', row: object | null) => {
       if (row !== null) {
@@ -167,12 +165,21 @@ export class ResponseChange {
     put('call', this.#call);
     list('items', this.items);
     list('context', this.#context);
-    list('starts', this.#starts);
+    list(
+      'starts',
+      this.starts.map((start) => {
+        const { id, workflowType, workflowId, payload } = start;
+        return { id, workflowType, workflowId, payload, leaseSeconds: leaseOf(start) };
+      }),
+    );
     list('calls', this.calls);
     list('audits', this.#audits);
     return change;
   }
 }
+
+/** Of a change that is written outside of a unit of work, this process sends no start. */
+const leftToRelays = () => 0;
 
 function bigintAsText(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
@@ -183,7 +190,7 @@ export async function writeChange(database: Database, change: ResponseChange): P
   const [row] = await database.call<{ answer: ChangeAnswer }>(
     'write_response',
     'select app.write_response($1, $2, $3, $4, $5) as answer',
-    change.toArguments(),
+    change.toArguments(leftToRelays),
   );
   if (row === undefined) {
     throw new Error('The change was not answered.');
@@ -195,7 +202,11 @@ export async function writeChange(database: Database, change: ResponseChange): P
 export async function writeWithin(em: EntityManager, change: ResponseChange): Promise<ChangeAnswer> {
   const [row] = await em.execute<{ answer: ChangeAnswer }[]>(
     'select app.write_response(?, ?, ?, ?, ?) as answer',
-    change.toArguments(),
+    change.toArguments((start) => leaseSecondsOf(em, start)),
   );
-  return row?.answer ?? 'moved';
+  const answer = row?.answer ?? 'moved';
+  if (answer === 'in') {
+    sendWithCommit(em, change.starts);
+  }
+  return answer;
 }

@@ -1,5 +1,5 @@
 import type { Caller } from '#domain/foundation/access/caller.ts';
-import type { Context } from '#domain/foundation/access/context.ts';
+import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { reachAbroad } from '#domain/foundation/access/permissions.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
@@ -26,6 +26,6 @@ export async function actInTenant<T>(
     }
     const granted = new Set([...operator.granted].filter((permission) => reachAbroad.has(permission)));
     const caller: Caller = { ...operator, tenantId, spaceId: null, granted };
-    return work({ caller, em, secrets: deps.secrets, dispatches: [] });
+    return work(createContext({ caller, em, secrets: deps.secrets }));
   });
 }

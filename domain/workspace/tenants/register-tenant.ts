@@ -1,5 +1,6 @@
 import { authorize } from '#domain/foundation/access/policy.ts';
 import type { Caller } from '#domain/foundation/access/caller.ts';
+import { createContext } from '#domain/foundation/access/context.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { claimKey, findKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
@@ -23,7 +24,7 @@ export async function registerTenant(
   const { secrets, unitOfWork } = deps;
   if (idempotency !== null) {
     const known = await unitOfWork.inTenant(operator.tenantId, (em) =>
-      findKey({ caller: operator, em, secrets, dispatches: [] }, idempotency),
+      findKey(createContext({ caller: operator, em, secrets }), idempotency),
     );
     if (known !== null) {
       return { tenantId: known };
@@ -36,7 +37,7 @@ export async function registerTenant(
     // The last words of this transaction stand in the operator's own tenant.
     await em.execute(`select set_config('app.tenant_id', ?, true)`, [operator.tenantId]);
     if (idempotency !== null) {
-      const ctx = { caller: operator, em, secrets, dispatches: [] };
+      const ctx = createContext({ caller: operator, em, secrets });
       if ((await claimKey(ctx, idempotency, id)) !== id) {
         throw new DomainError('idempotency_in_progress', 'The first request with this key has just ended.', {
           retryAfter: 1,

@@ -1,14 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
+  signal,
+  signalWithStart,
+  type CancelMessage,
+  type Dispatch,
+  type Message,
+  type StartMessage,
+} from '#domain/foundation/durable/messages.ts';
+import {
   claimOutbox,
-  enqueueCancel,
-  enqueueStart,
-  leaveToRelays,
+  enqueue as enqueueIn,
   outboxAgeSeconds,
   removeFromOutbox,
-  type DurableStart,
 } from '#domain/foundation/durable/outbox.ts';
-import type { Dispatch } from '#domain/foundation/durable/dispatcher.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
 
@@ -20,19 +25,26 @@ beforeAll(async () => {
 afterAll(() => engine.stop());
 beforeEach(async () => {
   await engine.admin.query('delete from outbox');
+  engine.dispatches.length = 0;
 });
 
-const start = (workflowId: string): DurableStart => ({
+const start = (workflowId: string): StartMessage => ({
+  kind: 'start',
   tenantId: engine.world.tenantId,
   workflowType: 'generateResponse',
   workflowId,
   payload: { responseId: workflowId },
 });
+const cancelOf = (workflowId: string): CancelMessage => ({ ...start(workflowId), kind: 'cancel' });
 
-const enqueue = (workflowId: string): Promise<Dispatch> =>
-  engine.act((ctx) => enqueueStart(ctx.em, start(workflowId)));
+const enqueue = (workflowId: string): Promise<Dispatch | null> =>
+  engine.act((ctx) => enqueueIn(ctx.em, start(workflowId)));
 const cancel = (workflowId: string): Promise<Dispatch | null> =>
-  engine.act((ctx) => enqueueCancel(ctx.em, start(workflowId)));
+  engine.act((ctx) => enqueueIn(ctx.em, cancelOf(workflowId)));
+/** As a process that sends nothing itself. */
+const leave = (message: Message): Promise<Dispatch | null> =>
+  new UnitOfWork(engine.database.orm).inTenant(engine.world.tenantId, (em) => enqueueIn(em, message));
+const sent = () => engine.dispatches.map(({ kind, workflowId }) => `${kind} ${workflowId}`);
 const leaseOut = () => engine.admin.query(`update outbox set claimed_until = now() - interval '1 s'`);
 const claim = async (limit = 10) =>
   (await claimOutbox(engine.database.database, limit)).map((row) => `${row.kind} ${row.workflowId}`);
@@ -45,13 +57,62 @@ describe('the outbox', () => {
     expect(await claim()).toEqual(['start a']);
   });
 
-  it('gives a row to a relay at once when the process that wrote it leaves it to them', async () => {
-    await engine.act(async (ctx) => {
-      const left = await enqueueStart(ctx.em, start('a'));
-      await enqueueStart(ctx.em, start('b'));
-      await leaveToRelays(ctx.em, [left]);
-    });
+  it('gives a row to a relay at once where the process that wrote it sends none', async () => {
+    await leave(start('a'));
+    await enqueue('b');
     expect(await claim()).toEqual(['start a']);
+    expect(sent()).toEqual(['start b']);
+  });
+
+  it('hands what is committed to the dispatcher, each workflow’s in order, and nothing of what is rolled back', async () => {
+    const failing = engine.act(async (ctx) => {
+      await ctx.enqueue(start('a'));
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(sent()).toEqual([]);
+    expect((await engine.admin.query('select from outbox')).rowCount).toBe(0);
+    await engine.act(async (ctx) => {
+      await ctx.enqueue(start('b'));
+      await ctx.enqueue(start('c'));
+      await ctx.enqueue(cancelOf('b'));
+      expect(sent()).toEqual([]);
+    });
+    await expect.poll(sent).toEqual(['start b', 'start c', 'cancel b']);
+  });
+
+  it('leaves a message behind one that is not sent yet to the relays, which keep their order', async () => {
+    const first = await enqueue('a');
+    await cancel('a');
+    await engine.act(async (ctx) => {
+      await ctx.enqueue({ ...cancelOf('a'), kind: 'signal', payload: { signal: 'wake', args: [] } });
+    });
+    expect(sent()).toEqual(['start a']);
+    expect(await claim()).toEqual([]);
+    await removeFromOutbox(engine.database.database, first!);
+    expect(await claim()).toEqual(['cancel a']);
+    expect(await claim()).toEqual([]);
+  });
+
+  it('holds a signal with its name and arguments, and for a workflow of no tenant its sender’s', async () => {
+    const { tenantId } = engine.world;
+    const wake = { budgetSeconds: 5 };
+    await engine.act(async (ctx) => {
+      await ctx.enqueue(signal('runSweep', { sweep: 'a' }, 'wake', [wake]));
+      await ctx.enqueue(signalWithStart('runSweep', { sweep: 'b' }, 'wake', [wake]));
+    });
+    const { rows } = await engine.admin.query<object>(
+      'select tenant_id, kind, workflow_type, workflow_id, payload from outbox order by id',
+    );
+    const common = { tenant_id: tenantId, kind: 'signal', workflow_type: 'runSweep' };
+    expect(rows).toEqual([
+      { ...common, workflow_id: 'upkeep/a', payload: { signal: 'wake', args: [wake] } },
+      {
+        ...common,
+        workflow_id: 'upkeep/b',
+        payload: { signal: 'wake', args: [wake], start: { sweep: 'b' } },
+      },
+    ]);
   });
 
   it('leases a claimed row for ten seconds: nobody else gets it meanwhile', async () => {
@@ -82,24 +143,29 @@ describe('the outbox', () => {
     await leaseOut();
     expect((await claim()).toSorted()).toEqual(['start a', 'start b']);
     expect(await claim()).toEqual([]);
-    await removeFromOutbox(engine.database.database, first);
+    await removeFromOutbox(engine.database.database, first!);
     await leaseOut();
     expect((await claim()).toSorted()).toEqual(['cancel a', 'start b']);
   });
 
-  it('drops a start that was not sent yet when it is cancelled, and owes nothing', async () => {
-    await engine.act(async (ctx) => {
-      await enqueueStart(ctx.em, { ...start('a'), dueNow: true });
-      await leaveToRelays(ctx.em, [await enqueueStart(ctx.em, start('b'))]);
-    });
-    expect([await cancel('a'), await cancel('b')]).toEqual([null, null]);
+  it('drops a start that was not sent yet when it is cancelled, and enqueues nothing', async () => {
+    await leave(start('a'));
+    expect(await cancel('a')).toBeNull();
     expect((await engine.admin.query('select from outbox')).rowCount).toBe(0);
   });
 
+  it('cancels behind what was to follow a start that it drops', async () => {
+    await leave(start('a'));
+    await leave({ ...start('a'), kind: 'signal', payload: { signal: 'wake', args: [] } });
+    expect(await cancel('a')).toMatchObject({ kind: 'cancel' });
+    const { rows } = await engine.admin.query<{ kind: string }>('select kind from outbox order by id');
+    expect(rows.map(({ kind }) => kind)).toEqual(['signal', 'cancel']);
+  });
+
   it.each(['the process that wrote it', 'a relay'])(
-    'owes the cancel of a start that %s may have sent before it died',
+    'enqueues the cancel of a start that %s may have sent before it died',
     async (sender) => {
-      await engine.act((ctx) => enqueueStart(ctx.em, { ...start('a'), dueNow: sender === 'a relay' }));
+      await (sender === 'a relay' ? leave(start('a')) : enqueue('a'));
       expect(await claim()).toEqual(sender === 'a relay' ? ['start a'] : []);
       await engine.admin.query('update outbox set claimed_until = now()');
       expect(await cancel('a')).toMatchObject({ kind: 'cancel', workflowId: 'a' });
@@ -107,18 +173,9 @@ describe('the outbox', () => {
     },
   );
 
-  it('owes the cancel of a start that may be on its way', async () => {
+  it('enqueues the cancel of a start that may be on its way', async () => {
     await enqueue('a');
     expect(await cancel('a')).toMatchObject({ kind: 'cancel', workflowId: 'a' });
-  });
-
-  it('owes nothing for a change that was rolled back', async () => {
-    const failing = engine.act(async (ctx) => {
-      await enqueueStart(ctx.em, start('a'));
-      throw new Error('no');
-    });
-    await expect(failing).rejects.toThrow('no');
-    expect((await engine.admin.query('select from outbox')).rowCount).toBe(0);
   });
 
   it('holds the start of a response from its creation, and its cancel', async () => {

@@ -1,7 +1,7 @@
 import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Caller } from '#domain/foundation/access/caller.ts';
-import type { Context } from '#domain/foundation/access/context.ts';
+import { createContext, type Context } from '#domain/foundation/access/context.ts';
 import { permissions } from '#domain/foundation/access/permissions.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
@@ -13,6 +13,7 @@ import { piiSettings } from '#domain/governance/policy/pii-settings.ts';
 import { updateGovernance } from '#domain/governance/policy/read-governance.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { disableModel } from '#domain/capabilities/models/disable-model.ts';
 import { importPrices } from '#domain/capabilities/models/import-prices.ts';
 import { registerModel } from '#domain/capabilities/models/register-model.ts';
@@ -59,7 +60,7 @@ const run = <T>(work: (ctx: Context) => Promise<T>): Promise<T> =>
   engine.database.unitOfWork.inTenant(engine.world.tenantId, async (em) => {
     // Who waits here waits until the others do, however slow the machine is.
     await em.execute(`set local lock_timeout = '20s'`);
-    return work({ caller, em, secrets, dispatches: [] });
+    return work(createContext({ caller, em, secrets }));
   });
 
 /** The first has changed what it changes before the others begin, and ends when each of them waits or has ended. */
@@ -366,9 +367,11 @@ it('a document that is read while its collection is deleted is gone with it', as
   await admin.query('begin');
   await admin.query('select from collections where id = $1 for update', [collectionId]);
   const chunk = { heading: null, text: 'A beacon.', start: 0, end: 9 };
-  const read = run(({ em }) => finishIngestion(em, documentId, { chunks: [chunk] }));
+  const read = run(({ em }) => storePassages(em, documentId, [chunk]));
+  const finished = run(({ em }) => finishIngestion(em, documentId, { documentId, generation: 1 }));
   await untilBlocked(admin);
   await admin.query('delete from collections where id = $1', [collectionId]);
   await admin.query('commit');
-  expect((await read).status).toBe('gone');
+  expect(await read).toBeNull();
+  expect((await finished).status).toBe('gone');
 });

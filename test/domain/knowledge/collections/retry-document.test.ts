@@ -3,6 +3,7 @@ import { createCollection } from '#domain/knowledge/collections/create-collectio
 import { retryDocument } from '#domain/knowledge/collections/retry-document.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { reconcileDocuments } from '#domain/operations/maintenance/reconcile-documents.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
 import { inspectorSaying, sweepOnce } from '../../../support/sweeps.ts';
@@ -54,7 +55,9 @@ describe('a failed document', () => {
     );
     expect(rows).toEqual([{ id }]);
     const chunk = { heading: null, text: 'The beacon is blue.', start: 0, end: 19 };
-    await finish(id, { chunks: [chunk] });
+    const { unitOfWork } = engine.database;
+    const stored = await unitOfWork.inTenant(engine.world.tenantId, (em) => storePassages(em, id, [chunk]));
+    await finish(id, stored!);
     expect(await statusOf(id)).toEqual({ status: 'ready', failure_code: null });
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createContext } from '#domain/foundation/access/context.ts';
 import { loadCaller } from '#domain/foundation/access/load-caller.ts';
 import { newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
@@ -32,7 +33,7 @@ function ask(count: number, limits: { maxActivePerSpace: number; maxActivePerTen
       gateways[i % gateways.length]!.inTenant(world.tenantId, async (em) => {
         const identity = { ...world.owner, apiKeyId: null, keyPermissions: null };
         const caller = await loadCaller(em, identity, { via: 'api', requestId: 'req_test' }, world.spaceId);
-        const ctx = { caller, em, secrets, dispatches: [] };
+        const ctx = createContext({ caller, em, secrets });
         const options = { responseId: newResponseId(), limits: { ...limits, retentionSeconds: 86_400 } };
         await createResponse(ctx, requestOf(world), options);
         return 'accepted';

@@ -1,0 +1,11 @@
+import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
+import type { ContentLimits } from '#domain/knowledge/collections/collection-limits.ts';
+
+/** The largest document of each type that this gateway takes. */
+export function contentLimitsOf(config: GatewayConfig): ContentLimits {
+  return {
+    'text/plain': config.MAX_PLAIN_TEXT_BYTES,
+    'text/markdown': config.MAX_MARKDOWN_BYTES,
+    'text/html': config.MAX_HTML_BYTES,
+  };
+}

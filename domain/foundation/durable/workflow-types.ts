@@ -1,0 +1,135 @@
+import { taskQueues, type TaskQueue } from './task-queues.ts';
+import type {
+  DiscoverToolsInput,
+  FanOutEventInput,
+  GenerateResponseInput,
+  IngestDocumentInput,
+  RunSweepInput,
+  TraceResponseInput,
+  Wake,
+} from './workflow-inputs.ts';
+
+interface Facts<Input, Key extends keyof Input> {
+  /** The first part of the workflow's id; no two types share one. */
+  prefix: string;
+  /** The other parts of the id: the tenant's id first, where there is one. */
+  parts: (ids: Pick<Input, Key>) => readonly (string | number)[];
+  queue: TaskQueue;
+  /** Whether an id whose workflow has ended may run once more: never, only when it ended without success, or always. */
+  reuse: 'never' | 'after_failure' | 'always';
+  /** Who sends the start after its commit: the process that committed it, or a relay where nobody waits for it. */
+  sender: 'process' | 'relay';
+  /** Shown in lists of workflows. */
+  summary: (input: Input) => string;
+  taskTimeoutSeconds?: number;
+}
+
+/** `Signals` has the arguments of each signal by its name; `object` has none. */
+interface Defined<Input, Key extends keyof Input, Signals extends object> extends Facts<Input, Key> {
+  /** For the compiler alone. */
+  readonly types?: { input: Input; ids: Pick<Input, Key>; signals: Signals };
+}
+
+function define<Input extends object, Key extends keyof Input, Signals extends object = object>(
+  facts: Facts<Input, Key>,
+): Defined<Input, Key, Signals> {
+  return facts;
+}
+
+/**
+ * Every workflow type of the platform, with its input, what its id is made of, and its signals. A use case enqueues by
+ * these types alone. What reconciliation does for each: `domain/operations/maintenance/reconciliation.ts`.
+ */
+export const workflows = {
+  generateResponse: define<GenerateResponseInput, 'tenantId' | 'responseId'>({
+    prefix: 'response',
+    parts: ({ tenantId, responseId }) => [tenantId, responseId],
+    queue: taskQueues.interactive,
+    // A response is generated once, whatever its workflow's end.
+    reuse: 'never',
+    sender: 'process',
+    summary: ({ model }) => `generateResponse · ${model}`,
+  }),
+  ingestDocument: define<IngestDocumentInput, 'tenantId' | 'documentId'>({
+    prefix: 'document',
+    parts: ({ tenantId, documentId }) => [tenantId, documentId],
+    queue: taskQueues.batch,
+    // A document may be read again under its id, and reading one that has ended changes nothing.
+    reuse: 'always',
+    sender: 'process',
+    summary: () => 'ingestDocument',
+  }),
+  discoverTools: define<DiscoverToolsInput, 'tenantId' | 'serverId' | 'number'>({
+    prefix: 'mcp-server',
+    parts: ({ tenantId, serverId, number }) => [tenantId, serverId, number],
+    queue: taskQueues.batch,
+    // Each reading has an id of its own.
+    reuse: 'never',
+    sender: 'process',
+    summary: () => 'discoverTools',
+  }),
+  traceResponse: define<TraceResponseInput, 'tenantId' | 'responseId'>({
+    prefix: 'trace',
+    parts: ({ tenantId, responseId }) => [tenantId, responseId],
+    queue: taskQueues.batch,
+    reuse: 'never',
+    sender: 'relay',
+    summary: () => 'traceResponse',
+  }),
+  fanOutEvent: define<FanOutEventInput, 'tenantId' | 'eventId'>({
+    prefix: 'notify',
+    parts: ({ tenantId, eventId }) => [tenantId, eventId],
+    queue: taskQueues.batch,
+    // Nobody is notified twice, however often it runs.
+    reuse: 'after_failure',
+    sender: 'relay',
+    summary: () => 'fanOutEvent',
+  }),
+  runSweep: define<RunSweepInput, 'sweep', { wake: [Wake] }>({
+    prefix: 'upkeep',
+    parts: ({ sweep }) => [sweep],
+    queue: taskQueues.upkeep,
+    reuse: 'always',
+    sender: 'process',
+    summary: ({ sweep }) => `upkeep · ${sweep}`,
+    taskTimeoutSeconds: 5,
+  }),
+};
+
+export type WorkflowType = keyof typeof workflows;
+
+type TypesOf<T extends WorkflowType> = NonNullable<(typeof workflows)[T]['types']>;
+export type InputOf<T extends WorkflowType> = TypesOf<T>['input'];
+export type IdsOf<T extends WorkflowType> = TypesOf<T>['ids'];
+export type SignalOf<T extends WorkflowType> = keyof TypesOf<T>['signals'] & string;
+export type ArgsOf<T extends WorkflowType, Name extends SignalOf<T>> = Extract<
+  TypesOf<T>['signals'][Name],
+  readonly unknown[]
+>;
+
+/** What is known of a type when its input is not. */
+export type WorkflowFacts = Omit<Facts<never, never>, 'parts' | 'summary'> & {
+  parts: (ids: never) => readonly (string | number)[];
+  summary: (input: never) => string;
+};
+
+export function factsOf(type: WorkflowType): WorkflowFacts {
+  return workflows[type];
+}
+
+/** The id of a workflow in Temporal. No other place spells one. */
+export function workflowIdOf<T extends WorkflowType>(type: T, ids: IdsOf<T>): string {
+  const { prefix, parts } = factsOf(type);
+  return [prefix, ...parts(ids as never)].join('/');
+}
+
+const typesByPrefix = new Map(
+  (Object.keys(workflows) as WorkflowType[]).map((type) => [factsOf(type).prefix, type]),
+);
+
+/** The type and the parts behind the prefix of an id that somebody gives us; null: no workflow of ours has such an id. */
+export function parseWorkflowId(workflowId: string): { type: WorkflowType; parts: readonly string[] } | null {
+  const [prefix = '', ...parts] = workflowId.split('/');
+  const type = typesByPrefix.get(prefix);
+  return type === undefined ? null : { type, parts };
+}

@@ -1,0 +1,49 @@
+import type { DocumentMediaType } from './document-status.ts';
+
+/** What begins with these bytes is no text, whatever it is declared as. */
+const signatures: readonly (readonly [mediaType: string, bytes: readonly number[]])[] = [
+  ['application/pdf', ascii('%PDF-')],
+  ['application/zip', [0x50, 0x4b, 0x03, 0x04]],
+  ['application/gzip', [0x1f, 0x8b]],
+  ['application/x-ole-storage', [0xd0, 0xcf, 0x11, 0xe0]],
+  ['application/x-7z-compressed', [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c]],
+  ['application/rtf', ascii('{\\rtf')],
+  ['image/png', [0x89, 0x50, 0x4e, 0x47]],
+  ['image/jpeg', [0xff, 0xd8, 0xff]],
+  ['image/gif', ascii('GIF8')],
+];
+
+/** Bytes from the beginning that are looked at. */
+export const sniffedBytes = 4_096;
+
+const page = /^\s*(?:<!doctype html|<html[\s>])/i;
+
+/**
+ * The type of what begins with `head`, by its content. Only texts are alike: there `declared` decides, except that a
+ * whole HTML page is one whatever it is declared as.
+ */
+export function detectMediaType(head: Uint8Array, declared: DocumentMediaType): string {
+  const signature = signatures.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte));
+  if (signature !== undefined) {
+    return signature[0];
+  }
+  const text = textOf(head.subarray(0, sniffedBytes));
+  if (text === null) {
+    return 'application/octet-stream';
+  }
+  return page.test(text) ? 'text/html' : declared;
+}
+
+/** @returns null for what is not UTF-8, or holds NUL; a character that is cut at the end does not count. */
+function textOf(head: Uint8Array): string | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
+    return text.includes('\0') ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+function ascii(text: string): number[] {
+  return [...Buffer.from(text, 'latin1')];
+}

@@ -1,0 +1,34 @@
+import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
+import { nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { listedSweep } from './listed-sweep.ts';
+
+/** Deletes bytes that nothing refers to any more: their last document is gone, or their upload was never finished. */
+export const purgeContent = listedSweep<{ tenant_id: string; key: string }>({
+  door: 'list_released_objects',
+  start: [nilUuid, ''],
+  placeOf: (row) => [row.tenant_id, row.key],
+  see: ({ purge }, { tenant_id: tenantId, key }) =>
+    purge.inTenant(tenantId, async (em) => {
+      const held = await em.execute(
+        'select 1 from stored_objects where tenant_id = ? and key = ? and purge_after < now() for update',
+        [tenantId, key],
+      );
+      if (held.length === 0) {
+        return false;
+      }
+      // Asked behind the lock: an upload of the same bytes that held it has its document by now.
+      const used = await em.execute(
+        'select 1 from documents where tenant_id = ? and content_key = ? limit 1',
+        [tenantId, key],
+      );
+      if (used.length === 0) {
+        await PostgresByteStore.within(tenantId, em).delete(key);
+      } else {
+        await em.execute('update stored_objects set purge_after = null where tenant_id = ? and key = ?', [
+          tenantId,
+          key,
+        ]);
+      }
+      return used.length === 0;
+    }),
+});

@@ -1,0 +1,47 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { listedSweep } from './listed-sweep.ts';
+
+/** Passages of one transaction at most. */
+const batchSize = 1_000;
+
+/** Deletes passages of readings that another has replaced, or that failed; none of a reading that is under way. */
+export const purgePassages = listedSweep<{ tenant_id: string; document_id: string }>({
+  door: 'list_stale_chunks',
+  start: [nilUuid, nilUuid],
+  placeOf: (row) => [row.tenant_id, row.document_id],
+  see: async ({ purge }, { tenant_id: tenantId, document_id: documentId }) => {
+    let removed: number;
+    let changed = false;
+    do {
+      removed = await purge.inTenant(tenantId, (em) => removeStale(em, tenantId, documentId));
+      changed ||= removed > 0;
+    } while (removed === batchSize);
+    return changed;
+  },
+});
+
+async function removeStale(em: EntityManager, tenantId: string, documentId: string): Promise<number> {
+  await em.execute('select 1 from documents where tenant_id = ? and id = ? for update', [
+    tenantId,
+    documentId,
+  ]);
+  const [row] = await em.execute<{ removed: number }[]>(
+    `with gone as (
+       delete from chunks where ctid = any (array(
+         select c.ctid from chunks c join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id
+         where c.tenant_id = ? and c.document_id = ?
+           and (c.generation < d.generation or c.generation > d.generation and d.status <> 'processing')
+         limit ${batchSize})) returning 1)
+     select count(*)::int as removed from gone`,
+    [tenantId, documentId],
+  );
+  const removed = row?.removed ?? 0;
+  if (removed < batchSize) {
+    await em.execute('update documents set stale_since = null where tenant_id = ? and id = ?', [
+      tenantId,
+      documentId,
+    ]);
+  }
+  return removed;
+}

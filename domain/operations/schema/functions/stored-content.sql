@@ -1,0 +1,49 @@
+-- The bytes of documents and the generations of their passages.
+
+create or replace function app.count_chunks() returns trigger
+language plpgsql set search_path = pg_catalog, public, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    update collections c set chunk_count = c.chunk_count + s.n
+    from (select a.tenant_id, a.collection_id, sum(a.chunk_count) as n from added a group by 1, 2) s
+    where c.tenant_id = s.tenant_id and c.id = s.collection_id and s.n <> 0;
+  elsif tg_op = 'UPDATE' then
+    update collections c set chunk_count = c.chunk_count + s.n
+    from (select a.tenant_id, a.collection_id, sum(a.chunk_count - r.chunk_count) as n
+          from added a join removed r on r.tenant_id = a.tenant_id and r.id = a.id group by 1, 2) s
+    where c.tenant_id = s.tenant_id and c.id = s.collection_id and s.n <> 0;
+  else
+    update collections c set chunk_count = c.chunk_count - s.n
+    from (select r.tenant_id, r.collection_id, sum(r.chunk_count) as n from removed r group by 1, 2) s
+    where c.tenant_id = s.tenant_id and c.id = s.collection_id and s.n <> 0;
+  end if;
+  return null;
+end $$;
+
+-- The bytes that a document leaves behind, also when it goes with its collection. Only the purge deletes them: another
+-- document may have the same.
+create or replace function app.release_content() returns trigger
+language plpgsql set search_path = pg_catalog, public, pg_temp as $$
+begin
+  update stored_objects o set purge_after = greatest(o.purge_after, now())
+  from (select distinct r.tenant_id, r.content_key from removed r) g
+  where o.tenant_id = g.tenant_id and o.key = g.content_key;
+  return null;
+end $$;
+
+-- What the sweeps look for, by keyset: ids only.
+create or replace function app.list_released_objects(p_after_tenant uuid, p_after_key text, p_limit integer)
+returns table (tenant_id uuid, key text)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select o.tenant_id, o.key from public.stored_objects o
+  where o.purge_after < now() and (o.tenant_id, o.key) > (p_after_tenant, p_after_key)
+  order by o.tenant_id, o.key limit p_limit
+$$;
+-- Not before searches that have begun with them are over.
+create or replace function app.list_stale_chunks(p_after_tenant uuid, p_after_id uuid, p_limit integer)
+returns table (tenant_id uuid, document_id uuid)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select d.tenant_id, d.id from public.documents d
+  where d.stale_since < now() - interval '1 minute' and (d.tenant_id, d.id) > (p_after_tenant, p_after_id)
+  order by d.tenant_id, d.id limit p_limit
+$$;

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
+import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
+import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
+import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
+import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
+import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
+import { Purge } from '../../../support/purge.ts';
+import { sweepOnce } from '../../../support/sweeps.ts';
+
+let world: KnowledgeWorld;
+let purge: Purge;
+
+beforeAll(async () => {
+  world = await openWorld();
+  purge = new Purge(world.database);
+}, 60_000);
+afterAll(async () => {
+  await purge?.close();
+  await world?.stop();
+});
+
+const sweep = () => sweepOnce(sweeps.purgeContent.sweep, { ...world.database, purge });
+
+async function aCollection() {
+  const space = await world.addSpace();
+  const { collection } = await world.act(space, (ctx) => createCollection(ctx, { name: 'C' }));
+  return { space, collectionId: collection.id };
+}
+
+const upload = async (space: SpaceFixture, collectionId: string, content: string) =>
+  (
+    await world.act(space, (ctx) =>
+      uploadDocument(ctx, { collectionId, filename: 'a.txt', mediaType: 'text/plain', content }),
+    )
+  ).document;
+
+const partsOf = async ({ tenantId }: SpaceFixture) =>
+  (await world.admin.query('select from stored_parts where tenant_id = $1', [tenantId])).rowCount;
+
+describe('the purge of content', () => {
+  it('deletes the bytes of a deleted document', async () => {
+    const { space, collectionId } = await aCollection();
+    const { id: documentId } = await upload(space, collectionId, 'x'.repeat(600_000));
+    expect(await sweep()).toMatchObject({ done: 0 });
+    expect(await partsOf(space)).toBe(3);
+    await world.act(space, (ctx) => deleteDocument(ctx, { collectionId, documentId }));
+    expect(await sweep()).toMatchObject({ done: 1, failed: 0, next: null });
+    expect(await partsOf(space)).toBe(0);
+  });
+
+  it('deletes bytes with the last document that has them', async () => {
+    const { space, collectionId } = await aCollection();
+    const [one, two] = [
+      await upload(space, collectionId, 'Equal.'),
+      await upload(space, collectionId, 'Equal.'),
+    ];
+    expect(two.contentKey).toBe(one.contentKey);
+    await world.act(space, (ctx) => deleteDocument(ctx, { collectionId, documentId: one.id }));
+    expect(await sweep()).toMatchObject({ done: 0 });
+    expect(await partsOf(space)).toBe(1);
+    await world.act(space, (ctx) => deleteDocument(ctx, { collectionId, documentId: two.id }));
+    expect(await sweep()).toMatchObject({ done: 1 });
+    expect(await partsOf(space)).toBe(0);
+  });
+
+  it('deletes those of a deleted collection, and leaves the same bytes of another tenant', async () => {
+    const [mine, theirs] = [await aCollection(), await aCollection()];
+    await upload(mine.space, mine.collectionId, 'Equal.');
+    await upload(theirs.space, theirs.collectionId, 'Equal.');
+    await world.act(mine.space, (ctx) => deleteCollection(ctx, mine));
+    expect(await sweep()).toMatchObject({ done: 1 });
+    expect([await partsOf(mine.space), await partsOf(theirs.space)]).toEqual([0, 1]);
+  });
+
+  it('leaves bytes that are uploaded again before it comes', async () => {
+    const { space, collectionId } = await aCollection();
+    const { id: documentId } = await upload(space, collectionId, 'Equal.');
+    await world.act(space, (ctx) => deleteDocument(ctx, { collectionId, documentId }));
+    await upload(space, collectionId, 'Equal.');
+    expect(await sweep()).toMatchObject({ done: 0, failed: 0 });
+    expect(await partsOf(space)).toBe(1);
+  });
+
+  it('leaves bytes of a stream for an hour until something refers to them, and deletes them then', async () => {
+    const { space } = await aCollection();
+    const store = PostgresByteStore.inSteps(space.tenantId, (step) =>
+      world.unitOfWork.inTenant(space.tenantId, step),
+    );
+    await store.put([randomBytes(10)], { purpose: 'documents', maxBytes: 10 });
+    await sweep();
+    expect(await partsOf(space)).toBe(1);
+    await world.admin.query(
+      `update stored_objects set purge_after = purge_after - interval '61 minutes' where tenant_id = $1`,
+      [space.tenantId],
+    );
+    expect(await sweep()).toMatchObject({ done: 1 });
+    expect(await partsOf(space)).toBe(0);
+  });
+});
