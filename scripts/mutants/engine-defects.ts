@@ -39,18 +39,13 @@ export const engineDefects: readonly Defect[] = [
     caughtBy: 'forces row-level security on every table',
   },
   {
-    name: 'publish before commit',
-    file: 'domain/responses/store/head.ts',
+    name: 'readers woken before the commit',
+    file: 'domain/responses/store/response-change.ts',
     replace: [
       [
-        'const run = toRun(events, response.nextN);\n  await em.execute(',
-        `const run = toRun(events, response.nextN);
-  const own = em.fork({ session: { variables: { 'app.tenant_id': response.tenantId } } });
-  await own.transactional((other) => other.execute(`,
-      ],
-      [
-        '`${response.id}:${run.firstN + run.n - 1}`,\n    ],\n  );',
-        '`${response.id}:${run.firstN + run.n - 1}`,\n    ],\n  ));',
+        "  return row?.answer ?? 'moved';",
+        `  await em.fork().transactional((other) => other.execute("select pg_notify('wake', ?)", [\`\${change.response.id}:\${change.response.nextN - 1}\`]));
+  return row?.answer ?? 'moved';`,
       ],
     ],
     test: publishing,
@@ -80,13 +75,6 @@ export const engineDefects: readonly Defect[] = [
     ],
     test: publishing,
     caughtBy: 'wakes the listeners with the last number of each run',
-  },
-  {
-    name: 'NOTIFY dropped in transactions',
-    file: 'domain/responses/store/head.ts',
-    replace: [[`select pg_notify('wake', ?)`, 'select length(?)']],
-    test: publishing,
-    caughtBy: 'before the commit, then everything',
   },
   {
     name: 'NOTIFY dropped with a change',

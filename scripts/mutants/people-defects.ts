@@ -9,12 +9,12 @@ export const peopleDefects: readonly Defect[] = [
     file: 'domain/foundation/events/record-event.ts',
     replace: [
       [
-        `  const [written] = await em.execute<{ id: string }[]>('select app.record_event(`,
+        `  const [row] = await em.execute<{ written: number }[]>('select app.record_events(`,
         // A tenant's own first events could not be written at all.
         `  const outside = (work) => event.type === 'space.updated' ? em.transactional(work, { propagation: 'requires_new' }) : work(em);
-  const [written] = await outside((other) => other.execute('select app.record_event(`,
+  const [row] = await outside((other) => other.execute('select app.record_events(`,
       ],
-      ['    row.actorId,\n  ]);', '    row.actorId,\n  ]));'],
+      ['{ ip: ip ?? null })]),\n  ]);', '{ ip: ip ?? null })]),\n  ]));'],
     ],
     test: 'test/domain/foundation/events/record-event.test.ts',
     caughtBy: 'exactly when its change is',
@@ -58,6 +58,27 @@ export const peopleDefects: readonly Defect[] = [
     replace: [['  unique (tenant_id, event_id, user_id),\n', '']],
     test: fanOuts,
     caughtBy: 'is told once each, in pages, whatever is repeated',
+  },
+  {
+    name: 'a burst of refusals starts a workflow each',
+    file: 'domain/foundation/events/fan-out.ts',
+    replace: [
+      ['coalescingKey: waits === null ? null : `${event.type}/${event.actorId}`,', 'coalescingKey: null,'],
+    ],
+    test: fanOuts,
+    caughtBy: 'of a refusal in a burst of 200 owes one start',
+  },
+  {
+    name: 'a period claimed by an attempt that was lost stays claimed',
+    file: 'domain/operations/notifications/decide-delivery.ts',
+    replace: [
+      [
+        'where coalesce(notified_periods.event_id, excluded.event_id) = excluded.event_id',
+        'where notified_periods.event_id is null',
+      ],
+    ],
+    test: fanOuts,
+    caughtBy: 'also when its first page is repeated after a crash',
   },
   {
     name: 'actor excluded from workflow events',

@@ -270,6 +270,7 @@ describe('the doors between tenants', () => {
     expect(rows.map(({ name }) => name)).toEqual([
       'add_due_month',
       'append_stream',
+      'coalesce_fan_out',
       'count_active',
       'count_chunks',
       'count_events',
@@ -301,6 +302,7 @@ describe('the doors between tenants', () => {
       'read_turn',
       'read_unfinished',
       'record_event',
+      'record_events',
       'refuse_change',
       'release_content',
       'remove_outbox',

@@ -121,6 +121,7 @@ const kinds: readonly Kind[] = [
       type: 'collection.sync_completed',
       resource: { type: 'connector', id: newId() },
       metadata: { ...inPlace(place), first: false },
+      notify: false,
     },
     audience: [],
   }),

@@ -48,9 +48,10 @@ export async function logEvent(
     actorId?: string | null;
     resource: { type: string; id: string };
     metadata?: Record<string, unknown>;
+    agoSeconds?: number;
   },
 ): Promise<string> {
-  const id = newId();
+  const id = event.agoSeconds === undefined ? newId() : await idOfAgo(admin, event.agoSeconds);
   await admin.query(
     `insert into events (tenant_id, id, category, event_type, actor_id, resource_type, resource_id, metadata)
      values ($1, $2, split_part($3, '.', 1), $3, $4, $5, $6, $7)`,
@@ -65,4 +66,12 @@ export async function logEvent(
     ],
   );
   return id;
+}
+
+/** When an event was recorded follows from its id. */
+async function idOfAgo(admin: Client, seconds: number): Promise<string> {
+  const { rows } = await admin.query<{ id: string }>('select uuidv7(make_interval(secs => $1)) as id', [
+    -seconds,
+  ]);
+  return rows[0]!.id;
 }

@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor, Anonymous } from '#domain/foundation/access/caller.ts';
-import { enqueueFanOut, type ToldEvent } from './enqueue-fan-out.ts';
+import { toColumns } from '#domain/foundation/persistence/rows.ts';
 import { categoryOf, type EventType, type ResourceType } from './catalogue.ts';
+import { fanOutOf } from './fan-out.ts';
 
 export interface AuditEvent {
   type: EventType;
@@ -15,22 +16,19 @@ export interface AuditEvent {
   reason?: string;
   /** When given, the event is written once however often it is recorded. */
   dedupeKey?: string;
+  /** False: this one concerns nobody, though others of its type do, such as an answer that nobody waited long for. */
+  notify?: boolean;
 }
 
-/** An event as its row, for SQL that writes it together with its change; the database gives it its id. */
-export interface EventRow {
-  category: string;
-  eventType: EventType;
-  /** null where nobody has proved yet who they are. */
-  actorId: string | null;
-  resourceType: ResourceType;
-  resourceId: string;
-  metadata: Record<string, unknown>;
-  dedupeKey: string | null;
-}
+/** An event as `app.record_events` writes it, with its fan-out where it has one. The database gives it its id. */
+export type EventRow = Record<string, unknown>;
 
-export function toEventRow(actor: Actor | Anonymous, event: AuditEvent): EventRow {
-  const metadata = {
+export function toEventRow(
+  actor: Actor | Anonymous,
+  event: AuditEvent,
+  more: { ip?: string | null } = {},
+): EventRow {
+  const metadata = cut({
     outcome: event.outcome ?? 'success',
     actor_type: actor.principalType,
     via: actor.origin.via,
@@ -38,37 +36,34 @@ export function toEventRow(actor: Actor | Anonymous, event: AuditEvent): EventRo
     ...(event.changedFields === undefined ? {} : { changed_fields: event.changedFields }),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...event.metadata,
-  };
+  });
+  const { tenantId, principalId: actorId } = actor;
+  const { type, resource } = event;
+  const fanOut = event.notify === false ? null : fanOutOf({ tenantId, actorId, type, resource, metadata });
   return {
-    category: categoryOf(event.type),
-    eventType: event.type,
-    actorId: actor.principalId,
-    resourceType: event.resource.type,
-    resourceId: event.resource.id,
-    metadata: Object.fromEntries(
-      Object.entries(metadata).map(([key, value]) => [
-        key,
-        typeof value === 'string' ? value.slice(0, 1_000).toWellFormed() : value,
-      ]),
-    ),
-    dedupeKey: event.dedupeKey ?? null,
+    category: categoryOf(type),
+    event_type: type,
+    // null where nobody has proved yet who they are
+    actor_id: actorId,
+    resource_type: resource.type,
+    resource_id: resource.id,
+    metadata: more.ip == null ? metadata : { ...metadata, ip: more.ip },
+    dedupe_key: event.dedupeKey ?? null,
+    fan_out: fanOut === null ? null : toColumns(fanOut),
   };
 }
 
-/** The same, as the notification rules see it. */
-export function toTold(tenantId: string, row: EventRow): ToldEvent {
-  return {
-    tenantId,
-    actorId: row.actorId,
-    type: row.eventType,
-    resource: { type: row.resourceType, id: row.resourceId },
-    metadata: row.metadata,
-  };
+function cut(metadata: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(metadata).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value.slice(0, 1_000).toWellFormed() : value,
+    ]),
+  );
 }
 
 /**
- * Writes an event into the transaction of the change it tells of and, where a notification rule names it, owes its
- * telling to the engine.
+ * Writes an event into the transaction of its change and, where its type has a fan-out, enqueues the start of it.
  * @returns false when the dedupe key was known.
  */
 export async function recordEvent(
@@ -76,28 +71,21 @@ export async function recordEvent(
   actor: Actor | Anonymous,
   event: AuditEvent,
 ): Promise<boolean> {
-  if (event.dedupeKey !== undefined) {
-    const fresh = await em.execute(
-      'insert into event_dedupe (tenant_id, key) values (?, ?) on conflict do nothing returning key',
-      [actor.tenantId, event.dedupeKey],
-    );
-    if (fresh.length === 0) {
+  const { dedupeKey } = event;
+  // The address of a repeat is not worth sealing; the key is claimed by the insert, not here.
+  if (dedupeKey !== undefined && actor.origin.sealedIp !== undefined) {
+    const known = await em.execute('select from event_dedupe where tenant_id = ? and key = ?', [
+      actor.tenantId,
+      dedupeKey,
+    ]);
+    if (known.length > 0) {
       return false;
     }
   }
-  const row = toEventRow(actor, event);
   const ip = await actor.origin.sealedIp?.(em, actor.tenantId);
-  const [written] = await em.execute<{ id: string }[]>('select app.record_event(?, ?, ?, ?, ?, ?, ?) as id', [
+  const [row] = await em.execute<{ written: number }[]>('select app.record_events(?, ?) as written', [
     actor.tenantId,
-    row.category,
-    row.eventType,
-    row.resourceType,
-    row.resourceId,
-    JSON.stringify(ip == null ? row.metadata : { ...row.metadata, ip }),
-    row.actorId,
+    JSON.stringify([toEventRow(actor, event, { ip: ip ?? null })]),
   ]);
-  if (written !== undefined) {
-    await enqueueFanOut(em, { ...toTold(actor.tenantId, row), id: written.id });
-  }
-  return true;
+  return row?.written === 1;
 }

@@ -57,6 +57,7 @@ export async function openSession(
     type: 'security.login_succeeded',
     resource: { type: 'session', id },
     metadata: { identity_provider_id: provider.id, new_device: !isKnown },
+    notify: !isKnown,
   });
   return { sessionId: id, expiresAt: session.expiresAt, tokens };
 }

@@ -2,7 +2,7 @@ import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { endFanOut } from '#domain/operations/notifications/end-fan-out.ts';
 import { findEvent } from '#domain/operations/notifications/find-event.ts';
-import { fanOutStart } from '#domain/foundation/events/enqueue-fan-out.ts';
+import { fanOutStart } from '#domain/foundation/events/fan-out.ts';
 import { reconciling, type Unfinished } from './reconcile.ts';
 
 /**

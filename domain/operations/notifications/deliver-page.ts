@@ -5,11 +5,10 @@ import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { endFanOut } from './end-fan-out.ts';
 import { audienceOf, mayRead, within, type Stretch } from './find-audience.ts';
 import { findEvent, type Telling } from './find-event.ts';
-import {
-  spaceOfEvent,
-  type NotificationRule,
-  type LoggedEvent,
-} from '#domain/foundation/events/notification-rules.ts';
+import { spaceOfEvent, type LoggedEvent } from '#domain/foundation/events/logged-event.ts';
+import { nilUuid } from '#domain/foundation/kernel/ids.ts';
+import { isDeliveryDue } from './decide-delivery.ts';
+import type { NotificationRule } from './notification-rules.ts';
 
 /** One page of an event's recipients. */
 export type DeliveryPage = { tenantId: string; eventId: string } & Stretch;
@@ -24,11 +23,12 @@ export interface Delivered {
 /**
  * Tells a page of recipients, in the caller's transaction and in one statement: who is in the audience, who may read
  * what the event is about, and what is written are of one moment. Safe to repeat: the unique key drops what is there.
- * A page that has a limit and does not reach it is the last one, and ends the fan-out.
+ * A page that has a limit and does not reach it is the last one, and ends the fan-out; so does the first one when
+ * nobody is to be notified.
  */
 export async function deliverPage(em: EntityManager, page: DeliveryPage): Promise<Delivered> {
   const told = await findEvent(em, page);
-  if (told === null) {
+  if (told === null || (page.after === nilUuid && !(await isDeliveryDue(em, told)))) {
     await endFanOut(em, page);
     return { next: null, delivered: 0 };
   }

@@ -3,12 +3,8 @@ import { rolesGranting } from '#domain/identity/roles/roles-granting.ts';
 import { foldedInSql } from '#domain/identity/principals/fold-address.ts';
 import { maxUuid } from '#domain/foundation/kernel/ids.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
-import {
-  spaceOfEvent,
-  type Audience,
-  type LoggedEvent,
-  type NotificationRule,
-} from '#domain/foundation/events/notification-rules.ts';
+import { spaceOfEvent, type LoggedEvent } from '#domain/foundation/events/logged-event.ts';
+import type { Audience, NotificationRule } from './notification-rules.ts';
 
 /** A piece of SQL with its values. */
 export interface Fragment {

@@ -1,36 +1,36 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { EventType } from '#domain/foundation/events/catalogue.ts';
-import {
-  notificationRules,
-  type NotificationRule,
-  type LoggedEvent,
-} from '#domain/foundation/events/notification-rules.ts';
+import type { EventType, ResourceType } from '#domain/foundation/events/catalogue.ts';
+import type { LoggedEvent } from '#domain/foundation/events/logged-event.ts';
+import { isNotified } from '#domain/foundation/events/notified-types.ts';
+import { notificationRules, type NotificationRule } from './notification-rules.ts';
 
 interface LoggedRow {
   event_type: EventType;
   actor_id: string | null;
-  resource_type: string;
+  resource_type: ResourceType;
   resource_id: string;
   metadata: Record<string, unknown>;
+  created_ms: number;
 }
 
-/** What a fan-out tells: an event, by its rule. */
+/** What a fan-out notifies of: an event, by its rule. */
 export interface Telling {
   event: LoggedEvent;
   rule: NotificationRule;
 }
 
-/** The event that a fan-out tells of; null once its retention is over, or where no rule names it any more. */
+/** The event of a fan-out; null once its retention is over, or where no rule names it any more. */
 export async function findEvent(
   em: EntityManager,
   { tenantId, eventId }: { tenantId: string; eventId: string },
 ): Promise<Telling | null> {
   const [row] = await em.execute<LoggedRow[]>(
-    `select event_type, actor_id, resource_type, resource_id, metadata from events where tenant_id = ? and id = ?`,
+    `select event_type, actor_id, resource_type, resource_id, metadata,
+       (extract(epoch from created_at) * 1000)::double precision as created_ms
+     from events where tenant_id = ? and id = ?`,
     [tenantId, eventId],
   );
-  const rule = row && notificationRules[row.event_type];
-  if (row === undefined || rule === undefined) {
+  if (row === undefined || !isNotified(row.event_type)) {
     return null;
   }
   const event = {
@@ -40,6 +40,7 @@ export async function findEvent(
     actorId: row.actor_id,
     resource: { type: row.resource_type, id: row.resource_id },
     metadata: row.metadata,
+    createdAt: new Date(row.created_ms),
   };
-  return { event, rule };
+  return { event, rule: notificationRules[row.event_type] };
 }

@@ -13,10 +13,11 @@ import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { returnToThread } from './join-thread.ts';
 import { refuseWhenBusy } from './active-limit.ts';
 import type { CreateLimits } from './create-response.ts';
-import { currentRecord, publish } from '#domain/responses/store/head.ts';
+import { currentRecord } from '#domain/responses/store/head.ts';
 import { generationStart } from '#domain/responses/store/generation-start.ts';
 import { findOwn } from '#domain/responses/store/response-access.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
+import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
 import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { modelError } from './settle-request.ts';
 import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
@@ -63,8 +64,12 @@ export async function restartResponse(
   const response = await em.findOneOrFail(Response, { id: options.newId });
   await keepRedaction(ctx, failed, response, options.names ?? null);
   const record = await currentRecord(em, response);
-  await publish(em, response, [{ type: 'response.created', response: record }]);
-  await ctx.enqueue(generationStart(response));
+  const change = new ResponseChange(response);
+  change.publish([{ type: 'response.created', response: record }]);
+  change.enqueue(generationStart(response));
+  if ((await writeWithin(em, change)) !== 'in') {
+    throw new Error('The new response was changed by somebody else.');
+  }
   await recordEvent(em, caller, {
     type: 'space.response_restarted',
     resource: { type: 'response', id: failed.id },

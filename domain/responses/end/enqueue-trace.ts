@@ -1,6 +1,4 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { start, type StartMessage } from '#domain/foundation/durable/messages.ts';
-import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
 
 /** The start of the export of a response's trace. Null: its space wants none. */
@@ -9,12 +7,4 @@ export function traceStart(response: Response): StartMessage | null {
   return response.governance.traced === true
     ? start('traceResponse', { tenantId, spaceId, responseId })
     : null;
-}
-
-/** Enqueues the export in the transaction that ends the response. */
-export async function enqueueTrace(em: EntityManager, response: Response): Promise<void> {
-  const message = traceStart(response);
-  if (message !== null) {
-    await enqueue(em, message);
-  }
 }

@@ -1,22 +1,19 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
-import type { AuditEvent } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
-import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { reach } from '#domain/foundation/kernel/failpoint.ts';
-import { enqueueTrace } from './enqueue-trace.ts';
 import { keepAnswer } from './keep-answer.ts';
 import { callItem } from '#domain/responses/store/call-items.ts';
 import { failureReason } from '#domain/responses/record/failure-reasons.ts';
-import { currentRecord, publish } from '#domain/responses/store/head.ts';
-import { keepItem, readTurnEvents } from '#domain/responses/store/item-store.ts';
+import { endChange, outputWith } from './end-change.ts';
+import { doneItems, usageOf } from '#domain/responses/store/head.ts';
+import { readTurnEvents } from '#domain/responses/store/item-store.ts';
 import { closeMessage } from '#domain/responses/store/message-events.ts';
 import { foldTurn } from '#domain/responses/store/open-item.ts';
 import type { Ending } from '#domain/responses/record/response-end.ts';
-import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
-import type { TerminalStatus } from '#domain/responses/record/response-status.ts';
 import { lockWaiting, releaseWaiting } from './release-waiting.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
+import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
 import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 import { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
@@ -37,85 +34,55 @@ export async function finishResponse(
   if (response.isTerminal) {
     return false;
   }
-  response.bumpEpoch();
-  const open = await closeOpenItems(em, response);
-  await settleOrphans(em, response, open.turnEvents);
+  await em.flush();
+  const change = new ResponseChange(response);
+  change.response.bumpEpoch();
+  const turnEvents = await closeOpenItems(em, change);
+  await settleOrphans(em, response, turnEvents);
   await em.nativeUpdate(
     TurnAttempt,
     { responseId: response.id, outcome: 'running' },
     { outcome: 'aborted', endedAt: now },
   );
-  await publish(em, response, open.closing);
-  await endResponse(em, response, now, ending);
+  await writeEnd(em, change, now, ending);
+  await em.refresh(response);
   reach('finish.before_commit');
   return true;
 }
 
-/** Where the events of a response stand follows from its expiry, so they move with it. */
-async function shortenLife(em: EntityManager, { id, expiresAt }: Response): Promise<void> {
-  await em.execute('update response_ids set expires_at = ? where id = ?', [expiresAt, id]);
-  await em.execute('update stream_runs set expires_at = ? where response_id = ?', [expiresAt, id]);
-}
-
-/** The terminal event and the audit event alone: for a turn that has closed its own items. */
+/**
+ * The end alone, of a response whose items are closed and whose usage is settled. The head must be locked; as the ORM
+ * has it, it is not as it has become.
+ */
 export async function endResponse(
   em: EntityManager,
   response: Response,
   now: Date,
   ending: Ending,
 ): Promise<void> {
-  applyEnding(response, now, ending);
-  const record = await currentRecord(em, response);
-  response.record = JSON.stringify(record);
-  if (response.isUnstored) {
-    await shortenLife(em, response);
+  await em.flush();
+  await writeEnd(em, new ResponseChange(response), now, ending);
+}
+
+/** Ends the response by its change, with what its thread and those that wait for it are given. */
+async function writeEnd(em: EntityManager, change: ResponseChange, now: Date, ending: Ending): Promise<void> {
+  const { response } = change;
+  await em.flush();
+  const output = outputWith(await doneItems(em, response.id), change);
+  const usage = await usageOf(em, response);
+  const actor = await actorOf(em, response, ending);
+  const ip = (await actor.origin.sealedIp?.(em, response.tenantId)) ?? null;
+  endChange(change, { ending, now, output, usage, actor, ip });
+  change.isLocked = true;
+  if ((await writeWithin(em, change)) !== 'in') {
+    throw new Error('A response was changed by somebody else while it was locked.');
   }
-  await publish(em, response, [{ type: `response.${ending.status}`, response: record }]);
-  await recordEvent(em, await actorOf(em, response, ending), auditOf(response, now, record));
-  await enqueueTrace(em, response);
   // The thread comes behind the rows of its responses, as for whoever joins it, and before those are told of it.
   const isAwaited = await lockWaiting(em, response);
-  await keepAnswer(em, response, record.output);
+  await keepAnswer(em, response, output);
   for (const stopped of isAwaited ? await releaseWaiting(em, response) : []) {
     await endResponse(em, stopped.response, now, { status: 'failed', failure: failureReason(stopped.code) });
   }
-}
-
-export function applyEnding(response: Response, now: Date, ending: Ending): void {
-  response.finish(ending.status, now);
-  switch (ending.status) {
-    case 'incomplete':
-      response.incompleteReason = ending.reason;
-      break;
-    case 'failed':
-      response.failure = ending.failure;
-      break;
-    case 'cancelled':
-      response.cancelledBy = ending.by?.principalId ?? null;
-      break;
-    case 'completed':
-  }
-}
-
-/** What the log is told of the end of a response. */
-export function auditOf(
-  response: Response,
-  now: Date,
-  { status, usage }: Pick<ResponseRecord, 'status' | 'usage'>,
-): AuditEvent {
-  return {
-    type: `space.response_${status as TerminalStatus}`,
-    resource: { type: 'response', id: response.id },
-    outcome: status === 'failed' ? 'failure' : 'success',
-    metadata: {
-      space_id: response.spaceId,
-      reason: response.incompleteReason ?? response.failure?.code ?? null,
-      cost_usd: usage.cost_usd,
-      duration_ms: now.getTime() - response.createdAt.getTime(),
-      ...(response.metadata?.['notify'] === 'true' ? { notify: true } : {}),
-    },
-    dedupeKey: `response/${response.id}/finished`,
-  };
 }
 
 /** A cancel names whoever cancelled; every other end names whoever asked. */
@@ -129,30 +96,28 @@ async function actorOf(em: EntityManager, response: Response, ending: Ending): P
 /** What later turns of a conversation are told of a call that was running when its response ended. */
 const cutOff = 'This call was cut off; it may have taken effect.';
 
-interface ClosedItems {
-  closing: StreamEvent[];
-  /** The stored events of the turn that was open; none when no turn was. */
-  turnEvents: string[];
-}
-
-/** Closes the open message and the calls without an outcome; what readers have of them stays. */
-async function closeOpenItems(em: EntityManager, response: Response): Promise<ClosedItems> {
+/**
+ * Closes the open message and the calls without an outcome; what readers have of them stays.
+ * @returns the stored events of the turn that was open; none when no turn was
+ */
+async function closeOpenItems(em: EntityManager, change: ResponseChange): Promise<string[]> {
+  const { response } = change;
   const closing: StreamEvent[] = [];
   const turn = await em.findOne(Turn, { responseId: response.id, status: 'open' });
   const turnEvents = turn === null ? [] : await readTurnEvents(em, response, turn.firstN);
   const { closed, open } = foldTurn(turnEvents);
   for (const item of closed) {
-    keepItem(em, response, item);
+    change.keep(item);
   }
   if (open !== null) {
     const end = closeMessage(open, { status: 'incomplete' });
-    keepItem(em, response, { outputIndex: open.outputIndex, item: end.item });
+    change.keep({ outputIndex: open.outputIndex, item: end.item });
     closing.push(...end.events);
   }
   const calls = await em.find(ToolCall, { responseId: response.id, status: { $ne: 'done' } });
   for (const call of calls) {
     const item = callItem(call, { status: 'incomplete' });
-    keepItem(em, response, {
+    change.keep({
       outputIndex: call.outputIndex,
       item,
       providerState: call.providerState ?? null,
@@ -165,5 +130,6 @@ async function closeOpenItems(em: EntityManager, response: Response): Promise<Cl
     });
     closing.push({ type: 'response.output_item.done', output_index: call.outputIndex, item });
   }
-  return { closing, turnEvents };
+  change.publish(closing);
+  return turnEvents;
 }

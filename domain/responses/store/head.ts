@@ -10,7 +10,6 @@ import {
   type UsageSum,
 } from '#domain/responses/record/response-record.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
-import { toRun, type StreamEvent } from '#domain/responses/record/stream-events.ts';
 
 /** The head row, locked for this transaction, and the database's time. Null: unknown, expired or deleted. */
 export async function lockHead(
@@ -24,40 +23,13 @@ export async function lockHead(
   return { response, now: await databaseNow(em) };
 }
 
-/** Appends events to the stream in this transaction and wakes readers at its commit. The head must be locked. */
-export async function publish(
-  em: EntityManager,
-  response: Response,
-  events: readonly StreamEvent[],
-): Promise<void> {
-  if (events.length === 0) {
-    return;
-  }
-  const run = toRun(events, response.nextN);
-  await em.execute(
-    `with run as (insert into stream_runs (tenant_id, response_id, first_n, n, events, expires_at) values (?, ?, ?, ?, ?, ?))
-     select pg_notify('wake', ?)`,
-    [
-      response.tenantId,
-      response.id,
-      run.firstN,
-      run.n,
-      run.events,
-      response.expiresAt,
-      `${response.id}:${run.firstN + run.n - 1}`,
-    ],
-  );
-  response.nextN += run.n;
-}
-
 /** The finished items in order, without superseded ones. */
-export async function doneItems(em: EntityManager, responseId: string): Promise<OutputItem[]> {
-  const items = await em.find(
+export function doneItems(em: EntityManager, responseId: string): Promise<Item[]> {
+  return em.find(
     Item,
     { responseId, outputIndex: { $ne: null }, supersededBy: null },
     { orderBy: { outputIndex: 'asc' } },
   );
-  return items.map((item) => JSON.parse(item.wire) as OutputItem);
 }
 
 /** The ledger's sum of settled rows. */
@@ -75,7 +47,8 @@ export async function usageOf(em: EntityManager, response: Response): Promise<Us
 /** The response as it stands in this transaction. Flushes, so that it includes what was just written. */
 export async function currentRecord(em: EntityManager, response: Response): Promise<ResponseRecord> {
   await em.flush();
-  return toResponseRecord(toHead(response), await doneItems(em, response.id), await usageOf(em, response));
+  const output = (await doneItems(em, response.id)).map(({ wire }) => JSON.parse(wire) as OutputItem);
+  return toResponseRecord(toHead(response), output, await usageOf(em, response));
 }
 
 export function toHead(response: Response): ResponseHead {

@@ -33,11 +33,6 @@ export function toItemRow({
   };
 }
 
-/** Stores a finished item of the output. */
-export function keepItem(em: EntityManager, response: Response, finished: FinishedItem): void {
-  em.create(Item, { tenantId: response.tenantId, responseId: response.id, ...toItemRow(finished) });
-}
-
 /** The stored events since `firstN`, one JSON document each. They expire with the response, which names their partition. */
 export async function readTurnEvents(
   em: EntityManager,

@@ -1,10 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { AuditEvent, EventRow } from '#domain/foundation/events/record-event.ts';
+import { toEventRow, type AuditEvent, type EventRow } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
-import { toEventRow, toTold } from '#domain/foundation/events/record-event.ts';
 import type { Dispatch, StartMessage } from '#domain/foundation/durable/messages.ts';
 import { leaseSecondsOf, sendWithCommit, toRow } from '#domain/foundation/durable/outbox.ts';
-import { fanOutOf } from '#domain/foundation/events/enqueue-fan-out.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { changedColumns, copyEntity, toColumns } from '#domain/foundation/persistence/rows.ts';
@@ -64,7 +62,7 @@ export type ChangeAnswer = 'in' | 'moved' | 'awaited';
 
 /**
  * All that one step changes of a response, gathered, so that one call writes it: compared with what was read and
- * set, in one transaction. `response` is the head as it is to become.
+ * set, in one transaction. `response` is the head as it is to become. A head that the ORM manages is not changed by it.
  */
 export class ResponseChange {
   readonly response: Response;
@@ -74,10 +72,15 @@ export class ResponseChange {
   readonly #context: { position: number; itemId: string }[] = [];
   readonly starts: Dispatch[] = [];
   readonly calls: NewCall[] = [];
-  readonly #audits: (EventRow & { fanOut: object | null })[] = [];
+  readonly #audits: EventRow[] = [];
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'> | null = null;
   attempt: NewAttempt | null = null;
   committed: CommittedAttempt | null = null;
+  /**
+   * It is written in a transaction that holds the head, also past its expiry, and that releases those who wait for its
+   * end: the end is not answered `awaited`.
+   */
+  isLocked = false;
   #call: CallStep | null = null;
 
   constructor(before: Response) {
@@ -121,10 +124,8 @@ export class ResponseChange {
     this.starts.push(toRow(start, this.response.tenantId));
   }
 
-  record(actor: Actor, event: AuditEvent): void {
-    const row = toEventRow(actor, event);
-    const fanOut = fanOutOf(toTold(actor.tenantId, row));
-    this.#audits.push({ ...row, fanOut: fanOut === null ? null : toColumns(fanOut) });
+  record(actor: Actor, event: AuditEvent, sealed: { ip?: string | null } = {}): void {
+    this.#audits.push(toEventRow(actor, event, sealed));
   }
 
   get isEmpty(): boolean {
@@ -134,7 +135,9 @@ export class ResponseChange {
   /** The arguments of `app.write_response`, with the lease of each start. */
   toArguments(leaseOf: (start: Dispatch) => number): [string, string, number, number, string] {
     const { tenantId, id, writerEpoch, nextN } = this.#before;
-    return [tenantId, id, writerEpoch, nextN, JSON.stringify(this.#toRows(leaseOf), bigintAsText)];
+    const rows = this.#toRows(leaseOf);
+    const change = this.isLocked ? { ...rows, locked: true } : rows;
+    return [tenantId, id, writerEpoch, nextN, JSON.stringify(change, bigintAsText)];
   }
 
   #toRows(leaseOf: (start: Dispatch) => number): Record<string, unknown> {

@@ -2,12 +2,11 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { reach } from '#domain/foundation/kernel/failpoint.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { TokenUsage } from '#domain/capabilities/models/model-gateway.ts';
-import { traceStart } from '#domain/responses/end/enqueue-trace.ts';
+import { endChange, outputWith } from '#domain/responses/end/end-change.ts';
 import { copyEntity } from '#domain/foundation/persistence/rows.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { applyEnding, auditOf, endResponse } from '#domain/responses/end/finish-response.ts';
-import type { ItemRow } from '#domain/responses/store/item-store.ts';
-import { lockHead, toHead } from '#domain/responses/store/head.ts';
+import { endResponse } from '#domain/responses/end/finish-response.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
 import type { MessageComposer } from '#domain/responses/stream/message-composer.ts';
 import type { OutputItem } from '#domain/responses/record/output-items.ts';
 import { planCalls } from '#domain/responses/calls/plan-calls.ts';
@@ -21,7 +20,6 @@ import {
   type ChangeAnswer,
   type ResponseStore,
 } from '#domain/responses/store/response-change.ts';
-import { toResponseRecord } from '#domain/responses/record/response-record.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
 import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 import { readLane } from '#domain/responses/store/stream-store.ts';
@@ -142,39 +140,21 @@ function settleTurn(
   return { change, result, ending };
 }
 
-/** The terminal event and the audit event, of a response for which no other waits. */
+/** The same with the end of the response, for which no other waits. */
 function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: Ending): ResponseChange {
-  const { response, committed } = change;
-  applyEnding(response, now, ending);
-  const output = [
-    ...turn.held.output,
-    ...change.items
-      .filter(isShown)
-      .toSorted(byPlace)
-      .map(({ wire }) => wire),
-  ];
-  const usage = committed === null ? turn.held.usage : addUsage(turn.held.usage, committed);
-  const record = toResponseRecord(
-    toHead(response),
-    output.map((wire) => JSON.parse(wire) as OutputItem),
-    usage,
-  );
-  response.record = JSON.stringify(record);
-  change.publish([{ type: `response.${ending.status}`, response: record }]);
-  change.record(turn.held.asker, auditOf(response, now, record));
-  const trace = traceStart(response);
-  if (trace !== null) {
-    change.enqueue(trace);
-  }
+  const { output, usage, asker } = turn.held;
+  endChange(change, {
+    ending,
+    now,
+    // of earlier turns, so before all that this one adds
+    output: outputWith(
+      output.map((wire) => ({ outputIndex: -1, wire })),
+      change,
+    ),
+    usage: change.committed === null ? usage : addUsage(usage, change.committed),
+    actor: asker,
+  });
   return change;
-}
-
-function isShown({ supersededBy }: ItemRow): boolean {
-  return supersededBy === null;
-}
-
-function byPlace(a: ItemRow, b: ItemRow): number {
-  return (a.outputIndex ?? 0) - (b.outputIndex ?? 0);
 }
 
 /** Whose end writes more than one call carries: messages of its thread, and what was found on the way. */

@@ -196,8 +196,74 @@ begin
       '00000000-0000-0000-0000-000000000000'));
 end $$;
 
--- Writes an event, with the name and the address of its actor as they are sealed at this moment. A function, so that a
--- connection plans it once. Returns its id.
+-- Writes events of one tenant, each with the name and the address of its actor as they are sealed at this moment, and
+-- enqueues their fan-outs. An event whose dedupe key is known is not written, and gets no fan-out. A fan-out with a
+-- coalescing key begins only where none with that key waits. Returns how many events were written.
+create or replace function app.record_events(p_tenant uuid, p_events jsonb) returns integer language plpgsql as $$
+declare
+  written_count integer;
+  coalesced jsonb;
+  one record;
+begin
+  with asked as (
+    select uuidv7() as id, n.* from jsonb_to_recordset(p_events) as n(dedupe_key text, category text, event_type text,
+      actor_id uuid, resource_type text, resource_id text, metadata jsonb, fan_out jsonb)),
+  fresh as (
+    insert into event_dedupe (tenant_id, key) select p_tenant, dedupe_key from asked where dedupe_key is not null
+    on conflict do nothing returning key),
+  written as (
+    insert into events (tenant_id, id, category, event_type, actor_id, actor_name, actor_email, resource_type,
+      resource_id, metadata)
+    select p_tenant, a.id, a.category, a.event_type, a.actor_id, p.sealed_name, p.sealed_email, a.resource_type,
+      a.resource_id, a.metadata
+    from asked a left join principals p on p.tenant_id = p_tenant and p.id = a.actor_id
+    where a.dedupe_key is null or a.dedupe_key in (select key from fresh) returning id),
+  pending as (
+    select a.id, a.event_type, a.fan_out from asked a join written using (id)
+    where a.fan_out is not null and a.fan_out ->> 'coalescing_key' is null),
+  unfinished as (
+    insert into fan_outs (tenant_id, event_id, event_type) select p_tenant, id, event_type from pending),
+  enqueued as (
+    insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
+    select p_tenant, (fan_out ->> 'outbox_id')::uuid, 'start', fan_out ->> 'workflow_type',
+      (fan_out ->> 'workflow_id_prefix') || id, (fan_out -> 'payload') || jsonb_build_object('eventId', id), now()
+    from pending)
+  select count(*), jsonb_agg(jsonb_build_object('id', a.id, 'event_type', a.event_type, 'fan_out', a.fan_out))
+      filter (where a.fan_out ->> 'coalescing_key' is not null)
+    into written_count, coalesced from asked a join written using (id);
+  for one in select * from jsonb_to_recordset(coalesced) as n(id uuid, event_type text, fan_out jsonb) loop
+    perform app.coalesce_fan_out(p_tenant, one.id, one.event_type, one.fan_out);
+  end loop;
+  return written_count;
+end $$;
+
+-- Begins the fan-out of an event, due after its delay, or leaves the event to the one that waits under the same key.
+-- Until this transaction ends, that one keeps its key, so that it sees the event once it gives the key up.
+create or replace function app.coalesce_fan_out(p_tenant uuid, p_event uuid, p_event_type text, p_fan_out jsonb)
+returns void language plpgsql as $$
+declare
+  v_key constant text := p_fan_out ->> 'coalescing_key';
+  due constant timestamptz := now() + make_interval(secs => (p_fan_out ->> 'delay_seconds')::double precision);
+begin
+  loop
+    insert into fan_outs (tenant_id, event_id, event_type, coalescing_key) values (p_tenant, p_event, p_event_type, v_key)
+      on conflict (tenant_id, coalescing_key) do nothing;
+    if found then
+      -- as old as its being due: nobody waits for it before
+      insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until, created_at)
+        values (p_tenant, (p_fan_out ->> 'outbox_id')::uuid, 'start', p_fan_out ->> 'workflow_type',
+          (p_fan_out ->> 'workflow_id_prefix') || p_event,
+          (p_fan_out -> 'payload') || jsonb_build_object('eventId', p_event), due, due);
+      return;
+    end if;
+    perform from fan_outs where tenant_id = p_tenant and coalescing_key = v_key for share;
+    if found then
+      return;
+    end if;
+  end loop;
+end $$;
+
+-- As app.record_events for one event without a fan-out; for processes of the version before.
 create or replace function app.record_event(
   p_tenant uuid, p_category text, p_event_type text, p_resource_type text, p_resource_id text, p_metadata jsonb, p_actor uuid
 ) returns uuid language plpgsql as $$

@@ -29,5 +29,5 @@ end $$;
 
 create or replace function app.outbox_age_seconds() returns double precision
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
-  select coalesce(extract(epoch from now() - min(o.created_at)), 0) from public.outbox o
+  select greatest(coalesce(extract(epoch from now() - min(o.created_at)), 0), 0) from public.outbox o
 $$;

@@ -114,19 +114,23 @@ end $$;
 -- Writes one change of a response, whole or not at all: the head's new values, rows and events, readers woken.
 -- 'moved': the response is not as it was read (its epoch or its next number differs, or the call's status does).
 -- 'awaited': it would end while another response waits for that. Nothing is written in either case.
+-- A change with `locked` is of a transaction that holds the head, also past its expiry, and that sees to those that
+-- wait for its end: such an end is not refused.
 create or replace function app.write_response(p_tenant uuid, p_response text, p_epoch integer, p_next_n integer, p_change jsonb)
 returns text language plpgsql as $$
 declare
   old responses;
   new responses;
+  is_locked constant boolean := p_change ? 'locked';
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
-  select * into old from responses where tenant_id = p_tenant and id = p_response and expires_at > now()
+  select * into old from responses
+    where tenant_id = p_tenant and id = p_response and (is_locked or expires_at > now())
     for no key update;
   if not found or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then
     return 'moved';
   end if;
-  if p_change -> 'head' ? 'finished_at'
+  if p_change -> 'head' ? 'finished_at' and not is_locked
       and exists (select from responses where tenant_id = p_tenant and waits_for = p_response) then
     return 'awaited';
   end if;
@@ -153,7 +157,7 @@ begin
         next_output_index = new.next_output_index, iteration_count = new.iteration_count,
         tool_call_count = new.tool_call_count, attempts = new.attempts, failure = new.failure,
         incomplete_reason = new.incomplete_reason, started_at = new.started_at, deadline_at = new.deadline_at,
-        finished_at = new.finished_at, expires_at = new.expires_at, chain_depth = new.chain_depth,
+        cancelled_by = new.cancelled_by, finished_at = new.finished_at, expires_at = new.expires_at, chain_depth = new.chain_depth,
         waits_for = new.waits_for, context_from = new.context_from, history_due = new.history_due, record = new.record
       where tenant_id = p_tenant and id = p_response;
     -- Where the events of a response stand follows from its expiry, so they move with it.
@@ -234,28 +238,7 @@ begin
         idempotency_key text, first_label integer, provider_state jsonb);
   end if;
   if p_change ? 'audits' then
-    -- Of an event that was known, nobody is told again.
-    with told as (
-      select uuidv7() as id, n.* from jsonb_to_recordset(p_change -> 'audits') as n(dedupe_key text, category text,
-        event_type text, actor_id uuid, resource_type text, resource_id text, metadata jsonb, fan_out jsonb)),
-    fresh as (
-      insert into event_dedupe (tenant_id, key) select p_tenant, dedupe_key from told where dedupe_key is not null
-      on conflict do nothing returning key),
-    written as (
-      insert into events (tenant_id, id, category, event_type, actor_id, actor_name, actor_email, resource_type,
-        resource_id, metadata)
-      select p_tenant, t.id, t.category, t.event_type, t.actor_id, p.sealed_name, p.sealed_email, t.resource_type,
-        t.resource_id, t.metadata
-      from told t left join principals p on p.tenant_id = p_tenant and p.id = t.actor_id
-      where t.dedupe_key is null or t.dedupe_key in (select key from fresh) returning id),
-    owed as (
-      select t.id, t.event_type, t.fan_out from told t join written using (id) where t.fan_out is not null),
-    unfinished as (
-      insert into fan_outs (tenant_id, event_id, event_type) select p_tenant, id, event_type from owed)
-    insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
-      select p_tenant, (fan_out ->> 'outbox_id')::uuid, 'start', fan_out ->> 'workflow_type',
-        (fan_out ->> 'workflow_id_prefix') || id, (fan_out -> 'payload') || jsonb_build_object('eventId', id), now()
-      from owed;
+    perform app.record_events(p_tenant, p_change -> 'audits');
   end if;
   return 'in';
 end $$;

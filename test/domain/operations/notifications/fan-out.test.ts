@@ -1,11 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Caller } from '#domain/foundation/access/caller.ts';
 import { eventTypes, type EventType } from '#domain/foundation/events/catalogue.ts';
 import { recordEvent, type AuditEvent } from '#domain/foundation/events/record-event.ts';
+import { isNotified, reachOfTypes } from '#domain/foundation/events/notified-types.ts';
 import { newId, nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { cutPages } from '#domain/operations/notifications/cut-pages.ts';
 import { deliverPage } from '#domain/operations/notifications/deliver-page.ts';
-import { notificationRules } from '#domain/foundation/events/notification-rules.ts';
+import { notificationRules } from '#domain/operations/notifications/notification-rules.ts';
+import { outboxAgeSeconds } from '#domain/foundation/durable/outbox.ts';
+import { auditOf } from '#domain/responses/end/end-change.ts';
+import { currentRecord } from '#domain/responses/store/head.ts';
+import { Response } from '#domain/responses/record/response.entity.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
 import { addUsers, deliverAll, logEvent } from '../../../support/told-world.ts';
 import { addMember } from '../../../support/world.ts';
@@ -49,6 +55,35 @@ const deliver = async (event: Parameters<typeof logEvent>[2], limit?: number): P
   return id;
 };
 
+const refuse = (by: string) => record({ type: 'security.permission_denied', resource: inSpace() }, 'api', by);
+/** An administrator of the tenant. @returns what it was notified of */
+const makeAdmin = async () => {
+  const [admin] = await addUsers(engine.admin, engine.world, { count: 1 });
+  await engine.admin.query(
+    `insert into role_assignments (tenant_id, principal_id, role_key) values ($1, $2, 'admin')`,
+    [engine.world.tenantId, admin],
+  );
+  return async () =>
+    (
+      await engine.admin.query<{ title: string }>(
+        `select title from notifications where user_id = $1 and event_type ~ 'denied|limit_reached'`,
+        [admin],
+      )
+    ).rows;
+};
+const fanOutIds = async () =>
+  (
+    await engine.admin.query<{ event_id: string }>(
+      `select event_id from fan_outs where event_type ~ 'denied|limit_reached' order by event_id`,
+    )
+  ).rows.map((row) => row.event_id);
+/** As if the periods of all coalesced fan-outs were over. */
+const endPeriods = async () => {
+  for (const id of await fanOutIds()) {
+    await deliverAll(engine.database.unitOfWork, engine.world.tenantId, id);
+  }
+};
+
 describe('an event', () => {
   it('that a rule names owes its fan-out in its own transaction, due at once for the relays', async () => {
     const { tenantId, spaceId } = engine.world;
@@ -83,15 +118,17 @@ describe('an event', () => {
   });
 
   it.each([
-    ['a short response', { duration_ms: 59_999 }, 0],
-    ['a response of more than a minute', { duration_ms: 60_001 }, 1],
-    ['a short response that asked for it', { duration_ms: 5, notify: true }, 1],
-  ])('of %s owes as many fan-outs as it should', async (_what, metadata, count) => {
-    const resource = { type: 'response', id: 'resp_x' } as const;
-    await record({
-      type: 'space.response_completed',
-      resource,
-      metadata: { space_id: engine.world.spaceId, ...metadata },
+    ['a short response', 59_999, undefined, 0],
+    ['a response of more than a minute', 60_001, undefined, 1],
+    ['a short response that asked for it', 5, { notify: 'true' }, 1],
+  ])('of %s owes as many fan-outs as it should', async (_what, tookMs, metadata, count) => {
+    const id = await engine.create(metadata === undefined ? {} : { metadata });
+    await engine.admin.query('delete from outbox');
+    await engine.act(async ({ em, caller }) => {
+      const response = await em.findOneOrFail(Response, { id });
+      const end = new Date(response.createdAt.getTime() + tookMs);
+      const record = { ...(await currentRecord(em, response)), status: 'completed' as const };
+      await recordEvent(em, caller, auditOf(response, end, record));
     });
     expect(await owed()).toHaveLength(count);
   });
@@ -116,34 +153,141 @@ describe('an event', () => {
     expect(unfinished.rows).toEqual([{ event_type: 'space.response_completed' }]);
   });
 
-  it('of a limit tells once in its period', async () => {
+  it('that concerns nobody, as its producer says, owes nothing, though it is logged', async () => {
+    await record({ type: 'space.deleted', resource: inSpace(), dedupeKey: 'quiet', notify: false });
+    expect(await owed()).toEqual([]);
+    const logged = await engine.admin.query(`select from event_dedupe where key = 'quiet'`);
+    expect(logged.rowCount).toBe(1);
+  });
+
+  it('of a limit tells once in its period, also when its first page is repeated after a crash', async () => {
+    const notified = await makeAdmin();
     const limit = (period: string) =>
       record({ type: 'system.limit_reached', resource: { type: 'tenant', id: 'x' }, metadata: { period } });
     await limit('2026-11');
     await limit('2026-11');
-    expect(await owed()).toHaveLength(1);
+    const [first, second] = await fanOutIds();
+    const unitOfWork = engine.database.unitOfWork;
+    const crash = unitOfWork.inTenant(engine.world.tenantId, async (em) => {
+      await deliverPage(em, { tenantId: engine.world.tenantId, eventId: first!, after: nilUuid, limit: 10 });
+      throw new Error('killed');
+    });
+    await expect(crash).rejects.toThrow('killed');
+    const deliverEach = async () => {
+      for (const id of [first!, second!]) await deliverAll(unitOfWork, engine.world.tenantId, id);
+    };
+    await deliverEach();
+    expect(await notified()).toHaveLength(1);
+    await deliverEach();
+    expect(await notified()).toHaveLength(1);
+    // what had claimed the period delivers again where its pages were lost
+    await engine.admin.query('delete from notifications');
+    await deliverEach();
+    expect(await notified()).toHaveLength(1);
     await limit('2026-12');
-    expect(await owed()).toHaveLength(2);
+    for (const id of await fanOutIds()) await deliverAll(unitOfWork, engine.world.tenantId, id);
+    expect(await notified()).toHaveLength(2);
+    expect(await fanOutIds()).toEqual([]);
   });
 
   it('of a refusal tells at the tenth of one principal within ten minutes, also of ten at once, and then not again', async () => {
+    const notified = await makeAdmin();
     const { principalId } = await addMember(engine.database.unitOfWork, engine.world);
-    const refuse = (by: string) =>
-      record({ type: 'security.permission_denied', resource: inSpace() }, 'api', by);
     for (let i = 0; i < 9; i += 1) {
       await refuse(principalId);
     }
     await refuse(engine.world.owner.principalId);
-    const denied = async () =>
-      (await owed()).filter(({ payload }) => (payload as { eventType: string }).eventType.includes('denied'));
-    expect(await denied()).toHaveLength(0);
+    await endPeriods();
+    expect(await notified()).toHaveLength(0);
     await refuse(principalId);
-    expect(await denied()).toHaveLength(1);
+    await endPeriods();
+    expect(await notified()).toHaveLength(1);
     await refuse(principalId);
-    expect(await denied()).toHaveLength(1);
+    await endPeriods();
+    expect(await notified()).toHaveLength(1);
     const other = await addMember(engine.database.unitOfWork, engine.world);
     await Promise.all(Array.from({ length: 10 }, () => refuse(other.principalId)));
-    expect(await denied()).toHaveLength(2);
+    await endPeriods();
+    expect(await notified()).toHaveLength(2);
+    expect(await fanOutIds()).toEqual([]);
+  });
+
+  it('of a refusal in a burst of 200 owes one start, which is due after the burst, and notifies once', async () => {
+    const notified = await makeAdmin();
+    const { principalId } = await addMember(engine.database.unitOfWork, engine.world);
+    await Promise.all(Array.from({ length: 200 }, () => refuse(principalId)));
+    const starts = await engine.admin.query<{ seconds: number }>(
+      `select extract(epoch from claimed_until - now())::float8 as seconds from outbox where payload ->> 'eventType' ~ 'denied'`,
+    );
+    expect(starts.rows).toHaveLength(1);
+    expect(starts.rows[0]!.seconds).toBeGreaterThan(30);
+    expect(await fanOutIds()).toHaveLength(1);
+    await engine.admin.query(`delete from outbox where payload ->> 'eventType' !~ 'denied'`);
+    expect(await outboxAgeSeconds(engine.database.database)).toBe(0);
+    await endPeriods();
+    expect(await notified()).toHaveLength(1);
+  });
+
+  it('of nine refusals notifies nobody', async () => {
+    const notified = await makeAdmin();
+    const { principalId } = await addMember(engine.database.unitOfWork, engine.world);
+    await Promise.all(Array.from({ length: 9 }, () => refuse(principalId)));
+    expect(await fanOutIds()).toHaveLength(1);
+    await endPeriods();
+    expect(await notified()).toEqual([]);
+    expect(await fanOutIds()).toEqual([]);
+  });
+
+  it('of ten refusals over two periods notifies once, but not of ten over more than ten minutes', async () => {
+    const notified = await makeAdmin();
+    const { principalId } = await addMember(engine.database.unitOfWork, engine.world);
+    await Promise.all(Array.from({ length: 5 }, () => refuse(principalId)));
+    await endPeriods();
+    await Promise.all(Array.from({ length: 5 }, () => refuse(principalId)));
+    await endPeriods();
+    expect(await notified()).toHaveLength(1);
+    const slow = await addMember(engine.database.unitOfWork, engine.world);
+    const { tenantId } = engine.world;
+    const ids = [];
+    for (let i = 9; i >= 0; i -= 1) {
+      const id = await logEvent(engine.admin, tenantId, {
+        type: 'security.permission_denied',
+        actorId: slow.principalId,
+        resource: inSpace(),
+        agoSeconds: i * 70,
+      });
+      ids.push(id);
+    }
+    for (const id of ids) await deliverAll(engine.database.unitOfWork, tenantId, id);
+    expect(await notified()).toHaveLength(1);
+  });
+
+  it('of a refusal that is recorded while an earlier fan-out decides is seen by that one or by its own', async () => {
+    const notified = await makeAdmin();
+    const { tenantId } = engine.world;
+    const { principalId } = await addMember(engine.database.unitOfWork, engine.world);
+    for (let i = 0; i < 9; i += 1) {
+      await refuse(principalId);
+    }
+    const [pending] = await fanOutIds();
+    const open = Promise.withResolvers<void>();
+    const joined = Promise.withResolvers<void>();
+    const tenth = engine.act(async ({ em, caller }) => {
+      await recordEvent(
+        em,
+        { ...caller, principalId },
+        { type: 'security.permission_denied', resource: inSpace() },
+      );
+      joined.resolve();
+      await open.promise;
+    });
+    await joined.promise;
+    const deciding = deliverAll(engine.database.unitOfWork, tenantId, pending!);
+    await sleep(300);
+    open.resolve();
+    await Promise.all([tenth, deciding]);
+    await endPeriods();
+    expect(await notified()).toHaveLength(1);
   });
 });
 
@@ -187,7 +331,13 @@ describe('the rules', () => {
     expect(Object.keys(notificationRules).toSorted()).toEqual(named.toSorted());
   });
 
-  it.each(eventTypes.filter((type) => notificationRules[type] !== undefined))(
+  it('are one for each type that has a fan-out, and every other type is declared silent', () => {
+    expect(Object.keys(reachOfTypes).toSorted()).toEqual(eventTypes.toSorted());
+    expect(Object.keys(notificationRules).toSorted()).toEqual(eventTypes.filter(isNotified).toSorted());
+    expect(reachOfTypes['security.role_created']).toBe('silent');
+  });
+
+  it.each(eventTypes.filter(isNotified))(
     '%s has a page of recipients that the database understands, and a title',
     async (type) => {
       const { spaceId, owner } = engine.world;
@@ -208,6 +358,11 @@ describe('the rules', () => {
         connector_principal_id: principalId,
       };
       const actorId = type === 'security.login_succeeded' ? principalId : owner.principalId;
+      if (type === 'security.permission_denied') {
+        for (let i = 0; i < 9; i += 1) {
+          await logEvent(engine.admin, engine.world.tenantId, { type, actorId, resource, metadata });
+        }
+      }
       await deliver({ type, actorId, resource, metadata });
       const byQuery = [
         'system.model_removed',

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lockHead, publish } from '#domain/responses/store/head.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
+import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
 import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
 
@@ -35,7 +36,9 @@ function searching(n: number): StreamEvent {
 const publishIn = (responseId: string, work: () => Promise<void>) =>
   engine.database.unitOfWork.inTenant(engine.world.tenantId, async (em) => {
     const { response } = (await lockHead(em, responseId))!;
-    await publish(em, response, [searching(1), searching(2)]);
+    const change = new ResponseChange(response);
+    change.publish([searching(1), searching(2)]);
+    expect(await writeWithin(em, change)).toBe('in');
     await work();
   });
 

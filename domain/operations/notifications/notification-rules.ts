@@ -1,20 +1,7 @@
 import type { Permission } from '#domain/foundation/access/permissions.ts';
-import type { EventType } from './catalogue.ts';
+import type { LoggedEvent } from '#domain/foundation/events/logged-event.ts';
+import type { NotifiedType } from '#domain/foundation/events/notified-types.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
-
-/** What a rule may ask of an event. */
-export interface NotifiedEvent {
-  type: EventType;
-  resource: { type: string; id: string };
-  metadata: Readonly<Record<string, unknown>>;
-}
-
-/** An event as the log has it. */
-export interface LoggedEvent extends NotifiedEvent {
-  tenantId: string;
-  id: string;
-  actorId: string | null;
-}
 
 /** Whom an event concerns. Only those who are users are told. */
 export type Audience =
@@ -44,16 +31,14 @@ export interface NotificationRule {
   readable?: Permission;
   /** The security of an account: whoever acted is told, too, because it may have been somebody else. */
   tellsActor?: true;
-  /** Asked of the event before anything is owed. */
-  when?: (event: NotifiedEvent) => boolean;
   /** The period within which one event is enough, as part of a key. */
-  once?: (event: NotifiedEvent) => string;
+  once?: (event: LoggedEvent) => string;
   /** So many of one actor within so many seconds, and then once in so many. */
   threshold?: { count: number; withinSeconds: number; oncePerSeconds: number };
   /** One line; `space` is the name of the event's space. */
-  title: (event: NotifiedEvent, space: string) => string;
+  title: (event: LoggedEvent, space: string) => string;
   /** One sentence more. */
-  body?: (event: NotifiedEvent) => string;
+  body?: (event: LoggedEvent) => string;
 }
 
 const affected: Audience = { kind: 'principal', member: 'principal_id' };
@@ -61,10 +46,8 @@ const affected: Audience = { kind: 'principal', member: 'principal_id' };
 const namingSpace: Permission = 'spaces.read';
 const spaceAdmins: Audience = { kind: 'space_admins' };
 const tenantAdmins: Audience = { kind: 'tenant_admins' };
-/** From this on a response is one that its asker has turned away from. */
-const longResponseMs = 60_000;
 
-const text = ({ metadata }: NotifiedEvent, member: string): string => {
+const text = ({ metadata }: LoggedEvent, member: string): string => {
   const value = own(metadata, member);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 };
@@ -72,7 +55,7 @@ const text = ({ metadata }: NotifiedEvent, member: string): string => {
 const aboutServer = (title: (space: string) => string): NotificationRule => ({
   audience: [spaceAdmins],
   readable: 'mcp_servers.read',
-  title: (_event: NotifiedEvent, space: string) => title(space),
+  title: (_event: LoggedEvent, space: string) => title(space),
 });
 
 const aboutConnector = (title: (space: string) => string): NotificationRule => ({
@@ -85,7 +68,7 @@ const limitReached = (audience: Audience, title: string): NotificationRule => ({
   audience: [audience],
   // Whoever met the limit may be the one who looks after the place.
   tellsActor: true,
-  once: (event) => `${event.resource.id}/${text(event, 'limit')}/${text(event, 'period') || today()}`,
+  once: (event) => `${event.resource.id}/${text(event, 'limit')}/${text(event, 'period') || dayOf(event)}`,
   title: () => title,
   body: (event) =>
     text(event, 'limit') === 'active_responses'
@@ -93,10 +76,13 @@ const limitReached = (audience: Audience, title: string): NotificationRule => ({
       : '',
 });
 
-const today = (): string => new Date().toISOString().slice(0, 10);
+const dayOf = ({ createdAt }: LoggedEvent): string => createdAt.toISOString().slice(0, 10);
 
-/** The one table of who is told of what. An event without an entry tells nobody. */
-export const notificationRules: Readonly<Partial<Record<EventType, NotificationRule>>> = {
+/**
+ * The one table of who is notified of what: a rule for each type of events that has a fan-out. What a producer says
+ * concerns nobody (`AuditEvent.notify`), such as a sign-in from a known device, has none and does not come here.
+ */
+export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>> = {
   'space.member_added': {
     audience: [affected],
     readable: 'spaces.read',
@@ -148,7 +134,6 @@ export const notificationRules: Readonly<Partial<Record<EventType, NotificationR
   'space.response_completed': {
     audience: [{ kind: 'asker' }],
     readable: namingSpace,
-    when: ({ metadata }) => Number(metadata['duration_ms']) > longResponseMs || metadata['notify'] === true,
     title: (_event, space) => `Your response in ${space} is complete`,
   },
   'space.response_failed': {
@@ -182,14 +167,12 @@ export const notificationRules: Readonly<Partial<Record<EventType, NotificationR
     ...aboutConnector((space) => `A connector of ${space} holds back many deletions`),
     body: () => 'A run that confirms the deletions applies them.',
   },
-  'collection.sync_completed': {
-    ...aboutConnector((space) => `A connector of ${space} has synchronised for the first time`),
-    when: ({ metadata }) => metadata['first'] === true,
-  },
+  'collection.sync_completed': aboutConnector(
+    (space) => `A connector of ${space} has synchronised for the first time`,
+  ),
   'security.login_succeeded': {
     audience: [{ kind: 'actor' }],
     tellsActor: true,
-    when: ({ metadata }) => metadata['new_device'] === true,
     title: () => 'You signed in from a new device',
   },
   'security.refresh_reuse_detected': {
@@ -235,9 +218,3 @@ export const notificationRules: Readonly<Partial<Record<EventType, NotificationR
   },
   'system.limit_reached': limitReached(tenantAdmins, 'Your organisation has reached a limit'),
 };
-
-/** The space that an event is about, if any. */
-export function spaceOfEvent({ resource, metadata }: NotifiedEvent): string | null {
-  const named = metadata['space_id'];
-  return resource.type === 'space' ? resource.id : typeof named === 'string' ? named : null;
-}

@@ -1,0 +1,77 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { LoggedEvent } from '#domain/foundation/events/logged-event.ts';
+import { coalescingOf } from '#domain/foundation/events/notified-types.ts';
+import type { Telling } from './find-event.ts';
+import type { NotificationRule } from './notification-rules.ts';
+
+/**
+ * Whether anybody is notified of an event now, in the transaction of the first page of its fan-out. Safe to repeat: a
+ * period that this event has claimed stays its own.
+ */
+export async function isDeliveryDue(em: EntityManager, { event, rule }: Telling): Promise<boolean> {
+  if (coalescingOf(event.type) !== null) {
+    await endCoalescing(em, event);
+  }
+  const { threshold } = rule;
+  if (threshold === undefined) {
+    return rule.once === undefined || claimPeriod(em, event, rule.once(event));
+  }
+  const period = Math.floor(event.createdAt.getTime() / 1_000 / threshold.oncePerSeconds);
+  return (
+    (await isReached(em, threshold, event)) && claimPeriod(em, event, `${event.actorId}/${String(period)}`)
+  );
+}
+
+/** What is recorded from now on gets a fan-out of its own; this waits for those who leave their event to this one. */
+async function endCoalescing(em: EntityManager, { tenantId, id }: LoggedEvent): Promise<void> {
+  await em.execute(
+    'update fan_outs set coalescing_key = null where tenant_id = ? and event_id = ? and coalescing_key is not null',
+    [tenantId, id],
+  );
+}
+
+/** A tenant can cause any number; the first ones of a long time decide. */
+const maxCounted = 10_000;
+
+/** Whether so many of one actor fell into some stretch of so many seconds that ends with this event or after it. */
+async function isReached(
+  em: EntityManager,
+  { count, withinSeconds }: NonNullable<NotificationRule['threshold']>,
+  event: LoggedEvent,
+): Promise<boolean> {
+  const [row] = await em.execute<{ reached: boolean }[]>(
+    `select exists (select from (
+         select created_at, lag(created_at, ?) over (order by created_at) as first_at from (
+           select created_at from events
+            where tenant_id = ? and actor_id = ? and event_type = 'security.permission_denied'
+              and created_at > ?::timestamptz - make_interval(secs => ?)
+            order by created_at limit ?) counted) stretches
+        where created_at < first_at + make_interval(secs => ?)) as reached`,
+    [
+      count - 1,
+      event.tenantId,
+      event.actorId,
+      event.createdAt.toISOString(),
+      withinSeconds,
+      maxCounted,
+      withinSeconds,
+    ],
+  );
+  return row?.reached === true;
+}
+
+/** The claim of a process of the version before names no event: the first that comes takes it over. */
+async function claimPeriod(
+  em: EntityManager,
+  { tenantId, id, type }: LoggedEvent,
+  key: string,
+): Promise<boolean> {
+  const claimed = await em.execute(
+    `insert into notified_periods (tenant_id, key, event_id) values (?, ?, ?)
+     on conflict (tenant_id, key) do update set event_id = excluded.event_id
+       where coalesce(notified_periods.event_id, excluded.event_id) = excluded.event_id
+     returning key`,
+    [tenantId, `${type}/${key}`, id],
+  );
+  return claimed.length > 0;
+}
