@@ -2,7 +2,10 @@ import type { Defect } from './defect.ts';
 
 const escalation = 'test/api/provider-escalation.test.ts';
 
-/** In who may make identities and credentials, and in what strangers meet at the gateway's doors. */
+/**
+ * In who may create identities and credentials, and in the handling of unauthenticated requests at the
+ * gateway.
+ */
 export const accessDefects: readonly Defect[] = [
   {
     name: 'provider registered without the rights of its identities',

@@ -3,7 +3,7 @@ import type { Defect } from './defect.ts';
 const boundedFetch = 'adapters/egress/bounded-fetch.ts';
 const boundedAnswers = 'test/adapters/bounded-answers.test.ts';
 
-/** Limits of what others send us, and of what we promise them. */
+/** Limits of what other servers and clients send, and of what we promise them. */
 export const boundsDefects: readonly Defect[] = [
   {
     name: 'byte limit before inflation only',

@@ -4,7 +4,7 @@ const plain = 'test/api/openai-plain.test.ts';
 const failures = 'test/api/openai-failures.test.ts';
 const messages = 'test/api/openai-messages.test.ts';
 
-/** In what OpenAI's clients are told and given: failures, plain requests, hints, messages. */
+/** In responses to OpenAI's clients: failures, plain requests, hints, messages. */
 export const clientsDefects: readonly Defect[] = [
   {
     name: 'a failed response as an answer',

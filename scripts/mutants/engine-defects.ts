@@ -10,7 +10,7 @@ const clocks = 'test/domain/responses/turn/clocks.test.ts';
 const limits = 'test/domain/responses/turn/limits.test.ts';
 const serverCalls = 'test/domain/responses/calls/server-calls.test.ts';
 
-/** In what answers: turns, calls, streams, keys, tools, models. */
+/** In generating answers: turns, calls, streams, keys, tools, models. */
 export const engineDefects: readonly Defect[] = [
   {
     name: 'no epoch check',

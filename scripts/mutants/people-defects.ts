@@ -2,7 +2,7 @@ import type { Defect } from './defect.ts';
 
 const fanOuts = 'test/domain/operations/notifications/fan-out.test.ts';
 
-/** In who may do what, what is written down and who is told: events, notifications, sign-in, membership, skills. */
+/** In permissions, the event log and notifications: also sign-in, membership, skills. */
 export const peopleDefects: readonly Defect[] = [
   {
     name: 'event outside the transaction',
@@ -10,7 +10,7 @@ export const peopleDefects: readonly Defect[] = [
     replace: [
       [
         `  const [written] = await em.execute<{ id: string }[]>('select app.record_event(`,
-        // A tenant's own first events could not be written at all.
+        // A new tenant's first events could not be written at all.
         `  const outside = (work) => event.type === 'space.updated' ? em.transactional(work, { propagation: 'requires_new' }) : work(em);
   const [written] = await outside((other) => other.execute('select app.record_event(`,
       ],

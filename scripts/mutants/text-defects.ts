@@ -3,7 +3,7 @@ import type { Defect } from './defect.ts';
 const documents = 'test/adapters/extraction.test.ts';
 const hostileDocuments = 'test/adapters/hostile-documents.test.ts';
 
-/** In what works through foreign text: limits of threads, turns of tenants. */
+/** In processing untrusted text: limits of threads, turns of tenants. */
 export const textDefects: readonly Defect[] = [
   {
     name: 'a thread without a limit of time',

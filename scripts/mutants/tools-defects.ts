@@ -3,7 +3,7 @@ import type { Defect } from './defect.ts';
 const approval = 'test/api/tool-approval.test.ts';
 const room = 'test/domain/responses/offer/tool-room.test.ts';
 
-/** In what is known of tools, and which of them are offered. */
+/** In the records of tools, and in which tools are offered. */
 export const toolsDefects: readonly Defect[] = [
   {
     name: 'an approval without a hash',

@@ -5,7 +5,7 @@ const inspector = 'test/temporal/inspector.test.ts';
 const partitions = 'test/domain/operations/maintenance/partition-locks.test.ts';
 const responses = 'test/workflows/generate-response.test.ts';
 
-/** In sweeps, and in what Temporal shows of work. */
+/** In sweeps, and in the state that Temporal shows. */
 export const upkeepDefects: readonly Defect[] = [
   {
     name: 'a sweep that ignores its cancellation',
