@@ -109,7 +109,7 @@ export function gatewayUrl({ ports }: Settings): string {
   return `http://127.0.0.1:${ports.gateway}`;
 }
 
-/** The Ollama that OLLAMA_HOST or OLLAMA_URL names, or one that answers on this machine. */
+/** The Ollama that OLLAMA_HOST or OLLAMA_URL names, or a running one on this machine. */
 export async function findOllama(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const named = env['OLLAMA_URL'] || env['OLLAMA_HOST'];
   if (named) return URL.parse(/^https?:/.test(named) ? named : `http://${named}`)?.origin;

@@ -14,7 +14,7 @@ export interface TemporalOptions {
   dbFile?: string;
   /** Dynamic configuration beside the platform's own. */
   settings?: Record<string, string | number | boolean>;
-  /** Where the running server is recorded, so that the next start can end one that was left. */
+  /** Where the running server is recorded, so that the next start can end a leftover server. */
   recordFile?: string;
   log?: (line: string) => void;
   signal?: AbortSignal;

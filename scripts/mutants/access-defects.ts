@@ -57,7 +57,7 @@ export const accessDefects: readonly Defect[] = [
     file: 'domain/workspace/invites/answer-invite.ts',
     replace: [['  await requireMakersOfNoMore(ctx, spaceId, roleKey);\n', '']],
     test: 'test/api/principals.test.ts',
-    caughtBy: 'accepts no such invite either',
+    caughtBy: 'accepts no such invite that comes later either',
   },
   {
     name: 'role of its own looked up among what every object has',

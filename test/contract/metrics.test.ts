@@ -57,7 +57,7 @@ it('names every metric in the documentation, and alerts on no other', async () =
   }
 });
 
-it('tells how far sealing is behind, and how long ago each sweep succeeded', async () => {
+it('shows the lag of sealing and the age of each sweep’s last success', async () => {
   const { tenantId } = await createWorld(database.unitOfWork);
   const admin = await connect(database.adminUrl);
   await admin.query(

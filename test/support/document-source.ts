@@ -1,6 +1,6 @@
 import type { DocumentContent, DocumentSource } from '#domain/knowledge/ingestion/document-extractor.ts';
 
-/** A document whose content is at hand. */
+/** A document with its content in memory. */
 export const sourceOf = ({
   tenantId,
   ...content

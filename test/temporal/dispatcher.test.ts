@@ -50,7 +50,7 @@ const describeRun = ({ workflowId }: { workflowId: string }) =>
   deps.client.workflow.getHandle(workflowId).describe();
 
 describe('the dispatcher', () => {
-  it('starts the workflow under its id, for operators to read, and only then forgets the row', async () => {
+  it('starts the workflow under its id, for operators to read, and only then deletes the row', async () => {
     const row = await owe();
     await dispatcher.dispatch(row);
     const run = await describeRun(row);
@@ -64,14 +64,14 @@ describe('the dispatcher', () => {
     expect(await owed()).toBe(0);
   });
 
-  it('keeps the row when Temporal does not take the start', async () => {
+  it('keeps the row when Temporal does not accept the start', async () => {
     const client = new Client({ connection, namespace: 'no-such-namespace' });
     const row = await owe();
     await createDispatcher({ ...deps, client }).dispatch(row);
     expect(await owed()).toBe(1);
   });
 
-  it('takes an id that was started before as success, running or ended', async () => {
+  it('treats an id that was started before as success, running or ended', async () => {
     const row = await owe();
     await dispatcher.dispatch(row);
     const first = await describeRun(row);
@@ -104,7 +104,7 @@ describe('the dispatcher', () => {
     expect(await owed()).toBe(0);
   });
 
-  it('cancels a workflow, and takes an unknown one as cancelled', async () => {
+  it('cancels a workflow, and treats an unknown one as cancelled', async () => {
     const row = await owe();
     await dispatcher.dispatch(row);
     const cancel = await engine.act((ctx) => enqueueCancel(ctx.em, row));
@@ -119,7 +119,7 @@ describe('the dispatcher', () => {
 });
 
 describe('the relay', () => {
-  it('starts what a killed process has left behind, and nothing that another one still holds', async () => {
+  it('starts rows that a killed process has left behind, and none that another one still holds', async () => {
     const left = await owe();
     const held = await owe();
     await engine.admin.query('update outbox set claimed_until = now() where id = $1', [left.id]);
@@ -132,7 +132,7 @@ describe('the relay', () => {
     await expect(describeRun(held)).rejects.toThrow(/not found/);
   });
 
-  it('leaves nothing behind of its pauses', async () => {
+  it('leaves no listeners behind', async () => {
     const added: string[] = [];
     // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
     const add = AbortSignal.prototype.addEventListener;

@@ -38,14 +38,14 @@ const claim = async (limit = 10) =>
   (await claimOutbox(engine.database.database, limit)).map((row) => `${row.kind} ${row.workflowId}`);
 
 describe('the outbox', () => {
-  it('leaves a fresh row to the process that wrote it, and to a relay when that one is gone', async () => {
+  it('leaves a fresh row to the process that wrote it, and to a relay after that process has died', async () => {
     await enqueue('a');
     expect(await claim()).toEqual([]);
     await leaseOut();
     expect(await claim()).toEqual(['start a']);
   });
 
-  it('gives a row to a relay at once when the process that wrote it leaves it to them', async () => {
+  it('offers a row to a relay at once when its writer leaves it to the relays', async () => {
     await engine.act(async (ctx) => {
       const left = await enqueueStart(ctx.em, start('a'));
       await enqueueStart(ctx.em, start('b'));
@@ -54,7 +54,7 @@ describe('the outbox', () => {
     expect(await claim()).toEqual(['start a']);
   });
 
-  it('leases a claimed row for ten seconds: nobody else gets it meanwhile', async () => {
+  it('leases a claimed row for ten seconds: no other relay claims it meanwhile', async () => {
     await enqueue('a');
     await leaseOut();
     await claim();
@@ -66,7 +66,7 @@ describe('the outbox', () => {
     expect(rows[0]!.seconds).toBeLessThanOrEqual(10);
   });
 
-  it('gives each row to one of two relays that ask at once', async () => {
+  it('gives each row to one of two concurrent relays', async () => {
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) {
       await enqueue(id);
     }
@@ -75,7 +75,7 @@ describe('the outbox', () => {
     expect([...one, ...two].toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => `start ${id}`));
   });
 
-  it('sends rows of one workflow in their order, and others past them', async () => {
+  it('sends rows of one workflow in order, without delaying others', async () => {
     const first = await enqueue('a');
     await cancel('a');
     await enqueue('b');
@@ -87,7 +87,7 @@ describe('the outbox', () => {
     expect((await claim()).toSorted()).toEqual(['cancel a', 'start b']);
   });
 
-  it('drops a start that was not sent yet when it is cancelled, and owes nothing', async () => {
+  it('drops an unsent start when it is cancelled, and enqueues nothing', async () => {
     await engine.act(async (ctx) => {
       await enqueueStart(ctx.em, { ...start('a'), dueNow: true });
       await leaveToRelays(ctx.em, [await enqueueStart(ctx.em, start('b'))]);
@@ -97,7 +97,7 @@ describe('the outbox', () => {
   });
 
   it.each(['the process that wrote it', 'a relay'])(
-    'owes the cancel of a start that %s may have sent before it died',
+    'enqueues the cancel of a start that %s may have sent before it died',
     async (sender) => {
       await engine.act((ctx) => enqueueStart(ctx.em, { ...start('a'), dueNow: sender === 'a relay' }));
       expect(await claim()).toEqual(sender === 'a relay' ? ['start a'] : []);
@@ -107,12 +107,12 @@ describe('the outbox', () => {
     },
   );
 
-  it('owes the cancel of a start that may be on its way', async () => {
+  it('enqueues the cancel of a start that may be under way', async () => {
     await enqueue('a');
     expect(await cancel('a')).toMatchObject({ kind: 'cancel', workflowId: 'a' });
   });
 
-  it('owes nothing for a change that was rolled back', async () => {
+  it('enqueues nothing for a change that was rolled back', async () => {
     const failing = engine.act(async (ctx) => {
       await enqueueStart(ctx.em, start('a'));
       throw new Error('no');
@@ -144,7 +144,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  it('tells how old its oldest row is', async () => {
+  it('reports the age of its oldest row', async () => {
     expect(await outboxAgeSeconds(engine.database.database)).toBe(0);
     await enqueue('a');
     await engine.admin.query(`update outbox set created_at = now() - interval '90 s'`);
