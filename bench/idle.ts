@@ -10,8 +10,8 @@ import { findFreePort } from '../bin/launcher/ports.ts';
 import { cpuBelow, type ProcessCpu } from './support/cpu.ts';
 
 /**
- * What `npm start` costs while nobody asks anything of it, per process, and what it writes into Temporal's list of runs.
- * `npm run bench:idle -- --seconds 60 --settle 30`
+ * The cost of an idle `npm start`, per process, and what it writes into Temporal's list of runs. `npm run
+ * bench:idle -- --seconds 60 --settle 30`
  */
 const { values } = parseArgs({
   options: {
@@ -38,7 +38,7 @@ const platform = spawn(process.execPath, ['bin/start.mjs'], {
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 
-/** What a process of ours is for, by its command line. */
+/** The role of one of our processes, by its command line. */
 function roleOf({ pid }: ProcessCpu): string {
   const command = readCommand(pid);
   const roles: [RegExp, string][] = [

@@ -36,7 +36,7 @@ const names = values.only.split(',');
 const unknown = names.find((name) => !Object.hasOwn(sections, name));
 if (unknown !== undefined)
   throw new Error(`There is no part ${unknown}: ${Object.keys(sections).join(', ')}`);
-// In the order above, whatever the order they are asked for in: the last one leaves nothing to go on with.
+// In the order above, regardless of the order of the arguments: the last part stops the worker.
 const wanted = Object.entries(sections).filter(([name]) => names.includes(name));
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 const scale = values.quick ? quick : full;

@@ -16,9 +16,9 @@ import { runRounds, toLine, type Rounds } from './upkeep/rounds.ts';
 import { full, quick } from './upkeep/upkeep-scale.ts';
 
 /**
- * Upkeep over what a large platform leaves: each round keeps its budget and the next one goes on where it stopped, and
- * partitions change without those who append. `npm run bench:upkeep -- --rows 100000 --responses 1000 --budget 2` is a
- * short form.
+ * Upkeep over the backlog of a large platform: each round keeps its budget and the next one continues where
+ * it stopped, and partitions change without blocking appends. `npm run bench:upkeep -- --rows 100000
+ * --responses 1000 --budget 2` is a short form.
  */
 const { values } = parseArgs({
   options: {
@@ -26,7 +26,7 @@ const { values } = parseArgs({
     rows: { type: 'string' },
     responses: { type: 'string' },
     budget: { type: 'string' },
-    /** Also writes what was found there, for programs. */
+    /** Also writes the results there, for programs. */
     json: { type: 'string' },
   },
 });
@@ -54,7 +54,7 @@ try {
   const database = await createTestDatabase(await prepareTemplate(postgres.adminUrl));
   const purge = new Purge(database);
   const admin = new Client({ connectionString: database.adminUrl });
-  // The server may be stopped while it is open, after a failure.
+  // The server may be stopped while this is open, after a failure.
   admin.on('error', () => undefined);
   await admin.connect();
   const model = scriptedModel({ url: 'http://127.0.0.1:9/v1' }, 'never-asked');

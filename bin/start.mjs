@@ -1,4 +1,5 @@
-// Plain JavaScript for any Node of the last years: what runs below needs the version this file looks for.
+// Plain JavaScript for any Node of recent years: the programs below need the version that this file looks
+// for.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +14,7 @@ function refuse(sentence) {
 }
 
 function runWith(node) {
-  // The channel tells the other process when this one dies; signals are passed on.
+  // The channel shows the other process when this one dies; signals are forwarded.
   const child = spawn(node, process.argv.slice(1), {
     env: { ...process.env, PLATFORM_NODE_CHOSEN: '1' },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
@@ -26,7 +27,7 @@ function runWith(node) {
   child.on('exit', (code) => process.exit(code === null ? 1 : code));
 }
 
-/** A signal to npm alone ends npm and its shell, and never gets here: their end does. */
+/** A signal to npm alone ends npm and its shell and does not reach this process; their end does. */
 function whenNpmDies(stop) {
   if (process.env.npm_lifecycle_event === undefined || process.env.PLATFORM_NODE_CHOSEN) return;
   const starter = process.ppid;

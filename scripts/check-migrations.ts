@@ -9,7 +9,7 @@ import { startPostgres } from '../bin/launcher/postgres.ts';
 import { compareSchema } from './check/compare-schema.ts';
 import { readColumns } from './check/read-columns.ts';
 
-/** Migrates an empty database and says where it and the entities differ. */
+/** Migrates an empty database and reports its differences from the entities. */
 async function findDrift(adminUrl: string): Promise<string[]> {
   await migrate({
     DATABASE_ADMIN_URL: adminUrl,

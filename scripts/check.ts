@@ -6,7 +6,7 @@ import { findEditedMigrations } from './check/landed-migrations.ts';
 import { judgeExpressions } from './check/regular-expressions.ts';
 import { findRoomFaults } from './check/room-order.ts';
 
-/** Everything that must hold before a change is merged, except the tests. Every step runs, whatever failed before. */
+/** All checks required before a merge, except the tests. Every step runs, even after a failure. */
 const steps: Step[] = [
   { name: 'format', command: ['oxfmt', '--check'] },
   { name: 'lint', command: ['oxlint', '--type-aware'] },

@@ -1,7 +1,7 @@
 import { defects } from './mutants/defects.ts';
 import { openWorkshop } from './mutants/workshop.ts';
 
-/** Brings in one known defect at a time and asks its test: each must turn red. `npm run test:mutants [name…]` */
+/** Applies one known defect at a time and runs its test: each must fail. `npm run test:mutants [name…]` */
 const wanted = process.argv.slice(2);
 const chosen = defects.filter(
   ({ name }) => wanted.length === 0 || wanted.some((word) => name.includes(word)),
@@ -9,7 +9,7 @@ const chosen = defects.filter(
 const workshop = await openWorkshop();
 process.once('SIGINT', () => void workshop.close().finally(() => process.exit(130)));
 
-/** Red counts for nothing in a test that is red anyway. */
+/** A test that fails without the defect proves nothing. */
 async function isSoundWithout(): Promise<boolean> {
   const tests = [...new Set(chosen.map(({ test }) => test))];
   const since = Date.now();

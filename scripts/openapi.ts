@@ -7,7 +7,7 @@ import { checkout } from './check/checkout.ts';
 
 const snapshot = join(checkout, 'docs/openapi.json');
 
-/** The document that a gateway serves, asked of one that is wired but connected to nothing. */
+/** The OpenAPI document that a gateway serves, from a gateway that is wired but not connected. */
 async function describe(): Promise<string> {
   const gateway = assemble(
     parseGatewayConfig({

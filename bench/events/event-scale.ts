@@ -1,4 +1,4 @@
-/** How much a run measures. */
+/** The size of a run. */
 export interface EventScale {
   /** Events of each log. */
   sizes: readonly number[];
@@ -7,7 +7,7 @@ export interface EventScale {
   requests: number;
   warmUp: number;
   writers: number;
-  /** The least that one measurement of writes lasts. */
+  /** The minimum duration of one measurement of writes. */
   windowMs: number;
   sealEveryMs: number;
 }
@@ -22,7 +22,7 @@ export const full: EventScale = {
   sealEveryMs: 5_000,
 };
 
-/** Every part once: says that the bench works, not how fast anything is. */
+/** Every part once: shows that the bench works; the figures mean nothing. */
 export const quick: EventScale = {
   sizes: [500, 5_000],
   rounds: 1,

@@ -4,7 +4,10 @@ import { percentile } from '../support/stats.ts';
 import type { Log } from './log-lab.ts';
 import type { EventScale } from './event-scale.ts';
 
-/** What is asked of every log: each filter, alone and with others, and windows that cut ten minutes and days. */
+/**
+ * The queries sent to every log: each filter, alone and combined, and windows with partial ten minutes and
+ * days.
+ */
 async function questions({ admin, world }: Log): Promise<Record<string, string>> {
   const { rows } = await admin.query<{ id: string; type: string }>(
     `select resource_id as id, resource_type as type from events where tenant_id = $1 and resource_type = 'document'
@@ -78,7 +81,7 @@ export async function measureListing(
   return lines;
 }
 
-/** One of each in turn, so that what else the machine does falls on all of them. */
+/** One of each in turn, so that other load of the machine affects all of them. */
 async function askInTurns(
   logs: readonly Log[],
   agent: Agent,
@@ -94,7 +97,10 @@ async function askInTurns(
   return times;
 }
 
-/** Judged by all requests of all rounds: the hundredth part of one round is a few requests, which the machine decides. */
+/**
+ * Judged by all requests of all rounds: the hundredth part of one round is a few requests, which measures
+ * only the machine.
+ */
 function compare(
   name: string,
   share: number,

@@ -25,7 +25,10 @@ export interface Log {
   world: World;
   /** Of the gateway. */
   url: string;
-  /** Seals what is there. @returns events per second */
+  /**
+   * Seals all unsealed events.
+   * @returns events per second
+   */
   seal(): Promise<number>;
 }
 
@@ -38,7 +41,7 @@ export interface LogLab {
 export const days = 365;
 const chunk = 50_000;
 
-/** A PostgreSQL with a database for each size: what is measured of one knows nothing of the others. */
+/** A PostgreSQL with a database for each size, so that the measurements are independent. */
 export async function openLogLab(sizes: readonly number[], say: (line: string) => void): Promise<LogLab> {
   const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'));
   const undo: (() => Promise<unknown> | void)[] = [
@@ -100,7 +103,7 @@ async function openLog({ folder, undo, events, database, say }: Site): Promise<L
       writing.ended = true;
     }
   };
-  // Sealed beside the writing, which takes as long.
+  // Sealed while the log is written, which takes as long.
   const follow = async () => {
     while (!writing.ended) {
       await sleep(100);
@@ -128,7 +131,7 @@ async function openLog({ folder, undo, events, database, say }: Site): Promise<L
       ...raisedLimits,
       DATABASE_URL: database.url,
       DATABASE_PURGE_URL: database.purgeUrl,
-      // Nothing here needs the engine.
+      // No workflow engine is needed.
       TEMPORAL_ADDRESS: '127.0.0.1:1',
       MASTER_KEY: masterKey,
       EXIT_WITH_PARENT: '1',

@@ -12,8 +12,8 @@ import type { EventScale } from './event-scale.ts';
 const mostUnsealed = 10_000;
 
 /**
- * A change with its event by `scale.writers` at once: `recordEvent` beside the plain insert of the same row, while
- * sealing goes on as its schedule does it.
+ * A change with its event by `scale.writers` at once: `recordEvent` beside the plain insert of the same row,
+ * while sealing runs as scheduled.
  */
 export async function measureWriting(
   log: Log,

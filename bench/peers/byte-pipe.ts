@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request, Agent } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Passes every request on to the model and its bytes back, and does nothing else. */
+/** Forwards every request to the model and its bytes back, and does nothing else. */
 const agent = new Agent({ keepAlive: true });
 const server = createServer((incoming, outgoing) => {
   outgoing.socket?.setNoDelay(true);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { stampedToken } from '../support/stamps.ts';
 
-/** One commit with NOTIFY for each token: the least that a durable stream can cost its writer. */
+/** One commit with NOTIFY for each token: the minimum cost of a durable stream for its writer. */
 const pool = new Pool({ connectionString: process.env['DATABASE_URL']!, max: 50 });
 await pool.query('create table if not exists floor (stream int, n int, token text, primary key (stream, n))');
 let streams = 0;

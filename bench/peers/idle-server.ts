@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Opens event streams and says nothing more: what an idle connection costs Node itself. */
+/** Opens event streams and sends nothing more: the cost of an idle connection in Node itself. */
 const server = createServer((_request, response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write('retry: 2000\n\n');

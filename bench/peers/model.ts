@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stampedToken } from '../support/stamps.ts';
 
 /**
- * A model that costs next to nothing, in the Chat Completions format. Its name says what it does: `instant-<n>` calls
- * `knowledge_search` n times and then answers at once, `paced-<n>-<ms>` answers n tokens so far apart, each bearing the
- * time at which it was written, and `silent` says one word and then nothing.
+ * A model that costs next to nothing, in the Chat Completions format. Its name sets its behaviour:
+ * `instant-<n>` calls `knowledge_search` n times and then answers at once, `paced-<n>-<ms>` answers n tokens
+ * at that interval, each with the time at which it was written, and `silent` sends one word and then nothing.
  */
 interface Asked {
   model: string;

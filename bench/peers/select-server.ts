@@ -2,7 +2,10 @@ import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
 import { Pool } from 'pg';
 
-/** Fastify with one prepared select by primary key: what a GET costs before anybody asks who may read it. */
+/**
+ * Fastify with one prepared select by primary key: the cost of a GET without authentication and
+ * authorisation.
+ */
 const pool = new Pool({ connectionString: process.env['DATABASE_URL']!, max: 6 });
 const app = fastify({ logger: false });
 app.get<{ Params: { id: string } }>('/responses/:id', async (request, reply) => {

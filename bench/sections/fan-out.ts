@@ -21,7 +21,10 @@ interface Hall {
   users: string[];
 }
 
-/** One that all members of a space are told of who may read its projects: the largest audience, with its rights. */
+/**
+ * An event for all members of a space who may read its projects: the largest audience, with a permission
+ * check.
+ */
 const eventType = 'space.project_deleted';
 const written = `insert into notifications (tenant_id, event_id, user_id, category, event_type, resource_type, resource_id, title, body)`;
 const values = `'space', '${eventType}', 'project', $3::uuid::text, 'A project of the space Hall was deleted',
@@ -44,17 +47,17 @@ export async function measureFanOut(
         ours: async () => (await fanOut(lab, admin, hall)).seconds,
         floor: () => oneStatement(lab, admin, hall),
       };
-      // Plans and code that were used once, on both sides.
+      // Warms up plans and code on both sides.
       for (const run of Object.values(sides)) await run();
       for (let round = 0; round < scale.rounds; round += 1) {
-        // Who goes first changes, so that a drift of the machine does not favour one of them.
+        // The order alternates, so that a drift of the machine favours neither side.
         const order = round % 2 === 0 ? (['ours', 'floor'] as const) : (['floor', 'ours'] as const);
         for (const side of order) {
           await prepare(admin);
           rates[side].push(count / (await sides[side]()));
         }
       }
-      // Behind the pairs: whoever comes right behind ten thousand commits pays for them.
+      // After the pairs: a measurement right after ten thousand commits pays for them.
       for (let round = 0; round < scale.rounds; round += 1) {
         await prepare(admin);
         rates.jobs.push(await rowByRow(lab, hall, Math.min(scale.jobs, count)));
@@ -86,7 +89,10 @@ export async function measureFanOut(
   }
 }
 
-/** The largest fan-out once more, with its worker killed in the middle. @returns what it came to, for people */
+/**
+ * The largest fan-out once more, with its worker killed in the middle.
+ * @returns the result, as text
+ */
 export async function measureKilled(lab: Lab, scale: FanOutScale): Promise<string> {
   const admin = new Client({ connectionString: lab.postgres.adminUrl });
   await admin.connect();
@@ -125,7 +131,10 @@ async function prepare(admin: Client): Promise<void> {
   await admin.query('checkpoint');
 }
 
-/** From the start of the workflow to its result. @throws unless everybody is told once and counts one unread */
+/**
+ * From the start of the workflow to its result.
+ * @throws unless every recipient is notified once and counts one unread
+ */
 async function fanOut(
   lab: Lab,
   admin: Client,
@@ -170,7 +179,10 @@ async function oneStatement(lab: Lab, admin: Client, { spaceId, projectId, users
   return seconds;
 }
 
-/** Sixteen workers that each take the next user and write one row: what a job per user costs without its queue. */
+/**
+ * Sixteen workers that each take the next user and write one row: the cost of a job per user without its
+ * queue.
+ */
 async function rowByRow(lab: Lab, { projectId, users }: Hall, jobs: number): Promise<number> {
   const pool = new Pool({ connectionString: lab.postgres.adminUrl, max: 16 });
   const eventId = newId();
@@ -200,7 +212,10 @@ async function toldOf(admin: Client, eventId: string): Promise<number> {
   return (await admin.query('select from notifications where event_id = $1', [eventId])).rowCount ?? 0;
 }
 
-/** @throws unless exactly so many users are told of the event, each with it as the one that is unread */
+/**
+ * @throws unless exactly so many users are notified of the event, each with it as the only unread
+ * notification
+ */
 async function assertCounted(admin: Client, eventId: string, expected: number): Promise<void> {
   const { rows } = await admin.query<{ users: number; unread: number }>(
     `select count(*)::int as users, count(*) filter (where n.unread >= 1)::int as unread

@@ -6,8 +6,8 @@ import type { Scale } from '../support/scale.ts';
 import { median, percentile } from '../support/stats.ts';
 
 /**
- * What the platform adds until the first token, beside a bare workflow of one activity from its start to its result.
- * Both are started from here, which is not the worker's process, one after the other.
+ * The platform's overhead until the first token, compared with a bare workflow of one activity from its start
+ * to its result. Both are started from this process, not the worker's, one after the other.
  */
 export async function measureFirstToken(
   lab: Lab,

@@ -9,7 +9,7 @@ import { median } from '../support/stats.ts';
 
 interface Target {
   url: string;
-  /** What the connections ask for, one each. */
+  /** The responses that the connections read, one each. */
   asked: { path: string; headers: Record<string, string> }[];
   pid: number;
 }
@@ -20,8 +20,8 @@ interface Load {
 }
 
 /**
- * Reading finished responses, one per connection, with every check, beside a server that makes one prepared select and
- * sends the row: with one key for all connections, and with the keys of several members.
+ * Reading finished responses, one per connection, with every check, compared with a server that runs one
+ * prepared select and sends the row: with one key for all connections, and with the keys of several members.
  */
 export async function measureGet(lab: Lab, scale: Scale, say: (line: string) => void): Promise<Line[]> {
   const stored: { id: string; path: string; body: string }[] = [];
@@ -101,7 +101,7 @@ async function load({ url, asked, pid }: Target, duration: number): Promise<Load
     url,
     connections: asked.length,
     duration,
-    // It looks at the clock only when it takes a sample.
+    // autocannon reads the clock only when it takes a sample.
     sampleInt: Math.min(1, duration) * 1_000,
     setupClient: (connection) => {
       connection.setRequests([{ method: 'GET', ...asked[opened % asked.length]! }]);

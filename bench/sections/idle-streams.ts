@@ -11,8 +11,8 @@ const goalKb = 22;
 const opening = 50;
 
 /**
- * Memory of the gateway for each reader who waits, with a response of its own, beside the bare http server of Node. The
- * worker is stopped first, so that all of them stay queued: nothing else may follow.
+ * Memory of the gateway for each waiting reader, with a response of its own, compared with Node's bare http
+ * server. The worker is stopped first, so that all responses stay queued: this has to be the last part.
  */
 export async function measureIdleStreams(
   lab: Lab,
@@ -24,7 +24,7 @@ export async function measureIdleStreams(
     entry: 'bench/peers/idle-server.ts',
     flags: ['--expose-gc', '--import', './bench/support/collect-on-signal.ts'],
   });
-  // One that has done nothing else: what earlier parts left on its heap would hide what streams take.
+  // A fresh gateway: the heap of earlier parts would hide the memory of the streams.
   const gateway = await lab.addGateway();
   const path = `/api/v1/spaces/${lab.world.spaceId}/responses`;
   const headers = { 'x-api-key': lab.world.apiKey, 'content-type': 'application/json' };
@@ -76,7 +76,7 @@ interface Weight {
   cpuPerSecond: number;
 }
 
-/** The slope from half of the streams to all: what the first ones load and grow is no stream's. */
+/** The slope from half of the streams to all, which excludes one-time allocations. */
 async function weigh(server: BenchProcess, urls: string[], headers: Record<string, string>): Promise<Weight> {
   const agent = new Agent({ keepAlive: false });
   const open: ClientRequest[] = [];
@@ -96,7 +96,7 @@ async function weigh(server: BenchProcess, urls: string[], headers: Record<strin
   return { kbPerStream: (second - first) / (urls.length - half), cpuPerSecond };
 }
 
-/** Kilobytes after full collections, once another one changes nothing more. */
+/** Kilobytes after full garbage collections, once another one changes nothing more. */
 async function settled(server: BenchProcess): Promise<number> {
   let kilobytes = Infinity;
   for (let i = 0; i < 12; i += 1) {

@@ -11,7 +11,7 @@ import { median, percentile, sum } from '../support/stats.ts';
 interface Side {
   /** One operation; the id of its workflow. */
   run(): Promise<string>;
-  /** Whose processor time it costs, by part. */
+  /** Processor time by part of the system. */
   pids: Record<string, number>;
 }
 
@@ -21,7 +21,7 @@ interface Measured {
   cpuByPart: CpuByPart;
   latenciesMs: number[];
   lastWorkflow: string;
-  /** Everything that was run, also what is not counted. */
+  /** All operations that were run, including uncounted ones. */
   operations: number;
   modelCalls: number;
 }
@@ -29,7 +29,7 @@ interface Measured {
 interface Pair {
   ours: Measured;
   bare: Measured;
-  /** By how much a fixed piece of work took another time behind the round than before it. */
+  /** The change in the duration of a fixed piece of work from before the round to after it. */
   drift: number;
 }
 
@@ -67,7 +67,7 @@ export async function measureThroughput(
       for (let round = 0; round < scale.rounds; round += 1) {
         if (round >= 2 && performance.now() - startedAt > longMs) break;
         const before = await askOften(lab.modelUrl);
-        // Who goes first changes, so that a drift of the machine does not favour one of them.
+        // The order alternates, so that a drift of the machine favours neither side.
         const run = (side: Side) => countCalls(lab.modelUrl, () => drive(side, callers, scale.windowMs));
         const first = await run(round % 2 === 0 ? ours : bare);
         const second = await run(round % 2 === 0 ? bare : ours);
@@ -118,7 +118,7 @@ function cellLines(pairs: Pair[], name: string): Line[] {
   ];
 }
 
-/** Times and where the processor time went, for whoever looks for the reason. */
+/** Durations and processor time by part, for diagnosis. */
 function describe(measured: Measured[]): string {
   const latencies = measured.flatMap(({ latenciesMs }) => latenciesMs);
   const parts = Object.keys(measured[0]!.cpuByPart).map(
@@ -142,9 +142,9 @@ async function warmUp(sides: Side[], operations: number): Promise<void> {
 }
 
 /**
- * Keeps so many callers busy. What counts begins when as many operations as there are callers have ended and holds
- * whole generations of callers, because callers who wait for one server move in waves. Every operation that counts
- * or follows is waited for, so that nothing of it is left to the next round.
+ * Keeps so many callers busy. Counting begins when as many operations as there are callers have ended and
+ * holds whole generations of callers, because callers who wait for one server move in waves. Every counted or
+ * later operation is awaited, so that none runs into the next round.
  */
 async function drive(side: Side, callers: number, windowMs: number): Promise<Omit<Measured, 'modelCalls'>> {
   const before = Math.max(callers, 4);
@@ -156,7 +156,7 @@ async function drive(side: Side, callers: number, windowMs: number): Promise<Omi
   const marks: { at: number; cpu: CpuByPart }[] = [];
   const latenciesMs: number[] = [];
   const mark = () => void marks.push({ at: performance.now(), cpu: cpuOf(side.pids) });
-  /** No more are begun than fill the generation that is on its way. */
+  /** Starts only as many as fill the generation under way. */
   const finishGeneration = () => {
     last = before + callers * Math.max(1, Math.ceil((started - before) / callers));
   };
@@ -183,7 +183,7 @@ async function drive(side: Side, callers: number, windowMs: number): Promise<Omi
   const cpuByPart = Object.fromEntries(
     Object.entries(end.cpu).map(([part, ms]) => [part, (ms - begin.cpu[part]!) / operations]),
   );
-  // What an operation leaves to do (its workflow's last task, its rows) is not the next one's.
+  // The remaining work of an operation (its workflow's last task, its rows) must not count for the next one.
   await sleep(100);
   return {
     perSecond: (operations * 1_000) / (end.at - begin.at),
@@ -204,14 +204,14 @@ async function countCalls(
   return { ...measured, modelCalls: (await callsOf(modelUrl)) - before };
 }
 
-/** How often the model has been asked. */
+/** How often the model has been called. */
 async function callsOf(modelUrl: string): Promise<number> {
   return ((await (await fetch(modelUrl)).json()) as { requests: number }).requests;
 }
 
 /**
- * @throws unless both histories hold as many activities as the loop has steps, and the model was asked once for each
- * turn of ours and never for the bare ones
+ * @throws unless both histories hold as many activities as the loop has steps, and the model was called once
+ * for each turn of ours and never for the bare ones
  */
 async function assertSameWork({ temporal: { client } }: Lab, pairs: Pair[], rounds: number): Promise<void> {
   for (const { ours, bare } of pairs) {

@@ -7,7 +7,7 @@ import type { Scale } from '../support/scale.ts';
 import { agesOf } from '../support/stamps.ts';
 import { median, percentile } from '../support/stats.ts';
 
-/** The floor queues when its typical token is later than this, and than it is alone by that much. */
+/** The floor queues when its typical token is later than this, and later than alone by that much. */
 const queueing = { ms: 10, times: 3 };
 
 interface Round {
@@ -18,8 +18,8 @@ interface Round {
 }
 
 /**
- * How much later each token comes than straight from the model, beside the floor of every durable stream: one commit
- * with NOTIFY in one process, one indexed read in another. The floor has no model and no client to reach.
+ * The delay of each token over a direct read from the model, compared with the floor of every durable stream:
+ * one commit with NOTIFY in one process, one indexed read in another. The floor has no model and no client.
  */
 export async function measureTokenDelay(
   lab: Lab,
@@ -72,7 +72,7 @@ export async function measureTokenDelay(
 
 interface Pace {
   paceMs: number;
-  /** False: at no pace could the floor follow, and this is the slowest. */
+  /** False: the floor could follow at no pace, and this is the slowest. */
   followed: boolean;
 }
 
@@ -126,7 +126,7 @@ function compare(
   });
 }
 
-/** The ages of all tokens of so many streams at their arrival here, begun a few milliseconds apart. */
+/** The ages on arrival of all tokens of so many streams, started a few milliseconds apart. */
 async function collect(
   streams: number,
   open: (onPiece: NonNullable<StreamTarget['onPiece']>) => Promise<Streamed>,

@@ -19,7 +19,7 @@ declare module 'autocannon' {
     duration: number;
     /** Milliseconds between two samples. */
     sampleInt: number;
-    /** Called for each connection before it asks. */
+    /** Called for each connection before its request. */
     setupClient: (connection: Connection) => void;
   }): Promise<Result>;
 }

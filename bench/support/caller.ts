@@ -18,16 +18,16 @@ export interface StreamTarget {
   headers?: Record<string, string>;
   body: unknown;
   agent?: Agent;
-  /** What the first text is in, on the wire. */
+  /** The event on the wire that carries the first text. */
   mark: string;
   /** Every piece of the body as it comes, with its time. */
   onPiece?: (piece: string, at: number) => void;
 }
 
-/** The gateway says that one may come again. */
+/** The gateway allows a retry. */
 class Busy extends Error {}
 
-/** How often a gateway said so in this run. */
+/** How often a gateway asked for a retry in this run. */
 export const busy = { count: 0 };
 
 /** Posts and reads the stream to its end. @throws unless the answer is 200 and complete */
@@ -76,8 +76,9 @@ export interface Asked {
 }
 
 /**
- * One response of ours as a client makes it: created with a key, read as a stream, and asked for again after a moment
- * where the gateway is too busy to accept it. @throws unless it completed
+ * One response of ours as a client makes it: created with a key, read as a stream, and retried after a moment
+ * where the gateway is too busy to accept it.
+ * @throws unless it completed
  */
 export async function respond(lab: Lab, asked: Asked): Promise<Streamed> {
   for (;;) {
@@ -110,7 +111,7 @@ async function respondOnce(lab: Lab, asked: Asked): Promise<Streamed> {
   return streamed;
 }
 
-/** The model asked without anything between. */
+/** The model called directly. */
 export function askDirectly(
   url: string,
   model: string,

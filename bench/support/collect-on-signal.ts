@@ -1,3 +1,5 @@
-/** Loaded into a process whose memory is measured: what counts is what lives, not what waits for its collection. */
-// Not one of the signals that ask a process to stop or to dump.
+/**
+ * Loaded into a process whose memory is measured: counts live memory, not garbage that waits for collection.
+ */
+// Not a signal that asks a process to stop or to dump.
 process.on('SIGWINCH', () => globalThis.gc?.());

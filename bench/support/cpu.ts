@@ -11,7 +11,10 @@ interface ProcessRow {
 
 export type CpuByPart = Record<string, number>;
 
-/** Milliseconds of processor time that each of these processes has used, with everything below it, the dead included. */
+/**
+ * Milliseconds of processor time that each of these processes has used, with all its descendants, ended ones
+ * included.
+ */
 export function cpuOf(parts: Record<string, number>): CpuByPart {
   const rows = readRows();
   const of = (root: number) => {
@@ -29,7 +32,7 @@ function readRows(): ProcessRow[] {
     .flatMap((pid) => readRow(pid));
 }
 
-/** A process and all that it began. */
+/** A process and all its descendants. */
 function below(root: number, rows: readonly ProcessRow[]): Set<number> {
   const found = new Set([root]);
   for (let before = -1; before !== found.size;) {
@@ -45,20 +48,20 @@ export interface ProcessCpu {
   ms: number;
 }
 
-/** The same of a process and each one below it by itself. */
+/** The same for a process and each of its descendants separately. */
 export function cpuBelow(root: number): ProcessCpu[] {
   const rows = readRows();
   const found = below(root, rows);
   return rows.filter(({ pid }) => found.has(pid)).map(({ pid, ticks }) => ({ pid, ms: ticks * msPerTick }));
 }
 
-/** Without the processes below: here they are what is measured. */
+/** Without the descendants: here they are measured separately. */
 function ownCpu(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
-/** A process that ends meanwhile is counted by its parent, which inherits its time. */
+/** The time of a process that ends meanwhile is counted by its parent, which inherits it. */
 function readRow(pid: string): ProcessRow[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -21,7 +21,7 @@ export interface Lab {
   temporal: { pid: number; address: string; client: Client };
   gateway: BenchProcess;
   gatewayUrl: string;
-  /** One more gateway, which has done nothing yet. */
+  /** One more, fresh gateway. */
   addGateway(): Promise<BenchProcess & { url: string }>;
   worker: BenchProcess;
   /** One more worker. */
@@ -30,14 +30,14 @@ export interface Lab {
   world: World;
   /** Keys of members who may read every response of the space, one each. */
   readers: string[];
-  /** A process beside ours; it ends with the run. */
+  /** A peer process; it ends with the run. */
   addPeer<T>(input: Omit<LaunchInput, 'folder'>): Promise<Peer<T>>;
   /** Runs the bare workflows; started once. */
   bareWorker(): Promise<BenchProcess>;
   stop(): Promise<void>;
 }
 
-/** Raised, so that many callers and readers with one key are what is measured and not their refusal; never off. */
+/** Raised, so that many callers with one key are measured and not refused; never off. */
 const raisedLimits = {
   MAX_ACTIVE_RESPONSES_PER_SPACE: '5000',
   MAX_STREAMS_PER_PRINCIPAL: '5000',
@@ -54,7 +54,7 @@ export const models = {
 /** Milliseconds between two tokens of a stream: many streams go at the fastest pace that the floor can follow. */
 export const pacesMs = [20, 50, 100, 200] as const;
 
-/** Of a stream at this pace, so that one takes as long at every pace. */
+/** Tokens of a stream at this pace, so that a stream takes equally long at every pace. */
 export function tokensAt(paceMs: number, tokensAtFirstPace: number): number {
   return Math.ceil((tokensAtFirstPace * pacesMs[0]) / paceMs);
 }
@@ -63,7 +63,7 @@ export interface LabOptions {
   toolRounds: readonly number[];
   pacedTokens: number;
   readers: number;
-  /** Where our processes leave a profile of their processor time, if anywhere. */
+  /** Where our processes write a profile of their processor time, if anywhere. */
   profiles?: string;
 }
 
@@ -91,7 +91,7 @@ interface Site {
 
 async function assemble(options: LabOptions, { folder, undo, stop }: Site): Promise<Lab> {
   const log = (server: string) => {
-    // By a handle: a server's last words may come when the folder is gone.
+    // Through an open handle: a server may write its last lines after the folder was removed.
     const file = openSync(join(folder, `${server}.log`), 'a');
     return (line: string) => void writeSync(file, `${line}\n`);
   };
@@ -196,7 +196,7 @@ async function assemble(options: LabOptions, { folder, undo, stop }: Site): Prom
   return lab;
 }
 
-/** Something to find, so that a search does its work. */
+/** A document to find, so that a search does its work. */
 async function uploadKnowledge({ gatewayUrl, world }: Lab): Promise<void> {
   const base = `${gatewayUrl}/api/v1/spaces/${world.spaceId}/collections`;
   const headers = { 'X-API-Key': world.apiKey, 'Content-Type': 'application/json' };

@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
-/** What a process of a bench has of the environment that the bench itself runs in. */
+/** The part of the bench's environment that its processes inherit. */
 const passedOn = ['PATH', 'HOME', 'NODE_COMPILE_CACHE', 'WORKFLOW_BUNDLE'];
 
 export interface BenchProcess {
   pid: number;
-  /** SIGTERM; resolves when it has gone. */
+  /** SIGTERM; resolves when it has ended. */
   stop(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
 }
@@ -28,7 +28,7 @@ export interface LaunchInput {
   flags?: readonly string[];
 }
 
-/** One of our two processes, ready when it resolves. */
+/** A gateway or worker, ready when this resolves. */
 export async function launch(input: LaunchInput & { port: number }): Promise<BenchProcess> {
   const { child, stop } = start(input, ['pipe', log(input), log(input)]);
   for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 50) {
@@ -50,7 +50,7 @@ export interface Peer<T> extends BenchProcess {
   ask<Answer>(question: object): Promise<Answer>;
 }
 
-/** A peer: it writes one line of JSON when it is ready. */
+/** A peer, which writes one line of JSON when it is ready. */
 export async function launchPeer<T>(input: LaunchInput): Promise<Peer<T>> {
   const { child, stop } = start(input, ['pipe', 'pipe', log(input)]);
   const lines = createInterface({ input: child.stdout! });

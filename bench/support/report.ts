@@ -1,16 +1,16 @@
 import { median } from './stats.ts';
 
 export interface Line {
-  /** What was compared. */
+  /** The subject of the comparison. */
   name: string;
   /** One ratio per round, ours to the peer's. */
   ratios: number[];
-  /** The ratio of all rounds taken together, where it says more than the median of theirs. */
+  /** The ratio of all rounds together, where it is more meaningful than the median. */
   whole?: number;
   goal: number;
-  /** Whether a ratio above the goal meets it, or one below. */
+  /** Whether the goal is a minimum or a maximum. */
   better: 'higher' | 'lower';
-  /** Ours and the peer's in their own unit, for people. */
+  /** Our value and the peer's in their own unit, for display. */
   ours: string;
   peer: string;
 }

@@ -1,10 +1,10 @@
-/** How much a run measures. */
+/** The size of a run. */
 export interface Scale {
   toolRounds: readonly number[];
   callers: readonly number[];
   /** Pairs of measurements per line. */
   rounds: number;
-  /** The least that one measurement lasts. */
+  /** The minimum duration of one measurement. */
   windowMs: number;
   /** Operations of each kind before anything is measured. */
   warmUp: number;
@@ -35,7 +35,7 @@ export const full: Scale = {
   idleStreams: 2_000,
 };
 
-/** Every part once, in half a minute: says that the bench works, not how fast anything is. */
+/** Every part once, in half a minute: shows that the bench works; the figures mean nothing. */
 export const quick: Scale = {
   toolRounds: [0, 1],
   callers: [4],

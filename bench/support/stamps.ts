@@ -1,6 +1,6 @@
 /**
- * Times that processes of one machine may compare: microseconds of its monotonic clock. A stamp is 14 characters long
- * and a blank, so that a token which carries one is as long as a word.
+ * Times that processes of one machine may compare: microseconds of its monotonic clock. A stamp is 14
+ * characters and a blank, so that a token with a stamp is as long as a word.
  */
 export function now(): number {
   return Number(process.hrtime.bigint() / 1_000n);

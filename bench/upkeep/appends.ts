@@ -18,8 +18,8 @@ export interface AppendsLab {
 }
 
 /**
- * Appends to streams while a reader of all streams stays open, and upkeep tries to make a day and to free one, beside
- * appends without either. The p99 of both, in turns.
+ * Appends to streams while a reader of all streams stays open, and upkeep tries to create a daily partition
+ * and to drop one, beside appends without either. The p99 of both, in turns.
  */
 export async function measureAppends(lab: AppendsLab, scale: UpkeepScale): Promise<Line> {
   const next = Array.from({ length: scale.writers }, () => 0);

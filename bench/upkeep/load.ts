@@ -2,8 +2,8 @@ import type { Client } from 'pg';
 import type { World } from '#test/support/world.ts';
 
 /**
- * Keys of events whose retention is over, of all tenants in turn, by one statement: without indexes, which are built
- * over the whole afterwards, and without a look at the tenant of each row.
+ * Keys of expired events, of all tenants in turn, by one statement: without indexes, which are built
+ * afterwards, and without a check of each row's tenant.
  */
 export async function addOldKeys(admin: Client, tenants: readonly World[], rows: number): Promise<void> {
   const { rows: indexes } = await admin.query<{ name: string; remade: string; primary: boolean }>(

@@ -1,4 +1,4 @@
-/** How much a run measures. */
+/** The size of a run. */
 export interface UpkeepScale {
   /** Rows whose retention is over. */
   rows: number;
@@ -24,7 +24,7 @@ export const full: UpkeepScale = {
   writers: 8,
 };
 
-/** Every part once: says that the bench works, not how fast anything is. */
+/** Every part once: shows that the bench works; the figures mean nothing. */
 export const quick: UpkeepScale = {
   rows: 20_000,
   responses: 30,

@@ -4,7 +4,7 @@ const kept = new Map<string, AdapterPayload>();
 const byUid = new Map<string, string>();
 const byGrant = new Map<string, string[]>();
 
-/** What the provider remembers of sign-ins; a restart forgets it, as a demo may. */
+/** Sign-ins held in memory by the provider; a restart loses them, which is fine for a demo. */
 export class MemoryAdapter implements Adapter {
   readonly #model: string;
 

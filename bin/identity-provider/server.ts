@@ -20,7 +20,7 @@ export async function serveProvider(settings: ProviderSettings): Promise<Server>
       return;
     }
     interact(provider, request, response).catch(() => {
-      // Over, or of another browser: there is nothing to sign in to.
+      // Expired, or of another browser: no sign-in to continue.
       response.writeHead(400, { 'content-type': 'text/plain' }).end('This sign-in is over. Begin again.\n');
     });
   });
@@ -29,7 +29,7 @@ export async function serveProvider(settings: ProviderSettings): Promise<Server>
   return server;
 }
 
-/** Shows who can be chosen, and takes the choice. */
+/** Shows the users to choose from, and handles the choice. */
 async function interact(
   provider: Provider,
   request: IncomingMessage,

@@ -8,12 +8,12 @@ const kept = z.object({
   jwk: z.record(z.string(), z.unknown()),
 });
 
-/** What the demo's identity provider keeps from start to start. */
+/** State of the demo's identity provider that survives a restart. */
 export type KeptProvider = z.infer<typeof kept>;
 
 export interface ProviderSettings extends KeptProvider {
   issuer: string;
-  /** Where it may send the browser back to. */
+  /** Redirect addresses that are allowed. */
   redirectUris: string[];
 }
 

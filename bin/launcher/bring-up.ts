@@ -32,7 +32,7 @@ export interface Launch {
   output: Output;
   commands: Commands;
   children: Children;
-  /** Aborted when everything is to end; its reason says why. */
+  /** Aborted to end the start; its reason says why. */
   ending: AbortController;
 }
 
@@ -50,7 +50,7 @@ interface TemporalPlace {
 
 const READY_WITHIN_MS = 60_000;
 
-/** From nothing to a platform that answers; what can run side by side does. */
+/** Brings the platform up from nothing until it is ready; independent steps run at once. */
 export async function bringUp(launch: Launch): Promise<BroughtUp> {
   const { env, settings, data, commands, children } = launch;
   const [adminUrl, temporal, ollamaUrl, provider] = await all(launch, [
@@ -62,7 +62,7 @@ export async function bringUp(launch: Launch): Promise<BroughtUp> {
   const environments = childEnvironments({ env, settings, data, adminUrl, temporal, ollamaUrl, provider });
 
   await runToEnd(launch, 'migrate', environments.migrate);
-  // They become ready while the demo data goes in; their schema is there.
+  // They become ready while the demo data is seeded; the schema is migrated by then.
   children.startService('gateway', commands.gateway, environments.gateway);
   children.startService('worker', commands.worker, environments.worker);
   const [demo] = await all(launch, [
@@ -87,7 +87,7 @@ async function startDatabase(launch: Launch): Promise<string> {
   return postgres.adminUrl;
 }
 
-/** Only beside demo data: nobody signs in to anything else with it. */
+/** Only with demo data: the provider serves the demo tenant alone. */
 async function startIdentityProvider(launch: Launch): Promise<DemoProvider | undefined> {
   const { env, settings, data, commands, children } = launch;
   if (!settings.seedsDemo || commands.identityProvider === undefined) return undefined;
@@ -143,7 +143,9 @@ async function seedDemo(launch: Launch, { demo }: ChildEnvironments): Promise<De
 
 const ONE_OFFS = { migrate: 'migrating the database', demo: 'seeding the demo data' } as const;
 
-/** Runs a command to its end and answers its standard output, which goes into no log where it may hold a key. */
+/**
+ * Runs a command to its end and returns its standard output, which is not logged because it may hold a key.
+ */
 async function runToEnd(
   { checkout, commands, output, ending }: Launch,
   name: keyof typeof ONE_OFFS,
@@ -163,7 +165,7 @@ function waitForService(launch: Launch, name: 'gateway' | 'worker', port: number
   return waitFor(launch, name, (signal) => waitUntilReady(`http://127.0.0.1:${port}/readyz`, signal));
 }
 
-/** Waits with an announcement, and with a limit that ends in a sentence and the child's last lines. */
+/** Waits with an announcement and a time limit; the failure carries a sentence and the child's last lines. */
 async function waitFor(
   { output, ending }: Launch,
   name: string,

@@ -5,10 +5,10 @@ import type { DemoProvider } from './identity-provider.ts';
 import type { Settings } from './settings.ts';
 import { NAMESPACE } from './temporal.ts';
 
-/** Handed on from the launcher's environment to everybody as they are; everything else of it stays here. */
+/** Passed unchanged from the launcher's environment to every child; all other variables stay here. */
 const HANDED_ON = ['PATH', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS'] as const;
 
-/** Handed to the process that calls vendors and tool servers, and to no other. */
+/** Passed only to the process that calls vendors and tool servers. */
 const OF_THE_WORKER = [
   'OPENAI_API_KEY',
   'ANTHROPIC_API_KEY',
@@ -20,7 +20,7 @@ const OF_THE_WORKER = [
 const LOCAL_OLLAMA = 'http://127.0.0.1:11434';
 const OLLAMA_ANSWERS_WITHIN_MS = 300;
 
-/** Each has what it reads: a process that is taken over gives away its own secrets only. */
+/** Each child gets only the variables that it reads: a compromised process exposes its own secrets alone. */
 export interface ChildEnvironments {
   /** No administrator's rights on the database, no vendor's key, no right to purge. */
   gateway: NodeJS.ProcessEnv;
@@ -58,7 +58,8 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
     HOST: '127.0.0.1',
     LOG_LEVEL: settings.logLevel,
     EXIT_WITH_PARENT: '1',
-    // One pool of memory for each of many threads leaves much of it unused, and none of that is given back.
+    // One malloc arena for each of many threads leaves much of it unused, and none of that is returned to the
+    // system.
     MALLOC_ARENA_MAX: '2',
     PUBLIC_URL: gatewayUrl(settings),
     EGRESS_ALLOW: egress.filter(Boolean).join(','),
@@ -93,7 +94,7 @@ export function childEnvironments(input: ChildEnvironmentInput): ChildEnvironmen
   };
 }
 
-/** Those that are set and not empty. */
+/** Variables that are set and not empty. */
 function chosen(env: NodeJS.ProcessEnv, names: readonly string[]): NodeJS.ProcessEnv {
   return Object.fromEntries(names.filter((name) => own(env, name)).map((name) => [name, own(env, name)]));
 }
@@ -108,7 +109,7 @@ export function gatewayUrl({ ports }: Settings): string {
   return `http://127.0.0.1:${ports.gateway}`;
 }
 
-/** The Ollama that OLLAMA_HOST or OLLAMA_URL names, or one that answers on this machine. */
+/** The Ollama that OLLAMA_HOST or OLLAMA_URL names, or a running one on this machine. */
 export async function findOllama(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const named = env['OLLAMA_URL'] || env['OLLAMA_HOST'];
   if (named) return URL.parse(/^https?:/.test(named) ? named : `http://${named}`)?.origin;

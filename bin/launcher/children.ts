@@ -56,7 +56,7 @@ export function createChildren({ checkout, runFolder, output, ending }: Children
   return {
     startServer: start,
     startService(name, args, env) {
-      // Its own session keeps Ctrl-C away; the open standard input tells it that the launcher lives.
+      // Its own session keeps Ctrl-C away; the open standard input shows it that the launcher lives.
       start(name, () =>
         spawn(process.execPath, args, {
           cwd: checkout,
@@ -75,13 +75,13 @@ export function createChildren({ checkout, runFolder, output, ending }: Children
       ]);
       await stop('temporal', HOST_GRACE_MS);
       await stop('postgres', HOST_GRACE_MS);
-      // All have gone: nothing to look for at the next start.
+      // All children have ended: no record is left for the next start.
       await endAllRecorded(runFolder, 0);
     },
   };
 }
 
-/** Servers talk much; the screen shows what went wrong, the log file everything. */
+/** Servers log much; the screen shows failures, the log file everything. */
 function isQuiet(name: string, line: string, stopping: boolean): boolean {
   if (name === 'postgres') return stopping || !/WARNING|PANIC|cannot/.test(line);
   if (name === 'temporal') return stopping || !/level=(WARN|ERROR)|error:/i.test(line);

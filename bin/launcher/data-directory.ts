@@ -62,7 +62,7 @@ export function keepSecret(path: string, create: () => string): string {
   return secret;
 }
 
-/** Replaces the file at once, so that a killed start never leaves half a secret. */
+/** Writes atomically, so that a killed start never leaves half a secret. */
 export function writePrivately(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   writeFileSync(temporary, text, { mode: PRIVATE_FILE });

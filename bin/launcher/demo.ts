@@ -12,13 +12,16 @@ function demoFile(folder: string): string {
   return join(folder, 'demo.json');
 }
 
-/** The demo key of an earlier start, to be kept by this one. */
+/** The demo key of an earlier start, to be reused by this one. */
 export function knownDemoKey(folder: string): string | undefined {
   const known = parse(readIfPresent(demoFile(folder)) ?? '')?.['api_key'];
   return typeof known === 'string' ? known : undefined;
 }
 
-/** Reads what the seeding printed, and keeps it where only its owner reads it; the database holds no key in clear. */
+/**
+ * Reads the output of the seeding and stores it readable by its owner only; the database holds no key in
+ * clear.
+ */
 export function keepDemo(folder: string, printed: readonly string[]): Demo {
   const seeded = printed.map(parse).find((record) => record !== undefined && 'space_id' in record);
   const spaceId = seeded?.['space_id'];

@@ -1,4 +1,6 @@
-/** A reason to end the start that its user can act on: one sentence, and where it helps the last lines of a log. */
+/**
+ * A reason to end the start that its user can act on: one sentence, and where useful the last lines of a log.
+ */
 export class LaunchError extends Error {
   readonly detail: readonly string[];
 

@@ -24,7 +24,7 @@ export function findOnPath(name: string, env: NodeJS.ProcessEnv): string | undef
   return findIn((env['PATH'] ?? '').split(delimiter), name);
 }
 
-/** A tool of the operating system, also where PATH is reduced to a few folders. */
+/** A tool of the operating system, found even where PATH is reduced to a few folders. */
 export function findSystemTool(name: string): string | undefined {
   return findIn([...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS], name);
 }

@@ -23,7 +23,7 @@ export interface FindTemporalInput {
 
 export interface FoundTemporal {
   path: string;
-  /** For people: where it came from. */
+  /** For display: where it came from. */
   how: string;
 }
 

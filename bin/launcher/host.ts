@@ -9,7 +9,7 @@ import { rmSync } from 'node:fs';
 import { endRecorded, recordProcess, sendSignal } from './processes.ts';
 import type { HostedCommand } from './hosted.ts';
 
-// Written by `spawnHosted` in this folder and by nobody else.
+// Written by `spawnHosted` in this folder only.
 const hosted = JSON.parse(process.env['HOSTED_COMMAND'] ?? '{}') as HostedCommand;
 const { command, args, cwd, env, uid, gid, stopSignal, stopTimeoutMs, recordFile } = hosted;
 
@@ -29,11 +29,11 @@ process.on('disconnect', stop);
 process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
 
-// After the launcher's death nobody reads these; a failed write must not end the host before its server.
+// After the launcher's death these have no reader; a failed write must not end the host before its server.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
-// Only a host that was itself killed leaves a server recorded here.
+// Only a host that was itself killed leaves the record of a running server.
 if (recordFile) await endRecorded(recordFile, 0);
 if (!process.connected) process.exit(1);
 

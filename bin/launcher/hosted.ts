@@ -15,11 +15,11 @@ export interface HostedCommand {
   stopSignal: NodeJS.Signals;
   /** From the stop signal to SIGKILL of the whole group. */
   stopTimeoutMs: number;
-  /** Where to record the running process, so that a later start can end one that was left. */
+  /** Where to record the running process, so that a later start can end it if it is left behind. */
   recordFile?: string;
 }
 
-/** Starts the command below a host process; SIGTERM to the answered process stops both. */
+/** Starts the command below a host process; SIGTERM to the returned process stops both. */
 export function spawnHosted(hosted: HostedCommand): ChildProcess {
   return fork(HOST, [], {
     execArgv: [],
@@ -44,7 +44,7 @@ export interface RunInput {
   signal?: AbortSignal;
 }
 
-/** Runs the command to its end and answers its exit code and the last lines it wrote. */
+/** Runs the command to its end and returns its exit code and last lines. */
 export async function runHosted(
   hosted: Omit<HostedCommand, 'stopSignal' | 'stopTimeoutMs'>,
   { onLine, signal }: RunInput = {},

@@ -4,7 +4,7 @@ import { parseKept, type KeptProvider } from '../identity-provider/settings.ts';
 import { readIfPresent, writePrivately } from './data-directory.ts';
 import { findFreePort, isFree } from './ports.ts';
 
-/** The demo's identity provider, as the other processes have to know it. */
+/** The demo's identity provider, as the other processes need to know it. */
 export interface DemoProvider {
   file: string;
   issuer: string;
@@ -12,8 +12,8 @@ export interface DemoProvider {
 }
 
 /**
- * Its keys are kept, so that what it signed yesterday is good today. Its port is kept while it is free: the address
- * is part of its name.
+ * Its keys are stored, so that signatures survive a restart. Its port is reused while it is free, because the
+ * address is part of the issuer's name.
  */
 export async function prepareIdentityProvider(folder: string): Promise<DemoProvider> {
   const file = join(folder, 'identity-provider.json');

@@ -19,7 +19,7 @@ export interface LaunchInput {
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const PLATFORM: Commands = {
   migrate: ['bin/platform.ts', 'migrate'],
-  // The screen invites questions: their answers should be there.
+  // The screen suggests questions about these documents, so they have to be searchable first.
   demo: ['bin/platform.ts', 'demo', '--json', '--wait', '30'],
   gateway: ['api/main.ts'],
   worker: ['temporal/worker.ts'],
@@ -27,7 +27,7 @@ const PLATFORM: Commands = {
 };
 /** A server left by a killed launcher gets its own stop time and a little more. */
 const LEFTOVER_GRACE_MS = 9000;
-/** Why everything ends when nothing went wrong: a signal, or the death of the process that started this one. */
+/** The reason for a regular end: a signal, or the death of the process that started this one. */
 const STOPPED = Symbol('stopped');
 
 /** Brings everything up, keeps it running, and resolves with the exit code once everything is down again. */

@@ -8,9 +8,9 @@ export interface Lock {
 const SQLITE_BUSY = 5;
 
 /**
- * Takes an exclusive lock on a file, or answers undefined when another process holds it.
+ * Takes an exclusive lock on a file, or returns undefined when another process holds it.
  *
- * An SQLite transaction holds the lock, so the kernel releases it whichever way the holder dies. The file stays
+ * An SQLite transaction holds the lock, so the kernel releases it however the holder dies. The file stays
  * behind on purpose: removing it would let two processes hold locks on two files of one name.
  */
 export function tryLock(path: string): Lock | undefined {

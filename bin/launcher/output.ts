@@ -12,7 +12,7 @@ export interface Progress {
 export const silentProgress: Progress = { during: (_what, work) => work, note: () => {} };
 
 export interface Output extends Progress {
-  /** One line of a child: raw into its file, short onto the screen unless it is quiet. */
+  /** One line of a child: raw into its log file, shortened onto the screen unless it is quiet. */
   childLine(name: string, line: string, quiet?: boolean): void;
   /** The last raw lines of a child. */
   tail(name: string): readonly string[];

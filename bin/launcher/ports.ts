@@ -4,9 +4,9 @@ import { codeOf, LaunchError } from './errors.ts';
 
 export interface WantedPort {
   port: number;
-  /** Who wants it, for the sentence: "the gateway". */
+  /** The service that needs it, for the message: "the gateway". */
   owner: string;
-  /** The environment variable that moves it. */
+  /** The environment variable that changes it. */
   variable: string;
 }
 
@@ -48,7 +48,10 @@ export async function isFree(port: number): Promise<boolean> {
   return (await tryListen(port)) === undefined;
 }
 
-/** Below those of Linux's outgoing connections, which would take one before its server does; a Temporal server takes no higher ones. */
+/**
+ * Below the range of Linux's outgoing connections, which could take a port before its server does; a Temporal
+ * server accepts no higher ports.
+ */
 const SERVER_PORTS = [10_000, 32_768] as const;
 const MOST_TRIES = 1_000;
 

@@ -40,11 +40,11 @@ function reaches(folder: string, as: { uid: number; gid: number }): boolean {
   return runs([process.execPath, '-e', check, folder], as);
 }
 
-/** Gives everything below the folder to one user; nothing to do when its top already is. */
+/** Changes the owner of everything below the folder; skipped when the folder already has the owner. */
 function chownTree(path: string, uid: number): void {
   const entry = lstatSync(path);
   if (entry.uid === uid) return;
   if (entry.isDirectory()) for (const name of readdirSync(path)) chownTree(join(path, name), uid);
-  // The folder itself last: a run that was cut is then taken up again.
+  // The folder itself last, so that an interrupted run is resumed.
   chownSync(path, uid, uid);
 }

@@ -44,7 +44,7 @@ export interface RunningPostgres {
 const DATABASE = 'platform';
 const STOP_TIMEOUT_MS = 1500;
 
-// Statements and values stay out of the server's log: they hold what tenants wrote.
+// Statements and values are not logged by the server: they hold tenants' content.
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -87,7 +87,7 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
   };
 }
 
-/** Waits until the server answers, and makes sure that the database exists. */
+/** Waits until the server answers, and creates the database if it is missing. */
 export async function waitForPostgres(adminUrl: string, signal: AbortSignal): Promise<void> {
   const maintenance = new URL(adminUrl);
   maintenance.pathname = '/postgres';
@@ -172,7 +172,7 @@ async function createCluster({
   options,
 }: ClusterInput): Promise<void> {
   const { dataDir, signal } = options;
-  // Made beside its place and renamed: a first start that is cut leaves no half cluster.
+  // Created beside its place and renamed: an interrupted first start leaves no half cluster.
   for (const name of readdirSync(dataDir))
     if (name.startsWith('new-')) rmSync(join(dataDir, name), { recursive: true });
   const fresh = join(dataDir, `new-${process.pid}`);

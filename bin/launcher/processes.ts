@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from './errors.ts';
 
-/** A process as recorded on disk: the pid alone could belong to someone else by now. */
+/** A process as recorded on disk: the pid alone may belong to another process by now. */
 interface Recorded {
   pid: number;
   startedAt: string;
@@ -68,8 +68,8 @@ function readRecord(file: string): Recorded | undefined {
 }
 
 /**
- * Waits for the recorded process to end, and after the grace ends it; then forgets it.
- * A launcher that was killed leaves children that are still stopping when the next one starts.
+ * Waits for the recorded process to end, kills it after the grace period, and removes the record. Children of
+ * a killed launcher may still be stopping when the next one starts.
  */
 export async function endRecorded(file: string, graceMs: number): Promise<void> {
   const recorded = readRecord(file);

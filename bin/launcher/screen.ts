@@ -15,7 +15,7 @@ export interface ScreenInput {
 
 const QUESTION = 'How does a response survive a worker crash?';
 
-/** What to open and what to paste, once everything answers. */
+/** What to open and what to paste, once everything is ready. */
 export function renderScreen(input: ScreenInput): string {
   const { gatewayPort, temporalUiUrl, signInUrl, demo, tookSeconds, stream } = input;
   const bold = (text: string): string => styleText('bold', text, { stream });

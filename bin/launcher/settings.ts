@@ -6,7 +6,7 @@ import type { WantedPort } from './ports.ts';
 export interface Settings {
   dataDirectory: string;
   ports: { gateway: number; worker: number; temporal: number; temporalUi: number; postgres: number };
-  /** An administrator's URL of a PostgreSQL server that others run. */
+  /** An administrator's URL of an external PostgreSQL server. */
   databaseUrl: string | undefined;
   temporalAddress: string | undefined;
   temporalUiUrl: string | undefined;
@@ -41,7 +41,7 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[], ch
   };
 }
 
-/** A host has to be there, also beside `?host=<folder of a socket>`: without one a URL can name no user. */
+/** A host is required, also beside `?host=<folder of a socket>`: a URL without a host can name no user. */
 function isDatabaseUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.hostname !== '';

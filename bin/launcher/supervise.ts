@@ -7,7 +7,7 @@ export interface SuperviseInput {
   name: string;
   spawn: () => ChildProcess;
   onLine: (line: string) => void;
-  /** Says what happens to the child, for the screen. */
+  /** Reports the child's restarts and end, for the screen. */
   note: (text: string) => void;
   onSpawn?: (pid: number) => void;
   /** Called once, when the child crashed too often to go on. */
@@ -16,7 +16,7 @@ export interface SuperviseInput {
 }
 
 export interface Supervised {
-  /** SIGTERM, and after the grace SIGKILL; resolves when the child has gone and will not come back. */
+  /** SIGTERM, and after the grace SIGKILL; resolves when the child has ended for good. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -27,7 +27,10 @@ const WINDOW_MS = 60_000;
 /** Its last lines may still be in the pipe, which processes that it left behind may hold open. */
 const LAST_LINES_WITHIN_MS = 1000;
 
-/** Keeps one child running: it is started again when it ends, later each time, and given up after five ends in a minute. */
+/**
+ * Keeps one child running: restarts it when it ends, with growing delays, and gives up after five ends in a
+ * minute.
+ */
 export function supervise(input: SuperviseInput): Supervised {
   const { name, spawn, onLine, note, onSpawn, onGiveUp, tail } = input;
   let crashes: number[] = [];

@@ -14,7 +14,7 @@ export interface TemporalOptions {
   dbFile?: string;
   /** Dynamic configuration beside the platform's own. */
   settings?: Record<string, string | number | boolean>;
-  /** Where the running server is recorded, so that the next start can end one that was left. */
+  /** Where the running server is recorded, so that the next start can end a leftover server. */
   recordFile?: string;
   log?: (line: string) => void;
   signal?: AbortSignal;
@@ -51,7 +51,7 @@ export const DYNAMIC_CONFIG = {
   'matching.numTaskqueueWritePartitions': 1,
 };
 
-/** Where nobody makes namespaces while the server runs: its looks for new ones are a third of what it costs while idle. */
+/** Without new namespaces at run time: polling for them is a third of the server's cost while idle. */
 export const SLOW_CLOCKS = {
   'system.namespaceCacheRefreshInterval': '"30s"',
   'matching.ephemeralDataUpdateInterval': '"1m"',
@@ -98,7 +98,7 @@ export async function waitForTemporal(address: string, signal: AbortSignal): Pro
       });
       if (ready) return;
     } catch {
-      // Not there yet; the caller's signal says when to give up.
+      // Not ready yet; the caller's signal limits the wait.
     } finally {
       await connection.close();
     }
@@ -106,7 +106,7 @@ export async function waitForTemporal(address: string, signal: AbortSignal): Pro
   }
 }
 
-/** Makes a server that others run fit for us: the namespace answers and has our search attributes. */
+/** Prepares an external server: waits for the namespace and adds our search attributes. */
 export async function adoptTemporal(address: string, signal: AbortSignal): Promise<void> {
   const { Connection } = await import('@temporalio/client');
   const connection = Connection.lazy({ address, connectTimeout: 5000 });

@@ -13,8 +13,8 @@ export interface BootstrapOptions {
 const origin = { via: 'cli', requestId: null } as const;
 
 /**
- * The first operator of a deployment and, when it is named, the first tenant. Everything else is done over the
- * network with their keys. Run again, it makes one more operator.
+ * The first operator of a deployment and, when it is named, the first tenant. Everything else is done over
+ * the network with their keys. Each further run creates one more operator.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<void> {
   const { slug, name } = options;
@@ -22,7 +22,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
     throw new Error('--slug and --name go together.');
   }
   await withSession(async ({ unitOfWork, secrets }) => {
-    // First what may be refused.
+    // Steps that may be refused come first.
     const opened =
       slug === undefined || name === undefined
         ? {}

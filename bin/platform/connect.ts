@@ -6,10 +6,10 @@ import { lines } from './print.ts';
 
 export type Client = ReturnType<typeof createTRPCClient<AppRouter>>;
 
-/** What the procedures take. */
+/** Inputs of the procedures. */
 export type Inputs = inferRouterInputs<AppRouter>;
 
-/** What the procedures answer. */
+/** Outputs of the procedures. */
 export type Outputs = inferRouterOutputs<AppRouter>;
 
 export interface Connection {
@@ -51,7 +51,7 @@ interface Answered {
   json: () => Promise<unknown>;
 }
 
-/** The only failures that are not an answer of the gateway. */
+/** Failures other than an answer of the gateway. */
 async function reach(base: string, patienceMs: number, request: () => Promise<Answered>): Promise<Answered> {
   try {
     return await request();
@@ -64,7 +64,7 @@ async function reach(base: string, patienceMs: number, request: () => Promise<An
   }
 }
 
-/** The whole answer: its head may come, and its body never. */
+/** Covers the whole answer: its head may arrive without its body. */
 async function ask(
   target: string | URL | Request,
   options: object | undefined,
@@ -89,7 +89,10 @@ function readKey(file: string | undefined, given: string | undefined): string {
   return given;
 }
 
-/** For a person: what was refused, by its code, the request to look for in the logs, and definitions that differ. */
+/**
+ * For display: what was refused, by its code, the request id to search for in the logs, and definitions that
+ * differ.
+ */
 export function describe(error: unknown): string {
   if (!(error instanceof TRPCClientError)) {
     return error instanceof Error ? error.message : 'failed';

@@ -12,7 +12,10 @@ const checkout = fileURLToPath(new URL('../../', import.meta.url));
 /** Runs one use case in the demo's space. */
 export type InSpace = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
 
-/** Uploads the project's own documents: new ones, changed ones anew by content hash; gone ones go. */
+/**
+ * Uploads the project's own documents: new ones, and those with a changed content hash; removed ones are
+ * deleted.
+ */
 export async function refreshDocuments(inSpace: InSpace, collectionId: string): Promise<void> {
   const wanted = new Map(documents().map((name) => [name, readFileSync(`${checkout}${name}`, 'utf8')]));
   const known = await inSpace((ctx) => ctx.em.find(Document, { collectionId }));
@@ -31,7 +34,7 @@ export async function refreshDocuments(inSpace: InSpace, collectionId: string): 
   }
 }
 
-/** Resolves when no document is being read any more, or when the seconds are over. */
+/** Resolves when no document is being ingested any more, or after so many seconds. */
 export async function waitUntilSearchable(
   inSpace: InSpace,
   collectionId: string,

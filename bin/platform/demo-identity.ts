@@ -47,7 +47,7 @@ export async function seedIdentity(work: Work, spaceId: string, demo: DemoIdenti
     await addFirstUser(work, spaceId);
     return;
   }
-  // It is the same provider, on whatever ports this start has.
+  // It is the same provider, on the ports of this start.
   known.issuer = demo.issuer;
   known.redirectUris = redirectUris;
   await keepClientSecret(work, known, demo.clientSecret);

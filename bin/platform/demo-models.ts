@@ -3,7 +3,7 @@ import { builtinSettings } from '#domain/capabilities/models/builtin-settings.ts
 import { toPrice } from '#domain/capabilities/models/pricing.ts';
 import { providerDefaults } from '#domain/capabilities/models/provider-defaults.ts';
 
-/** A small model of each vendor whose key may be found, with its price. */
+/** A small model of each vendor whose key is set, with its price. */
 const vendors = [
   {
     variable: 'OPENAI_API_KEY',
@@ -25,7 +25,7 @@ const vendors = [
   },
 ] as const;
 
-/** `builtin` and whatever else this machine has; the last one becomes the default. */
+/** `builtin` and every model found on this machine; the last one becomes the default. */
 export async function findModels(env: Record<string, string | undefined>): Promise<NewModel[]> {
   const keyed = vendors
     .filter(({ variable }) => (env[variable] ?? '') !== '')
@@ -41,7 +41,7 @@ export async function findModels(env: Record<string, string | undefined>): Promi
   return [builtinSettings, ...(await findOllama(env.OLLAMA_URL)), ...keyed];
 }
 
-/** The first model of a local Ollama, which goes on from a trailing assistant message. */
+/** The first model of a local Ollama, which continues from a trailing assistant message. */
 async function findOllama(url: string | undefined): Promise<NewModel[]> {
   if (url === undefined || url === '') {
     return [];

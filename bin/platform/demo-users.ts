@@ -1,4 +1,4 @@
-/** Who can sign in at the demo's provider: nobody real, and without a password. */
+/** Users of the demo's provider: invented, and without a password. */
 export const demoUsers = [
   { sub: 'demo-alex', name: 'Alex of the demo', email: 'alex@example.com' },
   { sub: 'demo-sam', name: 'Sam of the demo', email: 'sam@example.com' },
@@ -6,5 +6,5 @@ export const demoUsers = [
 
 export const demoClientId = 'platform-demo';
 
-/** As the platform's database has it. Fixed, since the provider knows our callback by it. */
+/** As in the platform's database. Fixed, because the provider has our callback registered with it. */
 export const demoProviderId = '00000000-0000-7000-8000-00000000de32';

@@ -27,7 +27,7 @@ const actor: Actor = { tenantId, principalId: ownerId, principalType: 'service_a
 
 export interface DemoOptions {
   json?: boolean;
-  /** Seconds to wait at most until a worker has made the documents searchable. */
+  /** Seconds to wait at most for a worker to make the documents searchable. */
   wait?: number;
 }
 
@@ -51,7 +51,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   });
 }
 
-/** One use case as the demo's owner. What it enqueues is left to the relays. */
+/** One use case as the demo's owner. The relays start the workflows that it enqueues. */
 function inSpace<T>(
   { unitOfWork, secrets }: Session,
   spaceId: string,
@@ -91,14 +91,14 @@ async function seedSpace({ unitOfWork }: Session): Promise<{ space: Space; model
   });
 }
 
-/** Whose documents every client is answered from, also one that names no tools. */
+/** Its documents serve every client, including clients that name no tools. */
 async function createDemoSpace(em: EntityManager): Promise<Space> {
   const space = await createSpace(em, actor, { name: 'Demo' });
   space.policy = { ...space.policy, openai_tools: 'granted' };
   return space;
 }
 
-/** Only where the launcher has started a provider for it. */
+/** Only where the launcher has started an identity provider. */
 async function seedSignIn({ unitOfWork, secrets }: Session, spaceId: string): Promise<void> {
   const { DEMO_ISSUER: issuer, DEMO_CLIENT_SECRET: clientSecret, PUBLIC_URL: publicUrl } = process.env;
   if (issuer !== undefined && clientSecret !== undefined && publicUrl !== undefined) {

@@ -1,8 +1,8 @@
 type Json = Record<string, unknown>;
 
 /**
- * What a public price file says of the models that are named: the whole file is larger than a request may be.
- * The first entry always stays, so that the gateway sees which file it is.
+ * The entries of a public price file for the named models: the whole file exceeds the request limit. The
+ * first entry always stays, so that the gateway recognises the file.
  */
 export function slimPriceFile(text: string, models: ReadonlySet<string>): Json {
   let document: unknown;

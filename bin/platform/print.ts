@@ -32,7 +32,7 @@ export function lines(text: string): string {
   return text.split('\n').map(clean).join('\n');
 }
 
-/** Names are other people's words: none of them gets to steer the terminal. */
+/** Names come from other people: none may control the terminal. */
 function clean(value: unknown): string {
   if (value === null || value === undefined) {
     return '-';

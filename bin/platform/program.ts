@@ -26,9 +26,9 @@ export interface Streams {
   err: (text: string) => void;
 }
 
-/** Every command. Results go to `out`; what a person has to know goes to `err`. */
+/** Every command. Results go to `out`; messages for people go to `err`. */
 export function createProgram(streams: Streams): Command {
-  // Before any command is added, since each takes these settings over when it is made.
+  // Before any command is added, since each command copies these settings when it is created.
   const program = new Command('platform')
     .exitOverride()
     .configureOutput({ writeOut: streams.out, writeErr: streams.err });
@@ -68,14 +68,14 @@ export function createProgram(streams: Streams): Command {
   return program;
 }
 
-/** @returns the exit code: 1 for every refusal, wrong usage included, told of in one line. */
+/** @returns the exit code: 1 for every refusal, wrong usage included, reported in one line. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
   try {
     await createProgram(streams).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
-      // It has said so itself; asking for help is no mistake.
+      // Commander has printed the message itself; asking for help is no error.
       return error.exitCode;
     }
     streams.err(`${describe(error)}\n`);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { connect, type Client, type Connection } from './connect.ts';
 
-/** A command that is one call of the gateway: what it asks, and how people are shown the answer. */
+/** A command that is one call of the gateway: its request, and how the answer is shown. */
 export interface Remote<Options, Result> {
   call(client: Client, options: Options, argument: string): Promise<Result>;
   show(result: Result): string;
@@ -22,7 +22,7 @@ export interface PageOptions {
   cursor?: string;
 }
 
-/** Options of a list; `next` tells people where it goes on. */
+/** Options of a list; `next` shows people where it continues. */
 export function paged(command: Command): Command {
   return command
     .option('--limit <n>', 'entries at most, 1 to 100', Number)

@@ -12,7 +12,7 @@ export interface Session {
   secrets: Secrets;
 }
 
-/** Opens the database behind the wall for one command. */
+/** Opens the database, under row-level security, for one command. */
 export async function withSession<T>(work: (session: Session) => Promise<T>): Promise<T> {
   const env = environment.parse(process.env);
   const options = { url: env.DATABASE_URL, statementTimeoutMs: 30_000, poolSize: 2 };

@@ -20,8 +20,8 @@ const environment = z.object({
 });
 
 /**
- * Compares the event log with its seals and with the anchors outside the database. It opens the database itself:
- * a gateway has no access to the anchors, and should not be the one to vouch for the log.
+ * Compares the event log with its seals and with the anchors outside the database. It opens the database
+ * itself: a gateway has no access to the anchors, and must not be trusted to verify the log.
  * @throws when anything differs
  */
 export async function verifyEvents(options: VerifyOptions): Promise<void> {
@@ -52,7 +52,7 @@ export async function verifyEvents(options: VerifyOptions): Promise<void> {
   }
 }
 
-/** Those with a chain, and those of which only an anchor is left. */
+/** Tenants with a chain, and tenants with only an anchor left. */
 async function tenantsOf(database: Database, anchors: readonly Anchor[]): Promise<string[]> {
   const known = new Set(anchors.map(({ tenant_id: id }) => id));
   for (let after = nilUuid; ;) {
@@ -76,7 +76,7 @@ async function verify(
   const client = database.newClient();
   await client.connect();
   try {
-    // One snapshot, so that what is sealed meanwhile is no difference.
+    // One snapshot, so that events sealed meanwhile make no difference.
     await client.query('begin isolation level repeatable read read only');
     await client.query(`select set_config('app.tenant_id', $1, true)`, [tenantId]);
     const ask = async <Row extends object>(text: string, values: unknown[]) =>

@@ -18,7 +18,7 @@ const platform = createTRPCClient<AppRouter>({
 
 try {
   const failed = await platform.responses.list.query({ space_id: spaceId, status: 'failed' });
-  // Asked at once, so they travel as one request.
+  // Called at once, so that they are batched into one request.
   const inspected = await Promise.all(
     failed.data.map(({ id }) => platform.responses.inspect.query({ response_id: id })),
   );
@@ -31,7 +31,7 @@ try {
   if (!(error instanceof TRPCClientError)) {
     throw error;
   }
-  // Typed like the answers: the error object of the whole API.
+  // Typed like the results: the error object of the whole API.
   const refused = (error as TRPCClientError<AppRouter>).data?.error;
   console.error(refused === undefined ? 'no gateway' : `${refused.code} ${refused.request_id}`);
   process.exitCode = 1;

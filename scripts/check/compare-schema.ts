@@ -1,6 +1,6 @@
 import type { Column } from './read-columns.ts';
 
-/** What the comparison needs of the ORM's metadata of one entity. */
+/** The part of the ORM's metadata of one entity that the comparison needs. */
 export interface EntityTable {
   tableName: string;
   props: readonly {
@@ -11,7 +11,7 @@ export interface EntityTable {
   }[];
 }
 
-/** Reached by functions and statements of ours only, never as an entity. */
+/** Used by functions and statements of ours only, never as an entity. */
 const WITHOUT_ENTITY = new Set([
   'chunks',
   'data_keys',

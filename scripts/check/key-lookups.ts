@@ -7,7 +7,7 @@ import type { Findings } from './run-steps.ts';
 
 const layers = /^(activities|adapters|api|bin|domain|temporal|workflows)\/.*\.ts$/;
 
-/** Where an object is asked for a key: `object[key]`, or `key in object`. */
+/** An object is accessed by a key: `object[key]`, or `key in object`. */
 interface Lookup {
   node: Node;
   object: Expression;
@@ -15,8 +15,8 @@ interface Lookup {
 }
 
 /**
- * A plain object answers `constructor`, `toString` and `__proto__` although nobody put them there. So no look-up by a
- * string that is not known when the code is written: a Map, or `own` of domain/foundation/kernel/own.ts.
+ * A plain object has `constructor`, `toString` and `__proto__` by inheritance. So look-ups by a string that
+ * is unknown when the code is written use a Map, or `own` of domain/foundation/kernel/own.ts.
  */
 export async function findKeyLookups(): Promise<Findings> {
   const paths = (await listFiles()).filter((path) => layers.test(path));
@@ -76,7 +76,7 @@ function collect(node: Node, found: Lookup[]): void {
   node.forEachChild((child) => collect(child, found));
 }
 
-/** Whether a key may be any text, as far as its type knows; a brand beside it leaves it what it is. */
+/** Whether a key may be any text, as far as its type shows; a brand on the type changes nothing. */
 function isAnyText(checker: Checker, type: Type): boolean {
   if ((type.flags & (TypeFlags.String | TypeFlags.StringMapping)) !== 0) {
     return true;
@@ -88,7 +88,7 @@ function isAnyText(checker: Checker, type: Type): boolean {
   return constraint !== undefined && constraint.id !== type.id && isAnyText(checker, constraint);
 }
 
-/** Whether it may hold whatever key, as far as its type knows. */
+/** Whether the object may hold any key, as far as its type shows. */
 function isOpenRecord(checker: Checker, type: Type): boolean {
   if (type.isUnionType() || type.isIntersectionType()) {
     return type.getTypes().some((part) => isOpenRecord(checker, part));
@@ -97,7 +97,7 @@ function isOpenRecord(checker: Checker, type: Type): boolean {
   return checker.getIndexInfosOfType(type).some(isString);
 }
 
-/** Whether its function asks first whether the key is the object's own. */
+/** Whether the function first checks that the key is the object's own. */
 function isAskedFirst({ node, object, key }: Lookup, file: SourceFile): boolean {
   const question = `Object.hasOwn(${object.getText(file)}, ${key.getText(file)})`;
   let around = node;

@@ -10,13 +10,13 @@ const list = `${folder}checksums.json`;
 /** Sha256 of each file of a landed migration, by its path below `migrations/`. */
 export type Checksums = Record<string, string>;
 
-/** Databases in the field have run what landed: an edit would reach new databases only. */
+/** Existing databases have run the landed migrations: an edit would reach new databases only. */
 export async function findEditedMigrations(): Promise<Findings> {
   const lines = judgeMigrations(await readLanded(), await readMigrations());
   return { ok: lines.length === 0, text: lines.join('\n') };
 }
 
-/** One line for each file that differs from what landed, is gone or is not in the list. */
+/** One line for each file that differs from its landed form, is missing or is not in the list. */
 export function judgeMigrations(landed: Checksums, files: Checksums): string[] {
   const changed = Object.entries(landed)
     .filter(([path, checksum]) => files[path] !== checksum)

@@ -6,7 +6,7 @@ import { attackStrings, expectLinear } from '../../test/support/growth.ts';
 import { checkout, listFiles } from './checkout.ts';
 import type { Findings } from './run-steps.ts';
 
-/** What is built while the program runs is not seen here: where, and why it is harmless. */
+/** Expressions that are built at run time are not checked: where, and why they are harmless. */
 const built: ReadonlyMap<string, string> = new Map([
   ['domain/foundation/kernel/config.ts', 'names of our failpoints, held against a setting of the operator'],
   [
@@ -24,7 +24,7 @@ const built: ReadonlyMap<string, string> = new Map([
 
 export interface FoundExpression {
   place: string;
-  /** Left out: it is built while the program runs. */
+  /** Skipped: it is built at run time. */
   regex?: { pattern: string; flags: string };
 }
 
@@ -48,7 +48,7 @@ export function findExpressions(file: string, source: string): FoundExpression[]
   return found;
 }
 
-/** Why an expression may take more than linear time on a foreign text; null when it does not. */
+/** Why an expression may take more than linear time on untrusted text; null when it does not. */
 export function judgeExpression({ place, regex }: FoundExpression): string | null {
   if (regex === undefined) {
     const [file = ''] = place.split(':');
@@ -57,7 +57,7 @@ export function judgeExpression({ place, regex }: FoundExpression): string | nul
       : `${place}: built at run time; write it as a literal, or name it in \`built\``;
   }
   const { pattern, flags } = regex;
-  // By its automaton alone: guessing attacks depends on how busy the machine is.
+  // By its automaton alone: a search for attacks depends on the load of the machine.
   const verdict = checkSync(pattern, flags, { checker: 'automaton', timeout: 3_000 });
   switch (verdict.status) {
     case 'safe':
@@ -69,7 +69,7 @@ export function judgeExpression({ place, regex }: FoundExpression): string | nul
   }
 }
 
-/** For what has no automaton, such as what looks behind: the attacks that parsers are tried with. */
+/** For expressions without an automaton, such as look-behinds: known attack strings for parsers. */
 function measure(place: string, expression: RegExp): string | null {
   try {
     for (const [name, make] of Object.entries(attackStrings)) {
@@ -82,7 +82,7 @@ function measure(place: string, expression: RegExp): string | null {
   }
 }
 
-/** Every regular expression of the programs takes linear time at most, as far as that can be said. */
+/** Every regular expression of the programs takes linear time at most, as far as can be checked. */
 export async function judgeExpressions(): Promise<Findings> {
   const faults: string[] = [];
   for (const file of (await listFiles()).filter(isProgram)) {

@@ -18,7 +18,7 @@ export const rooms = [
 
 const mostFiles = 30;
 
-/** An import, an export of another file or a type in place, all by their path. */
+/** An import, a re-export or an inline type import, by its path. */
 const specifier = /\b(?:from|import)\s*\(?\s*(['"])(#domain\/|\.\.?\/)([^'"\n]+)\1/g;
 
 interface Import {
@@ -58,7 +58,7 @@ function importsOf(path: string, text: string): Import[] {
   });
 }
 
-/** Where a room stands in the order; -1: it is none. */
+/** A room's position in the order; -1: not a room. */
 function rank(path: string): number {
   return rooms.findIndex((room) => path.startsWith(`domain/${room}/`));
 }
@@ -83,7 +83,7 @@ function crowded(paths: readonly string[]): string[] {
     .map(([folder, held]) => `${folder}: ${held.length} files, at most ${mostFiles}`);
 }
 
-/** Folders of a room that import each other: the fewer imports of the two ways. */
+/** Folders of a room that import each other: the direction with fewer imports. */
 function mutual(imports: readonly Import[]): string[] {
   const inside = imports.filter(({ from, to }) => rank(from) === rank(to));
   const arrows = Map.groupBy(inside, ({ from, to }) => `${posix.dirname(from)} ${posix.dirname(to)}`);

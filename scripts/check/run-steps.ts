@@ -11,7 +11,7 @@ export interface Findings {
 /** A program of the checkout, or a function of ours. */
 export type Step = { name: string } & ({ command: readonly string[] } | { run: () => Promise<Findings> });
 
-/** Runs all in order and answers whether all passed; ends with the list of those that did not. */
+/** Runs all steps in order and returns whether all passed; prints the failed ones at the end. */
 export async function runSteps(steps: readonly Step[]): Promise<boolean> {
   const failed: string[] = [];
   const began = Date.now();

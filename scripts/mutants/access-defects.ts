@@ -2,7 +2,10 @@ import type { Defect } from './defect.ts';
 
 const escalation = 'test/api/provider-escalation.test.ts';
 
-/** In who may make identities and credentials, and in what strangers meet at the gateway's doors. */
+/**
+ * In who may create identities and credentials, and in the handling of unauthenticated requests at the
+ * gateway.
+ */
 export const accessDefects: readonly Defect[] = [
   {
     name: 'provider registered without the rights of its identities',
@@ -54,7 +57,7 @@ export const accessDefects: readonly Defect[] = [
     file: 'domain/workspace/invites/answer-invite.ts',
     replace: [['  await requireMakersOfNoMore(ctx, spaceId, roleKey);\n', '']],
     test: 'test/api/principals.test.ts',
-    caughtBy: 'accepts no such invite either',
+    caughtBy: 'accepts no such invite that comes later either',
   },
   {
     name: 'role of its own looked up among what every object has',

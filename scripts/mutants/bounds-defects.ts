@@ -3,7 +3,7 @@ import type { Defect } from './defect.ts';
 const boundedFetch = 'adapters/egress/bounded-fetch.ts';
 const boundedAnswers = 'test/adapters/bounded-answers.test.ts';
 
-/** Limits of what others send us, and of what we promise them. */
+/** Limits of what other servers and clients send, and of what we promise them. */
 export const boundsDefects: readonly Defect[] = [
   {
     name: 'byte limit before inflation only',
@@ -45,7 +45,7 @@ export const boundsDefects: readonly Defect[] = [
     file: boundedFetch,
     replace: [[`    watch.allow('headers', limits.headersMs);\n`, '']],
     test: boundedAnswers,
-    caughtBy: 'is given up at every door',
+    caughtBy: 'is given up by every client',
   },
   {
     name: 'a stopping gateway that ends its streams cleanly',
@@ -80,7 +80,7 @@ export const boundsDefects: readonly Defect[] = [
     file: 'domain/operations/schema/functions/admission.sql',
     replace: [['  perform pg_advisory_xact_lock(place);\n', '']],
     test: 'test/domain/responses/accept/active-limit.test.ts',
-    caughtBy: 'however many ask several gateways at once',
+    caughtBy: 'for any number of concurrent requests at several gateways',
   },
   {
     name: 'a restored log that is not gone on behind',
@@ -94,7 +94,7 @@ export const boundsDefects: readonly Defect[] = [
     file: 'api/rest/v1/responses/deliver.ts',
     replace: [['by nothing below.\n  request.body = undefined;', 'by nothing below.']],
     test: 'test/api/stream-memory.test.ts',
-    caughtBy: 'keeps nothing of what was asked',
+    caughtBy: 'keeps nothing of the request in memory',
   },
   {
     name: 'a tool server gets an answer to whatever it asks',
@@ -143,14 +143,14 @@ export const boundsDefects: readonly Defect[] = [
     file: 'api/rest/v1/responses/deliver.ts',
     replace: [['an hour, too.\n  request.body = undefined;', 'an hour, too.']],
     test: 'test/api/stream-memory.test.ts',
-    caughtBy: 'a wait of the native surface keeps nothing of what was asked',
+    caughtBy: 'a wait of the native surface keeps nothing of the request in memory',
   },
   {
     name: 'what a vendor wants back not counted',
     file: 'adapters/models/vendor-gateway.ts',
     replace: [['providerMetadata === undefined ? 0', 'true ? 0']],
     test: 'test/adapters/endless-items.test.ts',
-    caughtBy: 'wants back',
+    caughtBy: 'with too much provider state',
   },
   {
     name: 'items of an answer not counted',
@@ -171,6 +171,6 @@ export const boundsDefects: readonly Defect[] = [
     file: 'adapters/identity/key-sets.ts',
     replace: [['JSON.stringify([issuer, address])', 'JSON.stringify([address])']],
     test: 'test/adapters/key-sets.test.ts',
-    caughtBy: 'names the keys of another one',
+    caughtBy: 'names the key set of another provider',
   },
 ];

@@ -10,14 +10,14 @@ export const callsDefects: readonly Defect[] = [
     file: 'domain/responses/calls/call-lease.ts',
     replace: [['return isAnothers && (', 'return isAnothers && looks < 0 && (']],
     test: leases,
-    caughtBy: 'waits for the answer that the first one gets',
+    caughtBy: 'waits for the result of the first attempt',
   },
   {
     name: 'a claim that does not know itself again',
     file: 'domain/responses/calls/claim-call.ts',
     replace: [['const isOwn = row.claimNonce === claimant.nonce;', 'const isOwn = false;']],
     test: leases,
-    caughtBy: 'is known again, and its call is made',
+    caughtBy: 'is recognised, and its call is made',
   },
   {
     name: 'a call of another definition than the one offered',
@@ -65,6 +65,6 @@ export const callsDefects: readonly Defect[] = [
     file: 'adapters/tools/shared-sessions.ts',
     replace: [['if (this.#stateless.has(bound)) {', 'if (bound !== "") {']],
     test: 'test/e2e/tool-sessions.test.ts',
-    caughtBy: 'share one, on whichever worker they run',
+    caughtBy: 'share one, on any worker',
   },
 ];

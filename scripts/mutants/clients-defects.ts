@@ -4,7 +4,7 @@ const plain = 'test/api/openai-plain.test.ts';
 const failures = 'test/api/openai-failures.test.ts';
 const messages = 'test/api/openai-messages.test.ts';
 
-/** In what OpenAI's clients are told and given: failures, plain requests, hints, messages. */
+/** In responses to OpenAI's clients: failures, plain requests, hints, messages. */
 export const clientsDefects: readonly Defect[] = [
   {
     name: 'a failed response as an answer',
@@ -18,14 +18,14 @@ export const clientsDefects: readonly Defect[] = [
     file: 'domain/capabilities/models/vendor-refusal.ts',
     replace: [["typeof word === 'string' && codes.has(word)", "typeof word === 'string'"]],
     test: failures,
-    caughtBy: 'says nothing of a vendor’s words that are on no list',
+    caughtBy: 'omits a vendor’s codes that are on no list',
   },
   {
     name: 'a repeat of a response that called a tool',
     file: 'api/present/openai/failure.ts',
     replace: [['isPassing(reason) && !actedOutside(record)', 'isPassing(reason)']],
     test: failures,
-    caughtBy: 'is not asked for where a tool was called outside',
+    caughtBy: 'is not requested where an external tool was called',
   },
   {
     name: 'tools that nobody asked for',
@@ -46,13 +46,13 @@ export const clientsDefects: readonly Defect[] = [
     file: 'api/plugins/problem-words.ts',
     replace: [['/^[a-z_]{1,20}$/.test(sent)', 'sent.length > 0']],
     test: messages,
-    caughtBy: 'repeats no text that was sent',
+    caughtBy: 'repeats no text of the request',
   },
   {
     name: 'a compressed body read as it is',
     file: 'api/plugins/json-body.ts',
     replace: [["encoding.trim().toLowerCase() !== 'identity'", "encoding === 'none'"]],
     test: messages,
-    caughtBy: 'is refused as such',
+    caughtBy: 'is refused as unsupported',
   },
 ];

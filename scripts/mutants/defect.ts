@@ -1,6 +1,6 @@
 import type { Replacement } from './replace-once.ts';
 
-/** A defect that somebody could bring in, and the test that must not let it pass. */
+/** A defect that a change could introduce, and the test that must catch it. */
 export interface Defect {
   name: string;
   file: string;

@@ -10,7 +10,7 @@ const clocks = 'test/domain/responses/turn/clocks.test.ts';
 const limits = 'test/domain/responses/turn/limits.test.ts';
 const serverCalls = 'test/domain/responses/calls/server-calls.test.ts';
 
-/** In what answers: turns, calls, streams, keys, tools, models. */
+/** In generating answers: turns, calls, streams, keys, tools, models. */
 export const engineDefects: readonly Defect[] = [
   {
     name: 'no epoch check',
@@ -24,7 +24,7 @@ export const engineDefects: readonly Defect[] = [
     file: stream,
     replace: [['and next_n = p_first_n[i] and', 'and p_first_n[i] is not null and']],
     test: turns,
-    caughtBy: 'only at the number where the stream stands',
+    caughtBy: 'only at the stream’s next number',
   },
   {
     name: 'FORCE removed from one table',
@@ -62,7 +62,7 @@ export const engineDefects: readonly Defect[] = [
       ],
     ],
     test: 'test/temporal/dispatcher.test.ts',
-    caughtBy: 'keeps the row when Temporal does not take the start',
+    caughtBy: 'keeps the row when Temporal does not accept the start',
   },
   {
     name: 'NOTIFY dropped on the model lane',
@@ -74,14 +74,14 @@ export const engineDefects: readonly Defect[] = [
       ],
     ],
     test: publishing,
-    caughtBy: 'wakes the listeners with the last number of each run',
+    caughtBy: 'notifies the listeners with the last number of each run',
   },
   {
     name: 'NOTIFY dropped with a change',
     file: responseWrites,
     replace: [[`perform pg_notify('wake', p_response ||`, `perform length(p_response ||`]],
     test: changes,
-    caughtBy: 'wakes the listeners with its last number',
+    caughtBy: 'notifies the listeners with its last number',
   },
   {
     name: "a change written over another's",
@@ -95,7 +95,7 @@ export const engineDefects: readonly Defect[] = [
     file: responseWrites,
     replace: [['and c.call_index = n.call_index and c.status = n.was', 'and c.call_index = n.call_index']],
     test: changes,
-    caughtBy: 'only from where it was read',
+    caughtBy: 'only from the state that was read',
   },
   {
     name: 'cursor MAC ignored',
@@ -114,7 +114,7 @@ export const engineDefects: readonly Defect[] = [
       ],
     ],
     test: limits,
-    caughtBy: 'is counted apart from crashes',
+    caughtBy: 'is counted separately from crashes',
   },
   {
     name: 'surrogate pair split',
@@ -147,7 +147,7 @@ export const engineDefects: readonly Defect[] = [
       ],
     ],
     test: clocks,
-    caughtBy: 'a response runs, is read and ends as ever',
+    caughtBy: 'a response runs, is read and ends as usual',
   },
   {
     name: 'a revoked key is remembered',
@@ -189,7 +189,7 @@ export const engineDefects: readonly Defect[] = [
     file: 'domain/responses/prompt/read-turn.ts',
     replace: [['now: new Date(now), asker', 'now: new Date(), asker']],
     test: clocks,
-    caughtBy: 'a response runs, is read and ends as ever',
+    caughtBy: 'a response runs, is read and ends as usual',
   },
   {
     name: 'committed turn runs again',
@@ -213,7 +213,7 @@ export const engineDefects: readonly Defect[] = [
       ['{ responseId: response.id, settled: false }', '{ responseId: response.id }'],
     ],
     test: limits,
-    caughtBy: 'settles an attempt that was cut off by estimate, once',
+    caughtBy: 'estimates an interrupted attempt once',
   },
   {
     name: 'repeated prefix not taken off',
@@ -244,7 +244,7 @@ export const engineDefects: readonly Defect[] = [
     file: 'domain/responses/store/item-store.ts',
     replace: [['    providerState,\n    supersededBy', '    providerState: null,\n    supersededBy']],
     test: 'test/domain/responses/record/provider-state.test.ts',
-    caughtBy: 'goes back exactly',
+    caughtBy: 'is sent back exactly',
   },
   {
     name: 'ledger started after the call',
@@ -277,7 +277,7 @@ export const engineDefects: readonly Defect[] = [
     file: 'domain/capabilities/tools/mcp-tool.entity.ts',
     replace: [[`state === 'approved' && approvedHash === schemaHash`, 'approvedHash !== null']],
     test: 'test/domain/responses/offer/offers.test.ts',
-    caughtBy: 'without a word is all that is enabled',
+    caughtBy: 'without a request are all that are enabled',
   },
   {
     name: 'drift ignored at the call',
@@ -316,6 +316,6 @@ export const engineDefects: readonly Defect[] = [
       ],
     ],
     test: 'test/domain/foundation/persistence/pool-context.test.ts',
-    caughtBy: 'has its own tenant’s sight alone',
+    caughtBy: 'sees its own tenant’s rows only',
   },
 ];

@@ -2,7 +2,7 @@ import type { Defect } from './defect.ts';
 
 const fanOuts = 'test/domain/operations/notifications/fan-out.test.ts';
 
-/** In who may do what, what is written down and who is told: events, notifications, sign-in, membership, skills. */
+/** In permissions, the event log and notifications: also sign-in, membership, skills. */
 export const peopleDefects: readonly Defect[] = [
   {
     name: 'event outside the transaction',
@@ -10,7 +10,7 @@ export const peopleDefects: readonly Defect[] = [
     replace: [
       [
         `  const [row] = await em.execute<{ written: number }[]>('select app.record_events(`,
-        // A tenant's own first events could not be written at all.
+        // A new tenant's first events could not be written at all.
         `  const outside = (work) => event.type === 'space.updated' ? em.transactional(work, { propagation: 'requires_new' }) : work(em);
   const [row] = await outside((other) => other.execute('select app.record_events(`,
       ],
@@ -29,7 +29,7 @@ export const peopleDefects: readonly Defect[] = [
       ],
     ],
     test: 'test/domain/foundation/events/verify-chain.test.ts',
-    caughtBy: 'finds nothing where nothing was touched',
+    caughtBy: 'finds nothing in an unchanged log',
   },
   {
     name: 'sealing beside a transaction that still runs',
@@ -38,7 +38,7 @@ export const peopleDefects: readonly Defect[] = [
       ['      and e.transaction_id < app.log_position(pg_snapshot_xmin(pg_current_snapshot()))\n', ''],
     ],
     test: 'test/domain/foundation/events/verify-chain.test.ts',
-    caughtBy: 'goes on behind events that were recorded while others were still open',
+    caughtBy: 'continues after events recorded while other transactions were open',
   },
   {
     name: 'count by ten minutes taken for ten that a window cuts',
@@ -50,14 +50,14 @@ export const peopleDefects: readonly Defect[] = [
       ],
     ],
     test: 'test/domain/foundation/events/event-list.test.ts',
-    caughtBy: 'are those of looking at every event',
+    caughtBy: 'equal a count of every event',
   },
   {
     name: 'fan-out without the unique key',
     file: 'domain/operations/schema/migrations/baseline/notifications.sql',
     replace: [['  unique (tenant_id, event_id, user_id),\n', '']],
     test: fanOuts,
-    caughtBy: 'is told once each, in pages, whatever is repeated',
+    caughtBy: 'is notified once each, in pages, whatever is repeated',
   },
   {
     name: 'a burst of refusals starts a workflow each',
@@ -90,7 +90,7 @@ export const peopleDefects: readonly Defect[] = [
       ],
     ],
     test: fanOuts,
-    caughtBy: 'has the asker of a response that failed in its workflow',
+    caughtBy: 'includes the requester of a response that failed in its workflow',
   },
   {
     name: 'nonce not checked',
@@ -121,7 +121,7 @@ export const peopleDefects: readonly Defect[] = [
       ],
     ],
     test: 'test/domain/identity/sessions/rotation.test.ts',
-    caughtBy: 'is that of the model in 5,000 stories',
+    caughtBy: 'equals the model in 5,000 random sequences',
   },
   {
     name: 'permission read from a cache after revocation',
@@ -166,7 +166,7 @@ export const peopleDefects: readonly Defect[] = [
       ],
     ],
     test: 'test/e2e/skills.test.ts',
-    caughtBy: 'makes no call that was asked consent for without the skill',
+    caughtBy: 'makes no call whose approval was requested without the skill',
   },
   {
     name: 'tracing secret stored as it is',
@@ -204,6 +204,6 @@ export const peopleDefects: readonly Defect[] = [
       ["soon('listen wake')", "soon('listen wake; listen access')"],
     ],
     test: 'test/api/wake-listener.test.ts',
-    caughtBy: 'that ends while it is being proved to hear is not taken as being up',
+    caughtBy: 'that ends during a probe does not count as connected',
   },
 ];

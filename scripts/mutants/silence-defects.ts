@@ -2,7 +2,7 @@ import type { Defect } from './defect.ts';
 
 const ofPostgres = 'test/domain/foundation/persistence/silence.test.ts';
 
-/** In what happens when a host answers nothing and closes nothing. */
+/** In the handling of hosts that neither answer nor close connections. */
 export const silenceDefects: readonly Defect[] = [
   {
     name: 'no client-side bound on PostgreSQL',

@@ -3,7 +3,7 @@ import type { Defect } from './defect.ts';
 const documents = 'test/adapters/extraction.test.ts';
 const hostileDocuments = 'test/adapters/hostile-documents.test.ts';
 
-/** In what works through foreign text: limits of threads, turns of tenants. */
+/** In processing untrusted text: limits of threads, turns of tenants. */
 export const textDefects: readonly Defect[] = [
   {
     name: 'a thread without a limit of time',
@@ -38,7 +38,7 @@ export const textDefects: readonly Defect[] = [
     file: 'domain/responses/stream/continuation.ts',
     replace: [['if (length < MAX_JUDGED_EACH_TIME) return 0;', 'if (length >= 0) return 0;']],
     test: 'test/domain/responses/stream/continuation.test.ts',
-    caughtBy: 'is not looked through again for each of its pieces',
+    caughtBy: 'is not scanned again for each of its pieces',
   },
   {
     name: 'two purges of a tenant at once',
@@ -52,6 +52,6 @@ export const textDefects: readonly Defect[] = [
     file: 'domain/foundation/persistence/change-partitions.ts',
     replace: [['          await inside.execute(`set local lock_timeout = ${lockTimeoutMs}`);\n', '']],
     test: 'test/domain/operations/maintenance/partition-locks.test.ts',
-    caughtBy: 'keeps no writer waiting',
+    caughtBy: 'does not block writes to the log while a reader blocks it',
   },
 ];

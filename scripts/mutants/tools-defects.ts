@@ -3,7 +3,7 @@ import type { Defect } from './defect.ts';
 const approval = 'test/api/tool-approval.test.ts';
 const room = 'test/domain/responses/offer/tool-room.test.ts';
 
-/** In what is known of tools, and which of them are offered. */
+/** In the records of tools, and in which tools are offered. */
 export const toolsDefects: readonly Defect[] = [
   {
     name: 'an approval without a hash',
@@ -12,21 +12,21 @@ export const toolsDefects: readonly Defect[] = [
       ['if (schemaHash === tool.schemaHash) {', 'if ((schemaHash ?? tool.schemaHash) === tool.schemaHash) {'],
     ],
     test: approval,
-    caughtBy: 'is asked for by name of the definition',
+    caughtBy: 'is required with the hash of the definition',
   },
   {
     name: 'a key that a model server says back is passed on',
     file: 'adapters/models/key-remover.ts',
     replace: [['apiKey.length < shortestKey', 'apiKey.length > 0']],
     test: 'test/adapters/echoed-keys.test.ts',
-    caughtBy: 'that says back its key has it removed',
+    caughtBy: 'echoes is removed, also across pieces',
   },
   {
     name: 'a tool that requires tasks offered',
     file: 'domain/capabilities/tools/apply-discovery.ts',
     replace: [['seen.requiresTask === true', 'false']],
     test: 'test/domain/responses/offer/offers.test.ts',
-    caughtBy: 'is no tool that can be called as a task only',
+    caughtBy: 'exclude a tool that can be called as a task only',
   },
   {
     name: 'a session left open behind a cancel',
@@ -52,7 +52,7 @@ export const toolsDefects: readonly Defect[] = [
       ],
     ],
     test: 'test/domain/responses/calls/tool-media.test.ts',
-    caughtBy: 'is given what of it the last tools answered',
+    caughtBy: 'is given such parts of the last tool results',
   },
   {
     name: 'output schema not in the hash',
@@ -66,7 +66,7 @@ export const toolsDefects: readonly Defect[] = [
     file: 'domain/capabilities/tools/mcp-tool.entity.ts',
     replace: [['this.repeatable = false;', '']],
     test: approval,
-    caughtBy: 'lets a setting that trusts the tool fall',
+    caughtBy: 'revokes a setting that trusts the tool',
   },
   {
     name: 'results with hidden characters',
@@ -87,6 +87,6 @@ export const toolsDefects: readonly Defect[] = [
     file: 'domain/responses/turn/claim-turn.ts',
     replace: [['withFound(response.request, state.own)', 'response.request']],
     test: room,
-    caughtBy: 'offers that from the next turn on',
+    caughtBy: 'offers them from the next turn on',
   },
 ];

@@ -5,7 +5,7 @@ const inspector = 'test/temporal/inspector.test.ts';
 const partitions = 'test/domain/operations/maintenance/partition-locks.test.ts';
 const responses = 'test/workflows/generate-response.test.ts';
 
-/** In sweeps, and in what Temporal shows of work. */
+/** In sweeps, and in the state that Temporal shows. */
 export const upkeepDefects: readonly Defect[] = [
   {
     name: 'a sweep that ignores its cancellation',
@@ -26,7 +26,7 @@ export const upkeepDefects: readonly Defect[] = [
     file: 'activities/maintenance/run-round.ts',
     replace: [['let place = placeOf(info.heartbeatDetails) ?? begin;', 'let place = begin;']],
     test: rounds,
-    caughtBy: 'goes on where the attempt before it was lost',
+    caughtBy: 'continues at the position in the heartbeat of the lost attempt',
   },
   {
     name: 'a sweep of orphans that begins at the start each time',
@@ -40,7 +40,7 @@ export const upkeepDefects: readonly Defect[] = [
     file: 'domain/foundation/persistence/change-partitions.ts',
     replace: [['const lockTimeoutMs = 50;', 'const lockTimeoutMs = 60_000;']],
     test: partitions,
-    caughtBy: 'lets the log be written while a reader of it is in its way',
+    caughtBy: 'does not block writes to the log while a reader blocks it',
   },
   {
     name: 'a day of streams that is made under the lock of all of them',
@@ -52,7 +52,7 @@ export const upkeepDefects: readonly Defect[] = [
       ],
     ],
     test: partitions,
-    caughtBy: 'waits for a reader with no writer behind it',
+    caughtBy: 'waits for a reader without blocking a writer',
   },
   {
     name: 'a foreign key from the log to the tenants',
@@ -61,7 +61,7 @@ export const upkeepDefects: readonly Defect[] = [
       ['  tenant_id uuid not null,\n  id uuid', '  tenant_id uuid not null references tenants,\n  id uuid'],
     ],
     test: partitions,
-    caughtBy: 'lets the log be written while a reader of it is in its way',
+    caughtBy: 'does not block writes to the log while a reader blocks it',
   },
   {
     name: 'a paused workflow taken as closed',
@@ -71,7 +71,7 @@ export const upkeepDefects: readonly Defect[] = [
       ["closeTime === undefined ? 'open'", "status.name === 'RUNNING' ? 'open'"],
     ],
     test: inspector,
-    caughtBy: 'knows open, paused, closed and unknown workflows apart',
+    caughtBy: 'distinguishes open, paused, closed and unknown workflows',
   },
   {
     name: 'a failed response whose run completes',

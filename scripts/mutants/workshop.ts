@@ -6,19 +6,19 @@ import { checkout, listFiles } from '../check/checkout.ts';
 import type { Defect } from './defect.ts';
 import { replaceOnce } from './replace-once.ts';
 
-/** What a run of tests came to; a run that never began has no tests. */
+/** The result of a test run; a run that never began has no tests. */
 export interface Verdict {
   passed: number;
   /** Full names. */
   failed: string[];
-  /** What was printed, for when something is not as it should be. */
+  /** The printed output, for diagnosis. */
   output: string;
 }
 
-/** A copy of the sources in which defects are tried; the checkout itself is never touched. */
+/** A copy of the sources in which defects are applied; the checkout itself is never changed. */
 export interface Workshop {
   run(tests: readonly string[]): Promise<Verdict>;
-  /** Runs the defect's own test with the defect in place, then mends it. */
+  /** Runs the defect's own test with the defect in place, then reverts it. */
   runWith(defect: Defect): Promise<Verdict>;
   close(): Promise<void>;
 }

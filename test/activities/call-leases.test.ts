@@ -16,10 +16,12 @@ import { secrets } from '../support/world.ts';
 
 let engine: Engine;
 let relay: PostgresRelay;
-/** Of the attempt that is struck: through the relay. */
+/** The connection of the interrupted attempt: through the relay. */
 let relayed: Database;
 
-/** From the next write of a change on, its connection says nothing more, and breaks once the server has answered. */
+/**
+ * From the next write of a change on, its connection stays silent, and breaks once the server has answered.
+ */
 let eatAnswer = false;
 
 beforeAll(async () => {
@@ -61,7 +63,7 @@ const metrics = {
 };
 const names = { find: () => Promise.resolve([]) };
 
-/** A tool that has its effect at once and answers when it is let. */
+/** A tool that takes effect at once and answers when released. */
 let effects: number;
 let answers: Promise<unknown>;
 beforeEach(() => {
@@ -85,7 +87,7 @@ async function planned(): Promise<CallKey> {
   return { tenantId: engine.world.tenantId, responseId, iteration: 0, callIndex: 0 };
 }
 
-/** One attempt, as Temporal makes it. */
+/** One attempt, as Temporal starts it. */
 function attempt(key: CallKey, database = engine.database.database): Promise<{ outcome: string }> {
   const deps = {
     database,
@@ -103,8 +105,8 @@ async function callOf({ responseId }: CallKey): Promise<unknown> {
   return (await engine.record(responseId)).output[0];
 }
 
-describe('an attempt at a call that another one has started', () => {
-  it('waits for the answer that the first one gets', async () => {
+describe('an attempt at a call that another attempt has started', () => {
+  it('waits for the result of the first attempt', async () => {
     const key = await planned();
     const { promise, resolve } = Promise.withResolvers<void>();
     answers = promise;
@@ -118,7 +120,7 @@ describe('an attempt at a call that another one has started', () => {
     expect(await callOf(key)).toMatchObject({ status: 'completed', output: 'Paid.' });
   });
 
-  it('settles it as unknown once its lease is over, and what the first learns later changes nothing', async () => {
+  it('resolves it as unknown once its lease has expired, and a later result of the first attempt changes nothing', async () => {
     const key = await planned();
     const { promise, resolve } = Promise.withResolvers<void>();
     answers = promise;
@@ -145,7 +147,7 @@ describe('an attempt at a call that another one has started', () => {
   });
 });
 
-it('an attempt that reached nobody says nothing of a call that another one holds by then', async () => {
+it('an attempt that reached no server does not resolve a call that another attempt holds by then', async () => {
   const key = await planned();
   const store = engine.database;
   await engine.admin.query('update mcp_tools set repeatable = true');
@@ -166,10 +168,10 @@ it('an attempt that reached nobody says nothing of a call that another one holds
   expect(await callOf(key)).toMatchObject({ status: 'completed', output: 'Paid.' });
 });
 
-it('a claim whose commit was not answered is known again, and its call is made', async () => {
+it('a claim whose commit was not answered is recognised, and its call is made', async () => {
   const key = await planned();
   eatAnswer = true;
-  // What Temporal does with an attempt that failed.
+  // Temporal's handling of a failed attempt.
   const outcome = await attempt(key, relayed).catch(() => attempt(key));
   expect({ outcome, effects }).toEqual({ outcome: { outcome: 'succeeded' }, effects: 1 });
   expect(await callOf(key)).toMatchObject({ status: 'completed', output: 'Paid.' });

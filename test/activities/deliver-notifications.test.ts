@@ -6,7 +6,7 @@ import type { PageResult } from '#workflows/fan-out-event/messages.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { addUsers, logEvent } from '../support/told-world.ts';
 
-/** The first page, which is told alone, two that are told at once, and a part of one. */
+/** The first page, which is delivered alone, two that are delivered at once, and a part of another. */
 const everybody = 3.5 * pageSize;
 /** The last of so many pages. */
 const endOf = (pages: number) => users[pages * pageSize - 1];
@@ -17,7 +17,7 @@ let eventId: string;
 
 beforeAll(async () => {
   engine = await openEngine();
-  // The owner is a service account: considered, and told nothing.
+  // The owner is a service account: part of the audience, but not notified.
   await engine.admin.query('delete from space_members');
   users = await addUsers(engine.admin, engine.world, { count: everybody });
   const { tenantId, spaceId } = engine.world;
@@ -62,20 +62,20 @@ async function told(of = eventId): Promise<string[]> {
 describe('deliverNotifications', () => {
   afterEach(() => engine.admin.query('truncate notifications'));
 
-  it('that is asked to stop commits the page it is at and says how far it got', async () => {
+  it('that is asked to stop commits its current page and returns its position', async () => {
     const { result, beats } = await run(null, { stopAt: 1 });
     expect(result).toEqual({ next: endOf(1), delivered: pageSize });
     expect(beats).toEqual([{ next: nilUuid, delivered: 0 }]);
   });
 
-  it('whose turn is over after a page gives its place to others, and says how far it got', async () => {
+  it('whose time is over after a page gives its slot to others, and returns its position', async () => {
     const { result } = await run(null, { turnMs: 0 });
     expect(result).toEqual({ next: endOf(1), delivered: pageSize });
     const second = await run(result.next, { turnMs: 0 });
     expect(second.result).toEqual({ next: endOf(3), delivered: 2 * pageSize });
   });
 
-  it('tells all of several pages, and its heartbeat carries how far it got', async () => {
+  it('notifies all recipients of several pages, and its heartbeat carries its position', async () => {
     const { result, beats } = await run(null);
     expect(result).toEqual({ next: null, delivered: everybody });
     expect(beats).toEqual([
@@ -85,7 +85,7 @@ describe('deliverNotifications', () => {
     ]);
   });
 
-  it('does not claim a page that failed beside another, and tells it when it is tried again', async () => {
+  it('does not report a page that failed beside another as delivered, and delivers it in a retry', async () => {
     await engine.admin.query(`
       create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
       create trigger refuse before insert on notifications for each row
@@ -98,7 +98,7 @@ describe('deliverNotifications', () => {
     expect(await told()).toEqual(users);
   });
 
-  it('tells several events at once, whoever of them is told by two pages at a time', async () => {
+  it('delivers several events at once, also when some deliver two pages at a time', async () => {
     const { tenantId, spaceId } = engine.world;
     const resource = { type: 'space', id: spaceId };
     const others = await Promise.all(
@@ -112,15 +112,15 @@ describe('deliverNotifications', () => {
     for (const of of events) expect(await told(of)).toEqual(users);
   });
 
-  it('goes on where the heartbeat of a lost attempt stands, and counts what that one had told', async () => {
+  it('continues from the heartbeat of a lost attempt, and counts the recipients notified by that attempt', async () => {
     const heartbeatDetails = { next: endOf(3), delivered: 3 * pageSize };
     const { result } = await run(null, { heartbeatDetails });
     expect(result).toEqual({ next: null, delivered: everybody });
-    // those whom the lost attempt claims to have told are taken at its word
+    // the recipients of the lost attempt are trusted from its heartbeat
     expect(await told()).toHaveLength(everybody - 3 * pageSize);
   });
 
-  it('tells nobody twice when it is run again from the beginning, or from anywhere', async () => {
+  it('notifies no recipient twice when it is run again from the beginning or from any position', async () => {
     expect((await run(null)).result).toEqual({ next: null, delivered: everybody });
     expect((await run(null)).result).toEqual({ next: null, delivered: 0 });
     expect((await run(endOf(2)!)).result).toEqual({ next: null, delivered: 0 });

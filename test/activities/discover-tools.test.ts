@@ -18,7 +18,7 @@ afterAll(() => engine.stop());
 
 const { promise: asked, resolve: wasAsked } = Promise.withResolvers<void>();
 
-/** A server that says nothing; whoever stops waiting sees what a lost connection looks like. */
+/** A server that never answers; a client that stops waiting sees a lost connection. */
 const silent: Pick<ToolServerGateway, 'discover'> = {
   discover: (_, signal) =>
     new Promise((_resolve, reject) => {
@@ -28,7 +28,7 @@ const silent: Pick<ToolServerGateway, 'discover'> = {
     }),
 };
 
-it('a discovery that this side gives up says nothing of the server, and beats as long as it waits', async () => {
+it('a discovery that this side abandons records nothing of the server, and sends heartbeats while it waits', async () => {
   const { unitOfWork } = engine.database;
   const activities = createActivities({ unitOfWork, toolServers: silent } as unknown as ActivityDependencies);
   const environment = new MockActivityEnvironment();

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine?.stop());
 
-it('the last turn shows that it lives while a tool server is slow to end its session', async () => {
+it('the last turn sends heartbeats while a tool server is slow to end its session', async () => {
   const { tenantId } = engine.world;
   const { unitOfWork } = engine.database;
   const responseId = await engine.create();

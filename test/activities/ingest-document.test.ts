@@ -91,13 +91,13 @@ describe('ingestDocument', () => {
     expect(await run(input, broken, 3)).toMatchObject({ status: 'failed', failureCode: 'extraction_failed' });
   });
 
-  it('throws what is not the fault of the document, so that it is tried again, and changes nothing', async () => {
+  it('throws errors that the document did not cause, so that it is retried, and changes nothing', async () => {
     const { input } = await upload('Text.');
     await expect(run(input, broken, 2)).rejects.toThrow('the disk is gone');
     expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
   });
 
-  it('leaves its place to others, and says when to try again, while enough documents of its tenant wait', async () => {
+  it('gives its slot to others, with a time for the retry, while enough documents of its tenant are pending', async () => {
     const { input } = await upload('Text.');
     const busy: DocumentExtractor = { extract: () => Promise.reject(new ExtractorBusy()) };
     await expect(run(input, busy)).rejects.toMatchObject({

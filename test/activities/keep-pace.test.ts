@@ -5,14 +5,14 @@ import { expect, it } from 'vitest';
 import { keepPace } from '#activities/responses/keep-pace.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 
-/** Two at once, and then one more each second and a half, since another tenant has begun something. */
+/** Two at once, and then one more every one and a half seconds, since another tenant is active. */
 function slow(perSecond = 0.7): ContendedPace {
   const pace = new ContendedPace({ burst: 2, perSecond });
   pace.take('another');
   return pace;
 }
 
-/** Begins as an activity of its own. */
+/** Starts as an activity of its own. */
 function begin(pace: ContendedPace, tenantId: string, info: Partial<Info> = {}) {
   const temporal = new MockActivityEnvironment(info);
   let [hasBegun, beats] = [false, 0];
@@ -29,7 +29,7 @@ function begin(pace: ContendedPace, tenantId: string, info: Partial<Info> = {}) 
   return { temporal, begun, hasBegun: () => hasBegun, beats: () => beats, details: () => details };
 }
 
-it('a tenant that begins more than its pace waits, and shows that it lives; another tenant does not', async () => {
+it('a tenant that begins more than its pace waits, and sends heartbeats; another tenant does not wait', async () => {
   const pace = slow();
   await Promise.all([begin(pace, 'a').begun, begin(pace, 'a').begun]);
   const third = begin(pace, 'a');

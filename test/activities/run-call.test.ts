@@ -34,7 +34,7 @@ async function away(forMs: number): Promise<void> {
   setTimeout(() => void admin.query(`alter database ${database.name} connection limit -1`), forMs);
 }
 
-it('an effect is not called unknown because the database was away when its outcome came', async () => {
+it('an effect is not resolved as unknown because the database was away when its outcome arrived', async () => {
   const id = await engine.create();
   await (
     await engine.attempt(id)
@@ -60,7 +60,7 @@ it('an effect is not called unknown because the database was away when its outco
   ]);
 });
 
-it('a result is kept and told without the characters that only a model would see', async () => {
+it('a result is stored and delivered without the characters that only a model would see', async () => {
   const id = await engine.create();
   await (
     await engine.attempt(id)

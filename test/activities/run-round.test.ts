@@ -37,7 +37,7 @@ const addOldKeys = (count: number) =>
   );
 const keysLeft = async () => (await engine.admin.query('select from event_dedupe')).rowCount;
 
-/** Calls `between` before each transaction in a tenant. */
+/** Calls `between` before each transaction of a tenant. */
 class Watched extends UnitOfWork {
   readonly #between: () => Promise<void> | void;
 
@@ -52,7 +52,7 @@ class Watched extends UnitOfWork {
   }
 }
 
-/** A round of one sweep as its worker runs it; `between` comes before each of its batches. */
+/** A round of one sweep as its worker runs it; `between` is called before each of its batches. */
 function round(
   name: SweepName,
   {
@@ -82,7 +82,7 @@ function round(
 }
 
 describe('a round of a sweep', () => {
-  it('stops between two batches when it is cancelled, and tells how far it got', async () => {
+  it('stops between two batches when it is cancelled, and returns its position', async () => {
     await addOldKeys(15_000);
     let batches = 0;
     const { result } = round('purgeStaleRows', {
@@ -117,7 +117,7 @@ describe('a round of a sweep', () => {
     expect(second).toEqual({ done: 2, failed: 0, next: null });
   });
 
-  it('goes on where the attempt before it was lost, as its heartbeat told', async () => {
+  it('continues at the position in the heartbeat of the lost attempt', async () => {
     await addOldKeys(12_000);
     const { next } = await round('purgeStaleRows', { input: { place: null, budgetSeconds: 0 } }).result;
     await addOldKeys(2);
@@ -127,7 +127,7 @@ describe('a round of a sweep', () => {
     expect(await keysLeft()).toBe(2);
   });
 
-  it('shows that it lives while the database keeps it waiting, with its place', async () => {
+  it('sends heartbeats with its position while it waits for the database', async () => {
     await addOldKeys(1);
     let release = () => undefined as void;
     const held = new Promise<void>((resolve) => (release = resolve));

@@ -38,9 +38,9 @@ const limits = { maxActivePerSpace: 10_000, retentionSeconds: 600 };
 
 let engine: Engine;
 let responseId: string;
-/** What the servers were sent, and the tokens that could be restored by then. */
+/** The requests to the servers, and the tokens that could be restored by then. */
 const sent: { call: OutgoingCall; known: string[] }[] = [];
-/** A recogniser that finds a name once and never again. */
+/** A recogniser that finds a name in the first request only. */
 let finds = true;
 
 const names: NameRecogniser = {
@@ -118,7 +118,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
-it('what a model wrote by itself reaches a server as tokens, the same at every attempt, all known before', async () => {
+it('values that a model wrote itself reach a server as tokens, the same at every attempt, all stored before', async () => {
   await expect(call(0)).rejects.toMatchObject({ type: 'tool_outcome_in_doubt' });
   expect(await call(0)).toEqual({ outcome: 'succeeded' });
   const [first, second] = sent;
@@ -132,13 +132,13 @@ it('what a model wrote by itself reaches a server as tokens, the same at every a
   expect(first?.known).toEqual(expect.arrayContaining(tokens ?? []));
 });
 
-it('a server that may see values is told what the model wrote, and a search looks for the text of it', async () => {
+it('a server that may see values receives the model’s text, and a search uses that text', async () => {
   expect(await call(1)).toEqual({ outcome: 'succeeded' });
   expect(sent.at(-1)?.call.arguments).toEqual(meant);
   expect(await call(2)).toEqual({ outcome: 'succeeded' });
 });
 
-it('the ledger, the items and the stream hold tokens, and whoever asked reads the very arguments', async () => {
+it('the ledger, the items and the stream hold tokens, and the requester reads the original arguments', async () => {
   const { output } = await engine.record(responseId);
   const { rows } = await engine.admin.query('select arguments from tool_calls');
   const kept = JSON.stringify([output, rows, await engine.events(responseId)]);

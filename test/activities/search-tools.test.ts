@@ -19,7 +19,7 @@ const metrics = {
   workflowSignal: () => undefined,
 };
 const requests: ModelRequest[] = [];
-/** Looks for a tool and writes an address into what it looks for. */
+/** Searches for a tool with an address in the query. */
 const models: ModelGateway = {
   async *stream(request) {
     requests.push(request);
@@ -67,7 +67,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
-it('what a model searches for, and what is found, hold tokens in the place of personal data', async () => {
+it('the query and the results of a tool search hold tokens in the place of personal data', async () => {
   const [, after] = requests;
   expect(after?.tools.map(({ name }) => name)).toContain(found);
   const told = after?.messages.find(({ role }) => role === 'tool');
@@ -76,7 +76,7 @@ it('what a model searches for, and what is found, hold tokens in the place of pe
   expect(JSON.stringify(after)).not.toContain('example.org');
 });
 
-it('what is kept of the search holds them, too', async () => {
+it('the stored search holds them, too', async () => {
   const { rows } = await engine.admin.query('select wire, exchange from items');
   const kept = JSON.stringify([rows, await engine.events(responseId)]);
   expect(kept).toContain('tool_search');

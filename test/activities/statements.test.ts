@@ -30,7 +30,7 @@ const metrics = {
   workflowSignal: () => undefined,
 };
 
-/** Asks for one search where it may, then answers in one piece. */
+/** Calls one search where it may, then answers in one piece. */
 const models: ModelGateway = {
   async *stream({ tools, messages }) {
     const asks = tools.length > 0 && messages.at(-1)?.role === 'user';
@@ -73,7 +73,7 @@ afterAll(async () => {
   await engine.stop();
 });
 
-/** As the gateway does it: the caller's rights and the response, in one transaction. */
+/** As in the gateway: the caller's permissions and the response, in one transaction. */
 async function create(tools: 'warm' | 'none' | 'search'): Promise<string> {
   const { tenantId, spaceId, owner } = engine.world;
   const responseId = newResponseId();
@@ -87,7 +87,7 @@ async function create(tools: 'warm' | 'none' | 'search'): Promise<string> {
   return responseId;
 }
 
-/** As the workflow does it. */
+/** As in the workflow. */
 async function run(responseId: string): Promise<void> {
   const activity = new MockActivityEnvironment();
   for (let iteration = 0; ; iteration += 1) {

@@ -5,7 +5,7 @@ import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts'
 import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 
-/** A lane whose events are in as soon as they are pushed. */
+/** A lane that commits events as soon as they are pushed. */
 function openLane(nextN: number): { lane: Lane; events: StreamEvent[] } {
   const events: StreamEvent[] = [];
   const key = { tenantId: 't', responseId: 'r', epoch: 1 };
@@ -23,7 +23,7 @@ function openLane(nextN: number): { lane: Lane; events: StreamEvent[] } {
 
 const words = Array.from({ length: 120_000 }, (_, i) => `w${i} `);
 
-/** Says 120,000 words, each as a delta of its own. */
+/** Streams 120,000 words, each as a delta of its own. */
 const talkative: ModelGateway = {
   async *stream() {
     for (const text of words) {
@@ -54,7 +54,7 @@ const turn = {
   },
 } as unknown as ClaimedTurn;
 
-it('a response that says more than its stream may hold in single deltas still says every character', async () => {
+it('a response with more single deltas than its stream may hold still delivers every character', async () => {
   const { lane, events } = openLane(0);
   const { signal } = new AbortController();
   await streamTurn(talkative, turn, {

@@ -43,7 +43,7 @@ const long = 'x'.repeat(5 * 1_048_576);
 const unknown = { status: 'failed', error: { code: 'tool_outcome_unknown' } };
 const leftOut = '[The tool has answered; its answer was too large and was left out.]';
 
-/** A row of the table in docs/durability.md: what the server does, and what becomes of the call. */
+/** A row of the table in docs/durability.md: the server's answer, and the outcome of the call. */
 const rows: Record<string, { answer: Answer; more?: object; item: object }> = {
   no_structure: {
     more: { outputSchema },
@@ -177,7 +177,7 @@ async function made(name: string, toolServers: ToolServerGateway): Promise<unkno
 }
 
 it.each(Object.entries(rows))(
-  'a call at a server that answers as %s is settled by what is known, at once and once',
+  'a call at a server that answers as %s is resolved at once and once, as the table says',
   async (name, { item }) => {
     const since = performance.now();
     misfits.length = 0;
@@ -188,7 +188,7 @@ it.each(Object.entries(rows))(
   },
 );
 
-it('a tool that asks for more input has failed, and says so', async () => {
+it('a call of a tool that asks for more input fails, with that reason', async () => {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'asker', version: '1' });
     server.registerTool('ask', { description: 'Asks.', inputSchema: z.object({}) }, () =>

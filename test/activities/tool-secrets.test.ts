@@ -18,7 +18,7 @@ import { secrets } from '../support/world.ts';
 const secret = 'sk-operators-7f3e9b-wombat';
 const base64 = Buffer.from(`user ${secret}`).toString('base64');
 
-/** What each tool makes of the credential that it was sent. */
+/** Each tool's way of echoing the credential that it received. */
 const echoes: Record<string, (sent: string) => object> = {
   said: (sent) => ({ content: [{ type: 'text', text: `You sent ${sent}.` }] }),
   split: (sent) => ({

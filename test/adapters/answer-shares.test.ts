@@ -10,7 +10,7 @@ import { modelRequest } from '../support/model-request.ts';
 const forever = new AbortController().signal;
 
 describe('a pace', () => {
-  it('lets the burst through at once, and what is beyond it wait its time, each key for itself', () => {
+  it('lets the burst through at once and delays the rest, separately for each key', () => {
     const pace = new Pace({ burst: 100, perSecond: 50 });
     expect([
       pace.take('a', 100, 0),
@@ -20,7 +20,7 @@ describe('a pace', () => {
     ]).toEqual([0, 1_000, 2_000, 0]);
   });
 
-  it('has its burst again after as long as it was used, and no more than that', () => {
+  it('refills its burst over the time of its use, and not beyond', () => {
     const pace = new Pace({ burst: 100, perSecond: 50 });
     pace.take('a', 100, 0);
     expect([pace.take('a', 100, 60_000), pace.take('a', 1, 60_000)]).toEqual([0, 20]);
@@ -28,7 +28,7 @@ describe('a pace', () => {
 });
 
 describe('turns at the event loop', () => {
-  it('a thousand that wait for one key keep the first of another waiting for one turn', async () => {
+  it('a thousand waiters of one key delay the first of another key by one turn', async () => {
     const turns = new FairTurns();
     let taken = 0;
     const many = Array.from({ length: 1_000 }, () => turns.take('many').then(() => (taken += 1)));
@@ -37,7 +37,7 @@ describe('turns at the event loop', () => {
     await Promise.all(many);
   });
 
-  it('come one in a round of the loop, so that everything else that waits for it comes in between', async () => {
+  it('run once in a round of the loop, so that other pending work runs in between', async () => {
     const turns = new FairTurns();
     const taken: number[] = [];
     let rounds = 0;
@@ -55,12 +55,12 @@ describe('turns at the event loop', () => {
 });
 
 describe('the share of a tenant', () => {
-  it('has places for long events that are given back, also when a wait is given up', async () => {
+  it('has slots for long events that are released, also when a wait is abandoned', async () => {
     const shares = new AnswerShares();
     const held = await Promise.all([1, 2, 3, 4].map(() => shares.of('busy').longEvent(forever)));
     const stop = new AbortController();
     const fifth = shares.of('busy').longEvent(stop.signal);
-    // Another tenant's are not touched.
+    // Another tenant's slots are not affected.
     (await shares.of('other').longEvent(forever))();
     stop.abort(new Error('given up'));
     await expect(fifth).rejects.toThrow('given up');
@@ -68,7 +68,7 @@ describe('the share of a tenant', () => {
     (await shares.of('busy').longEvent(forever))();
   });
 
-  it('keeps so much of what is being said, over all answers, until they end', async () => {
+  it('limits the buffered text of all unfinished answers', async () => {
     const share = new AnswerShares().of('tenant');
     expect(await share.keep(1_000_000, forever)).toBe(true);
     expect(await share.keep(16_000_000, forever)).toBe(false);
@@ -77,7 +77,7 @@ describe('the share of a tenant', () => {
   });
 });
 
-it('beside a tenant whose models talk without end, in two hundred answers, another one’s comes at once', async () => {
+it('beside two hundred endless answers of one tenant, another tenant’s answer comes at once', async () => {
   const shares = new AnswerShares();
   const event = Buffer.from(
     `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'tides '.repeat(1_000) } }] })}\n\n`,
@@ -127,13 +127,13 @@ it('beside a tenant whose models talk without end, in two hundred answers, anoth
     parts.push(part.type);
   }
   expect(parts).toEqual(['text', 'finish']);
-  // Beyond what may be said at once there is a pace: 256 Ki characters a second.
+  // Beyond the burst there is a pace: 256 Ki characters a second.
   expect(endless).toBeLessThan(16_000_000);
   stop.abort(new Error('enough'));
   await Promise.allSettled(talking);
 });
 
-it('an event of megabytes has to wait for a place, and its bytes are not read meanwhile', async () => {
+it('an event of megabytes waits for a slot, and its bytes are not read meanwhile', async () => {
   const shares = new AnswerShares();
   let read = 0;
   const fetch = boundedFetch('model', {

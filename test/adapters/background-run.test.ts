@@ -9,7 +9,7 @@ const queued = { type: 'response.queued', response: { ...base, status: 'queued' 
 const error = { code: 'server_error', message: 'The model failed.' };
 const failed = { type: 'response.failed', response: { ...base, status: 'failed', error } };
 
-/** Asks a vendor who says these events; `open` leaves the answer without an end. */
+/** Calls a vendor that sends these events; `open` leaves the answer without an end. */
 function ask(events: object[], { open, resume }: { open: boolean; resume: string | null }) {
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -27,18 +27,18 @@ function ask(events: object[], { open, resume }: { open: boolean; resume: string
   return models.stream(request, new AbortController().signal)[Symbol.asyncIterator]();
 }
 
-it('a run that waits at the vendor is named before it has begun', async () => {
+it('a run that is queued at the vendor is named before it has begun', async () => {
   const parts = ask([created, queued], { open: true, resume: null });
   expect((await parts.next()).value).toEqual({ type: 'run', id: 'resp_1' });
   await parts.return?.();
 });
 
-it('a run that fails in its first moment is not kept, and asked for anew', async () => {
+it('a run that fails at its start is not recorded, and is requested again', async () => {
   const parts = ask([created, failed], { open: false, resume: null });
   await expect(parts.next()).rejects.toMatchObject({ code: 'model_error', retryable: true });
 });
 
-it('a run that failed before it said anything is lost when it is read again', async () => {
+it('a run that failed before any output counts as lost when it is read again', async () => {
   const parts = ask([created, failed], { open: false, resume: 'resp_1' });
   const read = async () => {
     const heard: ModelPart[] = [];

@@ -17,7 +17,10 @@ interface Flooded {
   grownMb: number;
 }
 
-/** What a process may grow by, its packages included; a single answer of 96 MB that is read whole passes it. */
+/**
+ * The allowed memory growth of a process, packages included; a single answer of 96 MB that is read whole
+ * exceeds it.
+ */
 const mostGrownMb = 300;
 
 let server: HostileAnswers;
@@ -41,7 +44,7 @@ const flooded: Record<OutgoingDoor, { good: string; error: string }> = {
   traces: { good: 'none', error: 'TraceExportFailure http_error' },
 };
 
-it('no answer fills the memory of a process, however it is packed, at any door', async () => {
+it('no answer fills the memory of a process, however it is compressed, in any client', async () => {
   const script = new URL('../support/flooded-doors.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, ['--expose-gc', script, server.origin], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -71,16 +74,16 @@ const late: Record<OutgoingDoor, string> = {
   'sign-in': 'DomainError identity_provider_unavailable',
   traces: 'TraceExportFailure timeout',
 };
-/** Its work is done with the head of the answer. */
+/** The client needs only the head of the answer. */
 const readsNoBody = (door: OutgoingDoor, stall: string) =>
   door === 'traces' && !['no-headers', 'endless-1xx'].includes(stall);
 
 describe.each(stalls)('a server that stalls (%s)', (stall) => {
-  it('is given up at every door', async () => {
+  it('is given up by every client', async () => {
     const doors = outgoingDoors(server.origin, {
       headersMs: 300,
       idleMs: 300,
-      // Only this one is neither late with its head nor silent.
+      // Only this attack is neither late with its head nor silent.
       totalMs: stall === 'byte-by-byte' ? 600 : null,
     });
     const failures = await Promise.all(
@@ -111,7 +114,7 @@ describe('one reader', () => {
       ...(limits === undefined ? {} : { limits }),
     })('https://models.example.com');
 
-  it('reads no further than it is asked to, and counts what it cut off', async () => {
+  it('reads no further than requested, and counts truncated answers', async () => {
     const cutOffs: CutOff[] = [];
     const answer = await bounded(
       { maxBytes: 1_000_000, maxEventBytes: null },
@@ -123,14 +126,14 @@ describe('one reader', () => {
     await expect.poll(() => server.open()).toBe(0);
   });
 
-  it('ends a refusal early, and leaves its status as it was', async () => {
+  it('ends an error answer early, and keeps its status', async () => {
     const cutOffs: CutOff[] = [];
     const answer = await bounded({ maxErrorBytes: 1_000 }, cutOffs)(`${server.origin}/endless-line/error`);
     expect([answer.status, await answer.text()]).toEqual([500, 'a'.repeat(1_000)]);
     expect(cutOffs).toMatchObject([{ limit: 'bytes' }]);
   });
 
-  it('lets through what is as long as it may be', async () => {
+  it('lets through an answer of exactly the maximum length', async () => {
     const event = `data: ${'a'.repeat(90)}\r\n\r\n`;
     const whole = event.repeat(50);
     for (const size of [1, 7, 4_096]) {
@@ -145,7 +148,7 @@ describe('one reader', () => {
     ).rejects.toMatchObject({ limit: 'event' });
   });
 
-  it.each(['\n', '\r', '\r\n'])('knows an empty line (%j) as the end of an event', async (end) => {
+  it.each(['\n', '\r', '\r\n'])('recognises an empty line (%j) as the end of an event', async (end) => {
     const whole = `data: a${end}${end}`.repeat(1_000);
     expect(await (await saying(whole, {}, { maxEventBytes: 12 })).text()).toBe(whole);
     const lines = `data: a${end}`.repeat(10);
@@ -154,21 +157,21 @@ describe('one reader', () => {
     ).rejects.toMatchObject({ limit: 'event' });
   });
 
-  it('takes no answer that is packed more than once', async () => {
+  it('accepts no answer that is compressed more than once', async () => {
     await expect(saying('', { headers: { 'content-encoding': 'gzip, gzip' } })).rejects.toMatchObject({
       name: 'AnswerCutOff',
       limit: 'encodings',
     });
   });
 
-  it('does not count the time in which nobody reads as the silence of the server', async () => {
+  it('does not count time without a read as silence of the server', async () => {
     const answer = await saying('Tides', {}, { idleMs: 20 });
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(await answer.text()).toBe('Tides');
   });
 });
 
-it('what was cut off is among the metrics, by use and limit', async () => {
+it('truncated answers are counted in the metrics, by use and limit', async () => {
   const telemetry = createTelemetry();
   telemetry.answerCutOff({ use: 'tool_server', limit: 'event', bytes: 5_000 });
   const scraped = await telemetry.scrape();

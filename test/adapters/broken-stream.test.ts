@@ -45,7 +45,7 @@ describe('a stream that breaks', () => {
   });
 });
 
-it.each(strangeUsage.map((_, i) => i))('a usage that is no count is left to an estimate (%i)', async (i) => {
+it.each(strangeUsage.map((_, i) => i))('a usage that is no valid count is estimated (%i)', async (i) => {
   const fetch = createGuardedFetch([new URL(server.url).origin]);
   const models = openAiCompatible({ fetch, credential: () => undefined });
   const parts: ModelPart[] = [];

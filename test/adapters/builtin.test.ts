@@ -64,7 +64,7 @@ const answer = async (question: string, passages: { text: string; heading?: stri
   textOf(await parts(request(asking(question, passages))));
 
 describe('the first turn', () => {
-  it('asks the knowledge for the last user text and says nothing', async () => {
+  it('searches the knowledge for the last user text and writes no text', async () => {
     const stream = await parts(
       request([
         { role: 'user', text: 'Earlier?' },
@@ -165,7 +165,7 @@ describe('the second turn', () => {
     expect(stream.at(-1)).toMatchObject({ type: 'finish', reason: 'length' });
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when it is aborted', async () => {
     const stop = new AbortController();
     const messages = asking('Halden beacon?', [{ text: 'The Halden beacon is painted ultramarine.' }]);
     const read = async () => {

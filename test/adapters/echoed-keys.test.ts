@@ -17,39 +17,36 @@ const base64 = Buffer.from(key).toString('base64');
 let fake: WireFake;
 afterEach(() => fake?.stop());
 
-it.each(fakeKinds)(
-  'a server of $kind that says back its key has it removed, also from pieces',
-  async (of) => {
-    const text = `Your key is ${key}, that is ${base64} in other letters. The tide turns.`;
-    fake = await startWireFake(of.vendor(), { text, toolRounds: 1, reasoning: `I was sent ${key}` });
-    const vendor = { fetch: createGuardedFetch([fake.origin]), credential: () => key };
-    const models = modelRouter({
-      openai: openAi(vendor),
-      anthropic: anthropic(vendor),
-      google: google(vendor),
-      openai_compatible: openAiCompatible(vendor),
-    });
-    const place = { baseUrl: `${fake.origin}${of.path}`, credentialRef: 'KEY', supportsReasoning: true };
-    const model = { providerKind: of.kind, providerModel: of.providerModel };
-    const heard: ModelPart[][] = [];
-    const asked = { role: 'user', text: `Say ${key}.` } as const;
-    for (const tools of [[knowledgeTool], []]) {
-      const request = modelRequest(
-        { ...model, ...place },
-        { messages: [asked], tools, reasoningEffort: 'low', reasoningSummary: 'auto' },
-      );
-      const parts: ModelPart[] = [];
-      for await (const part of models.stream(request, new AbortController().signal)) parts.push(part);
-      heard.push(parts);
-    }
-    const said = heard.flat().map((part) => (part.type === 'text' ? part.text : ''));
-    expect(said.join('')).toBe(
-      'Your key is [credential removed], that is [credential removed] in other letters. The tide turns.',
+it.each(fakeKinds)('a key that a server of $kind echoes is removed, also across pieces', async (of) => {
+  const text = `Your key is ${key}, that is ${base64} in other letters. The tide turns.`;
+  fake = await startWireFake(of.vendor(), { text, toolRounds: 1, reasoning: `I was sent ${key}` });
+  const vendor = { fetch: createGuardedFetch([fake.origin]), credential: () => key };
+  const models = modelRouter({
+    openai: openAi(vendor),
+    anthropic: anthropic(vendor),
+    google: google(vendor),
+    openai_compatible: openAiCompatible(vendor),
+  });
+  const place = { baseUrl: `${fake.origin}${of.path}`, credentialRef: 'KEY', supportsReasoning: true };
+  const model = { providerKind: of.kind, providerModel: of.providerModel };
+  const heard: ModelPart[][] = [];
+  const asked = { role: 'user', text: `Say ${key}.` } as const;
+  for (const tools of [[knowledgeTool], []]) {
+    const request = modelRequest(
+      { ...model, ...place },
+      { messages: [asked], tools, reasoningEffort: 'low', reasoningSummary: 'auto' },
     );
-    expect(said.filter((piece) => piece !== '').length).toBeGreaterThan(3);
-    const told = JSON.stringify(heard);
-    expect(told).toContain('I was sent [credential removed]');
-    expect(told).not.toContain('wombat');
-    expect(told).not.toContain(base64.slice(0, 12));
-  },
-);
+    const parts: ModelPart[] = [];
+    for await (const part of models.stream(request, new AbortController().signal)) parts.push(part);
+    heard.push(parts);
+  }
+  const said = heard.flat().map((part) => (part.type === 'text' ? part.text : ''));
+  expect(said.join('')).toBe(
+    'Your key is [credential removed], that is [credential removed] in other letters. The tide turns.',
+  );
+  expect(said.filter((piece) => piece !== '').length).toBeGreaterThan(3);
+  const told = JSON.stringify(heard);
+  expect(told).toContain('I was sent [credential removed]');
+  expect(told).not.toContain('wombat');
+  expect(told).not.toContain(base64.slice(0, 12));
+});

@@ -4,7 +4,7 @@ import { modelRequest } from '../support/model-request.ts';
 
 const piece = 'a'.repeat(100_000);
 
-/** A server that goes on for ever, whatever it was asked for. */
+/** A server that streams for ever, whatever the request. */
 function endless(field: 'content' | 'reasoning_content'): Response {
   const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { [field]: piece } }] })}\n\n`;
   const body = new ReadableStream<Uint8Array>({

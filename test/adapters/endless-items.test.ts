@@ -8,16 +8,16 @@ import { modelRequest } from '../support/model-request.ts';
 
 const long = 'a'.repeat(500_000);
 
-/** What a server says for ever, with a number that makes it another item each time. */
+/** An endless answer of a server, with a number that makes each item different. */
 type Says = (n: number) => object[];
 
 interface Wire {
   open: typeof openAi;
   /** A call of a tool of that name. */
   call: (n: number, name: string) => object[];
-  /** An item with something long that the vendor wants back. */
+  /** An item with long provider state. */
   state?: Says;
-  /** A thought of no words. */
+  /** A reasoning item without text. */
   thought?: Says;
 }
 
@@ -81,7 +81,7 @@ function thoughtOf(n: number, encrypted: string | null): object[] {
   ];
 }
 
-/** Far beyond what is read; red code would take it in to the end. */
+/** Far beyond the limit; a broken implementation would read to the end. */
 const mostSaid = 60_000_000;
 
 function endless(says: Says): Response {
@@ -130,7 +130,7 @@ describe.each(Object.entries(wires))('an answer over %s', (name, { open, call, s
     await expect(read(kind, open, (n) => call(n, long))).rejects.toMatchObject(ended);
   });
 
-  it.skipIf(state === undefined)('with too much that its vendor wants back is ended', async () => {
+  it.skipIf(state === undefined)('with too much provider state is ended', async () => {
     await expect(read(kind, open, state!)).rejects.toMatchObject(ended);
   });
 });

@@ -63,7 +63,7 @@ it('a tool whose schema is nested without end hides no other one', async () => {
   ]);
 });
 
-it('a list of many small values is not taken in', async () => {
+it('a list of many small values is not stored', async () => {
   const values = Array.from({ length: 260_000 }, () => []);
   server = await startOddToolServer({
     odd: {
@@ -101,7 +101,7 @@ it.each(['notifications/progress', 'notifications/tools/list_changed', 'notifica
   },
 );
 
-it('a server that never ends its answer to a notification is not waited for', async () => {
+it('a server that never ends its answer to a notification does not block the client', async () => {
   server = await startOddToolServer({ late: { answer: () => undefined } }, (asked, response) => {
     if (asked?.method !== 'notifications/initialized') return false;
     response.writeHead(202).flushHeaders();

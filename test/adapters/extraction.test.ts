@@ -80,7 +80,7 @@ describe('html', () => {
     expect(ticks).toBeGreaterThan(10);
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when it is aborted', async () => {
     const stop = new AbortController();
     const reading = extractor.extract(
       sourceOf({ tenantId: 'a', mediaType: 'text/html', content: '<div>'.repeat(5_000) }),

@@ -17,7 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A name server whose answer changes from one question to the next, and a network that notes who is dialled. */
+/**
+ * A name server whose answer changes from one query to the next, and a network that records dialled
+ * addresses.
+ */
 function rebinding(answers: string[]) {
   const asked: string[] = [];
   const dialled: { hostname: string; servername: string | undefined }[] = [];
@@ -35,7 +38,7 @@ function rebinding(answers: string[]) {
   return { fetch, asked, dialled };
 }
 
-describe('the way out', () => {
+describe('egress', () => {
   it('resolves a name once and dials exactly the address that it checked, under the name’s certificate', async () => {
     const { fetch, asked, dialled } = rebinding(['93.184.215.14', '127.0.0.1']);
     await expect(fetch('https://tools.example.com/mcp')).rejects.toThrow('fetch failed');
@@ -55,7 +58,7 @@ describe('the way out', () => {
     'fd00::1',
     'fe80::1',
     '64:ff9b::7f00:1',
-  ])('dials nobody when a name leads to %s', async (address) => {
+  ])('dials no address when a name leads to %s', async (address) => {
     expect(isPublic(address)).toBe(false);
     const { fetch, dialled } = rebinding([address]);
     await expect(fetch('https://tools.example.com/')).rejects.toMatchObject({

@@ -51,7 +51,7 @@ describe('reading a document', () => {
     expect((await read('# A\n\nText.')).chunks).toMatchObject([{ heading: 'A', text: 'Text.' }]);
   });
 
-  it('of a tenant with many slow ones does not delay another tenant', async () => {
+  it('of a tenant with many slow documents does not delay another tenant', async () => {
     const extractor = createTextExtractor();
     const stop = new AbortController();
     let slow = 3;
@@ -71,7 +71,7 @@ describe('reading a document', () => {
     await Promise.all(hostile);
   });
 
-  it('is refused for now when enough documents of its tenant wait', async () => {
+  it('is refused for now when enough documents of its tenant are pending', async () => {
     const extractor = createTextExtractor({ timeoutMs: 1_000, waitersPerKey: 0, waitMs: 50 });
     const read = () =>
       extractor.extract(sourceOf({ tenantId: 'a', mediaType: 'text/html', content: slowPage }), never);

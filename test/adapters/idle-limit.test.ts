@@ -4,7 +4,7 @@ import { idleMsOf, withIdleLimit } from '#adapters/models/idle-limit.ts';
 const silentBehind = (word: string) =>
   new ReadableStream<string>({ start: (controller) => controller.enqueue(word) });
 
-it('a stream that falls silent ends as a timeout that may be tried again', async () => {
+it('a stream that falls silent ends as a retryable timeout', async () => {
   const heard: string[] = [];
   const read = async () => {
     for await (const word of withIdleLimit(silentBehind('Tides'), 20)) {
@@ -15,7 +15,7 @@ it('a stream that falls silent ends as a timeout that may be tried again', async
   expect(heard).toEqual(['Tides']);
 });
 
-it('a model that reasons has minutes to think without a word', () => {
+it('a reasoning model may be silent for minutes', () => {
   expect(idleMsOf({ supportsReasoning: true })).toBe(300_000);
   expect(idleMsOf({ supportsReasoning: false })).toBe(60_000);
 });

@@ -10,7 +10,7 @@ async function keyNamed(kid: string) {
   return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' } };
 }
 
-it('a provider that names the keys of another one does not use up how often they are read anew', async () => {
+it('a provider that names the key set of another provider does not use up that one’s refreshes', async () => {
   const [old, next, madeUp] = await Promise.all(['old', 'next', 'made-up'].map(keyNamed));
   let published = [old!.jwk];
   const sets = new KeySets(() => Promise.resolve(Response.json({ keys: published })));

@@ -34,7 +34,7 @@ it.each([
   [400, { code: 400, status: 'INVALID_ARGUMENT' }, 'INVALID_ARGUMENT', null],
   [422, { code: canary, type: canary, param: canary }, null, null],
   [400, { code: { toString: canary }, param: [canary] }, null, null],
-] as const)('a vendor’s %i with %o is named by words of our lists only', (status, said, code, param) => {
+] as const)('a vendor’s %i with %o is described by codes of our lists only', (status, said, code, param) => {
   const failure = answered(status, said);
   expect(failure).toMatchObject({ code: 'model_error', retryable: false, refusal: { status, code, param } });
   expect(JSON.stringify(failure) + failure.message).not.toContain('canary');
@@ -45,11 +45,11 @@ it.each([
   [403, 'permission_error'],
   [404, 'model_not_found'],
   [429, 'insufficient_quota'],
-])('a vendor’s %i %s is not asked for again', (status, code) => {
+])('a vendor’s %i %s is not retried', (status, code) => {
   expect(answered(status, { code })).toMatchObject({ code: 'model_error', retryable: false });
 });
 
-it('a vendor’s ordinary 429 is', () => {
+it('a vendor’s ordinary 429 is retried', () => {
   const failure = answered(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '3' });
   expect(failure).toMatchObject({ code: 'rate_limited', retryable: true, retryAfterMs: 3_000 });
 });

@@ -84,7 +84,7 @@ describe('a trace', () => {
     await expect(send(exporter())).rejects.toMatchObject({ code, passes });
   });
 
-  it('waits no longer than it may, and reaches no address that is not public', async () => {
+  it('has a time limit, and reaches no address that is not public', async () => {
     receiver.answer = 'never';
     await expect(send(exporter({ timeoutMs: 50 }))).rejects.toMatchObject({ code: 'timeout', passes: true });
     await expect(send(exporter({ allowed: [] }))).rejects.toMatchObject({

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createResolve } from '#adapters/egress/resolve-names.ts';
 
-/** Answers questions for `good` and `four`, and no others. */
+/** Answers queries for `good` and `four`, and no others. */
 let server: Socket;
 let address: string;
 
@@ -42,7 +42,7 @@ it('a name leads to its addresses of both kinds, or to those that it has', async
   expect(await resolved('four.example')).toEqual(['93.184.215.14']);
 });
 
-it('a name that is never answered takes no thread from anybody, and is given up', async () => {
+it('a name that is never answered blocks no thread, and is given up', async () => {
   const silent = Array.from({ length: 20 }, (_, n) => resolved(`silent-${n}.example`));
   expect(getActiveResourcesInfo()).not.toContain('GetAddrInfoReqWrap');
   const failures = await Promise.allSettled(silent);
@@ -51,7 +51,7 @@ it('a name that is never answered takes no thread from anybody, and is given up'
   );
 }, 60_000);
 
-it('what tenants name is not looked up in threads that all share', async () => {
+it('names from tenants are not looked up in the shared thread pool', async () => {
   const fetch = createGuardedFetch([]);
   const asked = fetch('https://name.invalid/').catch(() => undefined);
   await new Promise(setImmediate);

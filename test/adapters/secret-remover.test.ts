@@ -7,7 +7,7 @@ const remover = new SecretRemover([`Bearer ${secret}`]);
 const bytes = Buffer.from(secret);
 const aligned = (before: string, behind: string) => Buffer.from(`${before}${secret}${behind}`);
 
-/** What a server may make of what it was sent. */
+/** Encodings in which a server may echo a secret. */
 const echoes: Record<string, string> = {
   plain: `I was sent Bearer ${secret}!`,
   alone: secret,
@@ -35,7 +35,7 @@ const echoes: Record<string, string> = {
   'a false start': `${secret.slice(0, 4)}${secret}`,
 };
 
-it.each(Object.entries(echoes))('what was sent is removed as %s', (_form, echo) => {
+it.each(Object.entries(echoes))('a sent secret is removed as %s', (_form, echo) => {
   const cleaned = remover.text(`before ${echo} behind`);
   expect(cleaned).toContain('[credential removed]');
   expect(cleaned.startsWith('before ')).toBe(true);
@@ -51,7 +51,7 @@ it.each(Object.entries(echoes))('what was sent is removed as %s', (_form, echo) 
   }
 });
 
-it('nothing else is touched, and names and texts of a value are', () => {
+it('nothing else is changed, but names and texts within a value are', () => {
   const text = 'A wombat asked for sk-… and got 9b== of nothing.';
   expect(remover.text(text)).toBe(text);
   expect(remover.value({ a: [1, null, secret], [secret]: { b: true } })).toEqual({
@@ -60,35 +60,32 @@ it('nothing else is touched, and names and texts of a value are', () => {
   });
 });
 
-it('what Basic hides is removed as well', () => {
+it('a secret within Basic credentials is removed as well', () => {
   const basic = new SecretRemover([`Basic ${Buffer.from('operator:hunter2-hunter2').toString('base64')}`]);
   expect(basic.text('you are operator:hunter2-hunter2, or hunter2-hunter2')).toBe(
     'you are [credential removed], or [credential removed]',
   );
 });
 
-it('takes time that grows with the text, also with one that nearly holds it over and over', () => {
+it('takes linear time, also for a text that nearly contains the secret again and again', () => {
   const token = `${'ab'.repeat(500)}c`;
   const long = new SecretRemover([`Bearer ${token}`]);
   const make = (size: number) => 'ab'.repeat(size / 2);
   expectLinear('A credential nearly held', { make, work: (text) => long.text(text), size: 2_000_000 });
 });
 
-it.each(Object.entries(echoes))(
-  'what was sent is removed as %s in whatever pieces it comes',
-  (_form, echo) => {
-    const text = `before ${echo} behind`;
-    const whole = remover.text(text);
-    for (const length of [1, 2, 3, 7, 64]) {
-      const stream = remover.stream(64);
-      const told: string[] = [];
-      for (let at = 0; at < text.length; at += length) told.push(stream.push(text.slice(at, at + length)));
-      expect(told.join('') + stream.end()).toBe(whole);
-    }
-  },
-);
+it.each(Object.entries(echoes))('a sent secret is removed as %s however it is split', (_form, echo) => {
+  const text = `before ${echo} behind`;
+  const whole = remover.text(text);
+  for (const length of [1, 2, 3, 7, 64]) {
+    const stream = remover.stream(64);
+    const told: string[] = [];
+    for (let at = 0; at < text.length; at += length) told.push(stream.push(text.slice(at, at + length)));
+    expect(told.join('') + stream.end()).toBe(whole);
+  }
+});
 
-it('a stream holds back what may be the beginning of a secret, and no text in another script for long', () => {
+it('a stream holds back a possible beginning of a secret, and text in another script only briefly', () => {
   const stream = remover.stream(64);
   expect(stream.push('A key is sk-womb')).toBe('A key is ');
   expect(stream.push('ats, sk')).toBe('sk-wombats, ');
@@ -97,7 +94,7 @@ it('a stream holds back what may be the beginning of a secret, and no text in an
   expect(stream.push('s') + stream.end()).toBe('s');
 });
 
-it('a credential of a few letters is not looked for: it would be found in every word', () => {
+it('a credential of a few letters is not searched for: it would be found in every word', () => {
   const short = new SecretRemover(['Bearer a', 'Basic YTpi', 'cat']);
   const text = 'a cat sat on a mat: a:b';
   expect(short.text(text)).toBe(text);

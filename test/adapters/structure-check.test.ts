@@ -21,7 +21,7 @@ it.each<[string, object, string | null]>([
   ['a member of the prototype', { structuredContent: Object.create({ sum: 1 }) as object }, 'different'],
   ['another choice', { structuredContent: { sum: 1, unit: 'yen' } }, 'different'],
   ['another item', { structuredContent: { sum: 1, parts: [1, 2.5] } }, 'different'],
-])('%s is told from a schema', (_what, result, misfit) => {
+])('%s is reported as a misfit with the schema', (_what, result, misfit) => {
   expect(misfitOf(schema, result as Record<string, unknown>)).toBe(misfit);
 });
 
@@ -29,7 +29,7 @@ it('a tool without a schema has no misfits', () => {
   expect(misfitOf(null, {})).toBeNull();
 });
 
-it('hostile schemas and results are passed over, in bounded work', () => {
+it('hostile schemas and results are skipped, in bounded work', () => {
   let deep: object = {};
   let nested: unknown = 1;
   for (let i = 0; i < 100_000; i += 1) {

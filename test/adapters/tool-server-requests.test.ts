@@ -26,7 +26,7 @@ async function call(tool: string) {
   return gateway.call(spec, outgoing, { signal: forever, session: unsharedSession() });
 }
 
-/** Answers in the end, when the client has asked too often or has had the time to. */
+/** Answers when the client has made too many requests or has had enough time for them. */
 function inTheEnd(id: unknown, response: ServerResponse, tooOften: () => boolean): void {
   const startedAt = performance.now();
   const timer = setInterval(() => {

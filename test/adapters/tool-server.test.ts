@@ -47,7 +47,7 @@ describe.each(eras)('a tool server of the %s revision', (era) => {
     expect(server.arrivals().at(-1)).toMatchObject({ key: 'one', meta_key: 'one', item: 'a' });
   });
 
-  it('tells of a failure of the tool and of arguments that it refuses', async () => {
+  it('reports a failure of the tool and arguments that it refuses', async () => {
     expect(await call('break', {})).toMatchObject({
       kind: 'failed',
       error: 'mcp_tool_execution_error',
@@ -56,7 +56,7 @@ describe.each(eras)('a tool server of the %s revision', (era) => {
     expect(await call('lookup', { item: 7 })).toMatchObject({ kind: 'failed' });
   });
 
-  it('leaves the outcome in doubt when the connection breaks behind the call', async () => {
+  it('leaves the outcome unknown when the connection breaks after the call', async () => {
     await server.control({ drop: true });
     await expect(call('keyed_add', { item: 'b' }, 'two')).rejects.toMatchObject({ sent: true });
     await server.control({ drop: false });
@@ -77,7 +77,7 @@ describe.each(eras)('a tool server of the %s revision', (era) => {
     expect(server.arrivals()).toHaveLength(before);
   });
 
-  it('that is gone is known not to have been called', async () => {
+  it('that is unreachable has certainly not been called', async () => {
     await server.stop();
     await expect(call('keyed_add', { item: 'd' })).rejects.toMatchObject({
       code: 'unreachable',
@@ -119,7 +119,7 @@ describe('a server that misbehaves', () => {
     expect(`${failure.message} ${failure.stack} ${String(failure.cause)}`).not.toContain(secret);
   });
 
-  it('says more than anybody wants to hear is cut off', async () => {
+  it('sends more than the limit is cut off', async () => {
     answer = (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const more = () => {
@@ -131,7 +131,7 @@ describe('a server that misbehaves', () => {
     await expect(discover()).rejects.toMatchObject({ code: 'too_large' });
   });
 
-  it('is told a credential only when it is bound to its origin, and to its space or to none', async () => {
+  it('receives a credential only when it is bound to its origin, and to its space or to none', async () => {
     const seen: (string | undefined)[] = [];
     answer = (request, response) => {
       seen.push(request.headers.authorization ?? String(request.headers['x-token']));

@@ -15,7 +15,7 @@ const text = 'The tide turns twice a day, and the harbour master writes both hou
 const script: FakeScript = { text, toolRounds: 2, reasoning: 'I should look that up', refusesPrefill: true };
 
 let fake: WireFake;
-/** Parts of the last call, also of one that failed. */
+/** Parts of the last call, also of a failed one. */
 let heard: ModelPart[];
 afterEach(() => fake?.stop());
 
@@ -52,7 +52,7 @@ async function open(of: FakeKind, change: Partial<FakeScript> = {}) {
 const thinking: Partial<ModelRequest> = { tools: [knowledgeTool], reasoningEffort: 'low' };
 const saidIn = (parts: ModelPart[]) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
-/** What a turn said, as the next one is told of it; `keep` decides about the provider's state. */
+/** The output of a turn, as the next turn sends it; `keep` decides about the provider's state. */
 function told(parts: ModelPart[], round: number, keep: boolean): PromptMessage[] {
   const calls = parts.flatMap((part) => (part.type === 'tool_call' ? [part] : []));
   const reasoning = parts.flatMap((part) =>
@@ -103,7 +103,7 @@ describe.each(fakeKinds)('$kind', (of) => {
 
   it('the vendor refuses the second round when its state was dropped', async () => {
     if (of.kind === 'anthropic') {
-      // Then the adapter asks without thinking, which the vendor allows.
+      // Then the adapter requests no reasoning, which the vendor allows.
       await expect(loop(of, false)).resolves.toBe(text);
       expect((fake.requests[1]!.body as { thinking?: unknown }).thinking).toBeUndefined();
       return;
@@ -112,7 +112,7 @@ describe.each(fakeKinds)('$kind', (of) => {
     expect(fake.refusals().length).toBe(1);
   });
 
-  it('goes on behind what was said before a crash', async () => {
+  it('continues after the text from before a crash', async () => {
     const ask = await open(of, { toolRounds: 0 });
     const messages: PromptMessage[] = [
       { role: 'user', text: 'When?' },
@@ -162,7 +162,7 @@ describe.each(fakeKinds)('$kind', (of) => {
     expect(fake.refusals()).toEqual([]);
   });
 
-  it('shows images that tools answer, where the vendor has a place for them', async () => {
+  it('shows images from tool results, where the vendor supports them', async () => {
     const ask = await open(of, { toolRounds: 0 });
     const file = { type: 'file', filename: null, detail: null } as const;
     const files = [
@@ -192,19 +192,27 @@ describe.each(fakeKinds)('$kind', (of) => {
   it.each([
     [429, 'rate_limited', 2_000],
     [500, 'model_error', null],
-  ] as const)("a vendor's %i may be tried again and quotes nobody", async (status, code, retryAfterMs) => {
-    const ask = await open(of, {
-      fail: [{ onAttempt: 1, onRound: 0, status, ...(status === 429 ? { retryAfterSeconds: 2 } : {}) }],
-    });
-    const failed = ask({ messages: [{ role: 'user', text: 'A secret question' }] });
-    await expect(failed).rejects.toMatchObject({ name: 'ModelFailure', code, retryable: true, retryAfterMs });
-    await failed.catch((error: Error) =>
-      expect(JSON.stringify(error) + error.message).not.toContain('secret'),
-    );
-    expect(fake.requests.length).toBe(1);
-  });
+  ] as const)(
+    "a vendor's %i may be retried, and its text is not quoted",
+    async (status, code, retryAfterMs) => {
+      const ask = await open(of, {
+        fail: [{ onAttempt: 1, onRound: 0, status, ...(status === 429 ? { retryAfterSeconds: 2 } : {}) }],
+      });
+      const failed = ask({ messages: [{ role: 'user', text: 'A secret question' }] });
+      await expect(failed).rejects.toMatchObject({
+        name: 'ModelFailure',
+        code,
+        retryable: true,
+        retryAfterMs,
+      });
+      await failed.catch((error: Error) =>
+        expect(JSON.stringify(error) + error.message).not.toContain('secret'),
+      );
+      expect(fake.requests.length).toBe(1);
+    },
+  );
 
-  it('a stream that is cut may be tried again', async () => {
+  it('an interrupted stream may be retried', async () => {
     const ask = await open(of, { toolRounds: 0, fail: [{ onAttempt: 1, onRound: 0, cutAfterChars: 20 }] });
     await expect(ask({})).rejects.toMatchObject({
       name: 'ModelFailure',
@@ -214,24 +222,21 @@ describe.each(fakeKinds)('$kind', (of) => {
   });
 });
 
-describe('what a call used', () => {
+describe('the usage of a call', () => {
   it.each([
     ['openai', 10, 5],
-    // Thoughts are among the output, and not told apart.
+    // Reasoning is counted in the output, not separately.
     ['anthropic', 10, 0],
-    // Thoughts are counted beside the output.
+    // Reasoning is counted in addition to the output.
     ['google', 15, 5],
     ['openai_compatible', 10, 5],
-  ] as const)(
-    '%s: %i tokens of output, its thoughts included',
-    async (kind, outputTokens, reasoningTokens) => {
-      const ask = await open(fakeKind(kind), { toolRounds: 0 });
-      expect((await ask({})).at(-1)).toMatchObject({
-        type: 'finish',
-        usage: { inputTokens: 100, cachedInputTokens: 40, outputTokens, reasoningTokens },
-      });
-    },
-  );
+  ] as const)('%s: %i tokens of output, reasoning included', async (kind, outputTokens, reasoningTokens) => {
+    const ask = await open(fakeKind(kind), { toolRounds: 0 });
+    expect((await ask({})).at(-1)).toMatchObject({
+      type: 'finish',
+      usage: { inputTokens: 100, cachedInputTokens: 40, outputTokens, reasoningTokens },
+    });
+  });
 });
 
 describe("the vendor's key", () => {
@@ -240,13 +245,16 @@ describe("the vendor's key", () => {
     ['anthropic', 'x-api-key', 'a-key'],
     ['google', 'x-goog-api-key', 'a-key'],
     ['openai_compatible', 'authorization', 'Bearer a-key'],
-  ] as const)('of %s goes where that vendor looks for it, and nowhere else', async (kind, header, value) => {
-    const ask = await open(fakeKind(kind), { toolRounds: 0 });
-    await ask({});
-    const [{ headers, path, body }] = fake.requests as [(typeof fake.requests)[number]];
-    expect(headers[header]).toBe(value);
-    expect(JSON.stringify([{ ...headers, [header]: '' }, path, body])).not.toContain('a-key');
-  });
+  ] as const)(
+    'of %s is sent in the place that the vendor reads, and nowhere else',
+    async (kind, header, value) => {
+      const ask = await open(fakeKind(kind), { toolRounds: 0 });
+      await ask({});
+      const [{ headers, path, body }] = fake.requests as [(typeof fake.requests)[number]];
+      expect(headers[header]).toBe(value);
+      expect(JSON.stringify([{ ...headers, [header]: '' }, path, body])).not.toContain('a-key');
+    },
+  );
 });
 
 describe('reasoning', () => {
@@ -290,7 +298,7 @@ describe('the effort of reasoning', () => {
     ['openai_compatible', 'any', 'medium', { reasoning_effort: 'medium' }],
   ];
   it.each(efforts)(
-    '%s is told in its own words: %s %s',
+    '%s receives it in its own terms: %s %s',
     async (kind, providerModel, reasoningEffort, body) => {
       const ask = await open(fakeKind(kind), { toolRounds: 0 });
       await ask({ reasoningEffort }, { providerModel });
@@ -310,7 +318,7 @@ describe('the limit of output', () => {
   it.each([
     [8_000, { type: 'enabled', budget_tokens: 4_000 }],
     [1_000, undefined],
-  ])('%i tokens hold for the thoughts of Claude as well', async (maxOutputTokens, thoughts) => {
+  ])('%i tokens include the reasoning of Claude', async (maxOutputTokens, thoughts) => {
     const ask = await open(fakeKind('anthropic'), { toolRounds: 0 });
     await ask({ reasoningEffort: 'high', maxOutputTokens });
     const body = fake.requests[0]!.body as { max_tokens: number; thinking?: object };
@@ -340,7 +348,7 @@ describe('a prompt', () => {
   });
 
   it.each(['anthropic', 'openai_compatible'] as const)(
-    'for %s that ends with its own words is gone on from, or refused under a code of its own',
+    'for %s that ends with an assistant message is continued, or refused with a code of its own',
     async (kind) => {
       const messages: PromptMessage[] = [
         { role: 'user', text: 'When?' },
@@ -372,7 +380,7 @@ describe('a run on the side of OpenAI', () => {
     expect(again).toEqual(first);
   });
 
-  it('that the vendor lost is told apart from a failure of the model', async () => {
+  it('that the vendor lost is distinguished from a failure of the model', async () => {
     const ask = await open(fakeKind('openai'), { toolRounds: 0 });
     await expect(ask({ resume: 'resp_gone' }, kept)).rejects.toMatchObject({
       code: 'run_lost',
@@ -392,7 +400,7 @@ describe('a run on the side of OpenAI', () => {
     });
   });
 
-  it('is not asked for unless the model says so: nothing is stored there', async () => {
+  it('is requested only if the model’s row says so: nothing is stored there', async () => {
     const ask = await open(fakeKind('openai'), { toolRounds: 0 });
     const parts = await ask({});
     expect(parts.some(({ type }) => type === 'run')).toBe(false);

@@ -4,7 +4,7 @@ import { watchedFetch } from '#adapters/tools/watched-fetch.ts';
 
 const system = (syscall: string, code: string) => Object.assign(new Error(code), { syscall, code });
 
-/** Whether a tool call whose request fails like this may have left. */
+/** Whether a tool call whose request fails like this may have been sent. */
 async function sentAfter(cause: Error): Promise<boolean> {
   const { fetch, call } = watchedFetch({
     fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
@@ -25,7 +25,7 @@ it.each([
   ['found no name', system('getaddrinfo', 'ENOTFOUND')],
   ['got no answer of a name server', system('queryA', 'ETIMEOUT')],
   ['was not allowed', new EgressRefused()],
-])('a call whose connection %s has not left', async (_how, cause) => {
+])('a call whose connection %s was not sent', async (_how, cause) => {
   expect(await sentAfter(cause)).toBe(false);
 });
 

@@ -29,7 +29,7 @@ const agent = new Agent({ keepAlive: true });
 afterEach(() => agent.destroy());
 const ask = () => once(get({ port, host: '127.0.0.1', agent }), 'response') as Promise<[IncomingMessage]>;
 
-it('closing waits for what is asked or arriving, but for no connection that a client merely keeps', async () => {
+it('closing waits for requests that are handled or arriving, but for no idle connection', async () => {
   const unused = connect(port, '127.0.0.1');
   await once(unused, 'connect');
   const left = once(unused, 'close');
@@ -57,7 +57,7 @@ it('a slow reader has all of a long answer before its connection is closed', asy
   const closing = app.close();
   answered.resolve(long);
   const [response] = await answer;
-  // Longer than everything that is done at intervals.
+  // Longer than every interval.
   await sleep(500);
   expect((await text(response)).length).toBe(long.length);
   await closing;

@@ -6,9 +6,9 @@ import { differenceInTurns, inPercent, tells } from '../support/paired-times.ts'
 import { createPlaces, Maker, type Place } from '../support/places.ts';
 
 const mostApart = 0.05;
-/** Each way has as many ids, so that none has its rows more at hand than another. */
+/** Each case has as many ids, so that none has warmer rows than another. */
 const idsOfEach = 10;
-/** One for each way in which an id is looked for; what each of them answers is the matrix's to say. */
+/** One for each kind of look-up by id; the matrix checks the answers. */
 const positions = [
   'getResponse path response_id',
   'getThread path thread_id',

@@ -6,7 +6,7 @@ import { longTexts } from '../support/long-texts.ts';
 import { piiSettings } from '#domain/governance/policy/pii-settings.ts';
 
 const settings = piiSettings.parse({ presidio_url: 'https://names.example.com' });
-/** Of a use case that needs nothing of its context. */
+/** Of a use case that needs nothing from its context. */
 const request = {
   inContext: <T>(_space: unknown, work: (ctx: Context) => Promise<T>) => work({} as Context),
 };
@@ -19,7 +19,7 @@ function deps(asked: string[][]) {
   return { names: { find }, longTexts };
 }
 
-/** Looks at one text after the other, and goes on only with what is known of it. */
+/** Screens one text after the other, and continues only with a known result. */
 const needing =
   (...texts: string[]) =>
   (_ctx: Context, names: FoundNames | null): Promise<number> => {
@@ -29,13 +29,13 @@ const needing =
       : Promise.reject(new NamesNeeded(settings, [open]));
   };
 
-it('texts that come up one after the other are each asked about once', async () => {
+it('texts found one after the other are each sent to the recogniser once', async () => {
   const asked: string[][] = [];
   expect(await withFoundNames(deps(asked), request, 'space', needing('input', 'approved'))).toBe(2);
   expect(asked).toEqual([['input'], ['approved']]);
 });
 
-it('a use case that always finds another text is not begun without end', async () => {
+it('a use case that always finds another text is not repeated without end', async () => {
   const asked: string[][] = [];
   const endless = needing('a', 'b', 'c', 'd');
   await expect(withFoundNames(deps(asked), request, 'space', endless)).rejects.toBeInstanceOf(NamesNeeded);

@@ -34,7 +34,7 @@ async function completed(text = 'Twice a day.'): Promise<string> {
   return id;
 }
 
-/** A search that finds something, a search that is cut off, and a text between them. */
+/** A successful search, an interrupted search, and a text between them. */
 async function withCalls(end: 'commit' | 'cancel'): Promise<string> {
   const id = await engine.create();
   const first = await engine.attempt(id);
@@ -108,19 +108,22 @@ const ends: Record<string, () => Promise<string>> = {
 };
 
 describe('GET of a response that has ended', () => {
-  it.each(Object.keys(ends))('%s: sends the bytes of its last event, and what its rows say', async (name) => {
-    const id = await ends[name]!();
-    const { status, headers, text, body } = await get(id);
-    expect(status).toBe(200);
-    expect(headers['content-type']).toBe('application/json; charset=utf-8');
-    const last = (await engine.events(id)).at(-1)!;
-    expect(text).toBe(JSON.stringify({ data: last['response'] }));
-    // The presenter of running responses, on the same rows.
-    await engine.admin.query('update responses set record = null where id = $1', [id]);
-    expect((await get(id)).body).toEqual(body);
-    expect(body.data).toEqual(JSON.parse(JSON.stringify(await engine.record(id))));
-    expect(responseEnvelope.parse(body)).toEqual(body);
-  });
+  it.each(Object.keys(ends))(
+    '%s: sends the bytes of its last event, which agree with its rows',
+    async (name) => {
+      const id = await ends[name]!();
+      const { status, headers, text, body } = await get(id);
+      expect(status).toBe(200);
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+      const last = (await engine.events(id)).at(-1)!;
+      expect(text).toBe(JSON.stringify({ data: last['response'] }));
+      // The presenter of running responses, on the same rows.
+      await engine.admin.query('update responses set record = null where id = $1', [id]);
+      expect((await get(id)).body).toEqual(body);
+      expect(body.data).toEqual(JSON.parse(JSON.stringify(await engine.record(id))));
+      expect(responseEnvelope.parse(body)).toEqual(body);
+    },
+  );
 
   it('costs one statement of the database, and fifty at the same moment cost three', async () => {
     const ids = [await completed(), await completed()];

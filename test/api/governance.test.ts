@@ -52,7 +52,7 @@ async function eventsOf(type: string): Promise<Record<string, unknown>[]> {
 const said = 'Grace’s address is grace@example.org, her card 4111 1111 1111 1111.';
 
 describe('the governance of a space', () => {
-  it('is off until it is set, and each change counts up and is told', async () => {
+  it('is off until it is set, and each change increments its version and writes an event', async () => {
     const before = await send('GET', 'governance');
     expect(before.body.data).toMatchObject({ policy_version: 1, pii: { mode: 'off' } });
     const set = await send('PUT', 'governance', { pii: { mode: 'redact', kinds: ['email'] } });
@@ -63,7 +63,7 @@ describe('the governance of a space', () => {
     ]);
   });
 
-  it('that is set to what it is stays as it is, and is not told', async () => {
+  it('that is set to its present value stays as it is, and writes no event', async () => {
     const before = await send('GET', 'governance');
     const defaults = await send('PUT', 'governance', { pii: {} });
     expect(defaults.body).toEqual(before.body);
@@ -73,7 +73,7 @@ describe('the governance of a space', () => {
     expect(await eventsOf('space.governance_updated')).toMatchObject([{ changed_fields: 'pii.mode' }]);
   });
 
-  it('is set by whoever may, and only as it is known', async () => {
+  it('is set only with the permission, and only to known values', async () => {
     const refused = await send('PUT', 'governance', { pii: {} }, member.apiKey);
     expect(refused.body.error).toMatchObject({ missing_permission: 'governance.update' });
     for (const pii of [
@@ -90,7 +90,7 @@ describe('the governance of a space', () => {
 });
 
 describe('a message in a space that demands redaction', () => {
-  it('is kept with tokens, shown whole to its sender, and its mapping to whoever may see personal data', async () => {
+  it('is stored with tokens, shown whole to its sender, and its mapping to principals who may see personal data', async () => {
     await govern({ mode: 'redact' });
     const sent = await send('POST', 'threads/messages', { content: said }, member.apiKey);
     expect(sent.body.data.content).toBe(said);
@@ -123,7 +123,7 @@ describe('a message in a space that demands redaction', () => {
     expect(await eventsOf('security.pii_detected')).toMatchObject([{ total: 2, email: 1, card: 1 }]);
   });
 
-  it('that holds a token somebody copied comes back as it was sent', async () => {
+  it('that contains a copied token comes back as it was sent', async () => {
     await govern({ mode: 'redact' });
     const sent = await send('POST', 'threads/messages', { content: 'a@example.org' }, member.apiKey);
     const id = sent.body.data.thread_id as string;
@@ -140,7 +140,7 @@ describe('a message in a space that demands redaction', () => {
     ]);
   });
 
-  it('is not looked at where the space demands nothing', async () => {
+  it('is not screened where the space has no redaction', async () => {
     const sent = await send('POST', 'threads/messages', { content: said }, member.apiKey);
     const { rows } = await admin.query<{ content: string }>(
       'select content from messages where thread_id = $1',
@@ -151,7 +151,7 @@ describe('a message in a space that demands redaction', () => {
 });
 
 describe('another member of the space', () => {
-  it('is shown tokens for what others brought, also in what goes on from it', async () => {
+  it('sees tokens for values of others, also in responses that continue the conversation', async () => {
     await govern({ mode: 'redact' });
     const theirs = await send('POST', 'threads/messages', { content: said }, member.apiKey);
     const guest = await addMember(database.unitOfWork, world);
@@ -190,7 +190,7 @@ describe('another member of the space', () => {
 });
 
 describe('a space that takes no personal data', () => {
-  it('refuses it in messages and inputs, keeps none of it, and says so by kind', async () => {
+  it('refuses it in messages and inputs, stores none of it, and names its kinds', async () => {
     await govern({ mode: 'block' });
     for (const [path, body] of [
       ['threads/messages', { content: said }],
@@ -208,7 +208,7 @@ describe('a space that takes no personal data', () => {
 });
 
 describe('the input of a response in a space that demands redaction', () => {
-  it('holds no picture and no PDF file, which nobody can screen; a text file is screened', async () => {
+  it('may hold no image and no PDF file, which cannot be screened; a text file is screened', async () => {
     await govern({ mode: 'redact' });
     const file = (filename: string, data: string) => ({
       input: { role: 'user', content: [{ type: 'input_file', filename, file_data: data }] },
@@ -244,7 +244,7 @@ describe('names', () => {
     expect(presidio.requests.at(-1)).toMatchObject({ text: content, language: 'en', entities: ['PERSON'] });
   });
 
-  it('that could not be looked for are not let through', async () => {
+  it('that could not be searched for are not let through', async () => {
     await govern({ mode: 'redact', presidio_url: presidio.url });
     for (const broken of [
       { status: 500, body: '' },

@@ -48,7 +48,7 @@ it.each([
   expect(second.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
 });
 
-it('what is marked deprecated says so in its answers, and nothing else does', async () => {
+it('deprecated operations say so in their answers, and no others do', async () => {
   const legacy = gateway.description.operations.filter(({ declared }) => declared.deprecated === true);
   expect(legacy.map(({ id }) => id)).toEqual(['finishLogin']);
   const way = { path: '/v1/auth/oidc/nowhere/callback' };

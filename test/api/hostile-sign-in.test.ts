@@ -67,26 +67,29 @@ describe('a hostile ID token', () => {
     expect(new Set(hostileTokens.map(({ name }) => name)).size).toBe(hostileTokens.length);
   });
 
-  it.each(hostileTokens)('with $name makes no session at either door', async ({ forge, only }) => {
-    const before = await countSessions();
-    const foreignNonce = (await startLogin(gateway, abroad.slug)).nonce;
+  it.each(hostileTokens)(
+    'with $name makes no session, by callback or by ID token',
+    async ({ forge, only }) => {
+      const before = await countSessions();
+      const foreignNonce = (await startLogin(gateway, abroad.slug)).nonce;
 
-    const atSession = await startLogin(gateway, provider.slug);
-    const asked = { nonce: atSession.nonce, sub: 'mallory', clientId: provider.clientId };
-    const idToken = await forge({ server, asked, foreignNonce });
-    const body = { provider_id: provider.slug, id_token: idToken, access_token: server.accessToken };
-    expect(verdict(await redeem(gateway, body))).toMatch(
-      /^401 (id_token_invalid|login_transaction_required)$/,
-    );
+      const atSession = await startLogin(gateway, provider.slug);
+      const asked = { nonce: atSession.nonce, sub: 'mallory', clientId: provider.clientId };
+      const idToken = await forge({ server, asked, foreignNonce });
+      const body = { provider_id: provider.slug, id_token: idToken, access_token: server.accessToken };
+      expect(verdict(await redeem(gateway, body))).toMatch(
+        /^401 (id_token_invalid|login_transaction_required)$/,
+      );
 
-    if (only === undefined) {
-      server.forge = (asked) => forge({ server, asked, foreignNonce });
-      const started = await startLogin(gateway, provider.slug);
-      const back = await callback(gateway, server.authorize(started.address, 'mallory'), started.cookie);
-      expect(verdict(back)).toBe('401 id_token_invalid');
-    }
-    expect(await countSessions()).toBe(before);
-  });
+      if (only === undefined) {
+        server.forge = (asked) => forge({ server, asked, foreignNonce });
+        const started = await startLogin(gateway, provider.slug);
+        const back = await callback(gateway, server.authorize(started.address, 'mallory'), started.cookie);
+        expect(verdict(back)).toBe('401 id_token_invalid');
+      }
+      expect(await countSessions()).toBe(before);
+    },
+  );
 
   it('makes none when it is sent again in another spelling', async () => {
     const started = await startLogin(gateway, provider.slug);
@@ -100,7 +103,7 @@ describe('a hostile ID token', () => {
     for (const [name, text] of Object.entries(again)) {
       expect((await redeem(gateway, body(text))).status, name).toBe(401);
     }
-    // Even where the sign-in were open once more: what it claims has been used.
+    // Even if the sign-in were open again: the claims have been used.
     await admin.query('update login_transactions set consumed_at = null where tenant_id = $1', [
       world.tenantId,
     ]);
@@ -161,7 +164,7 @@ describe('a hostile ID token', () => {
     expect(await countSessions()).toBe(before);
   });
 
-  it('is taken from nobody who has not begun here', async () => {
+  it('is accepted only for a sign-in that began here', async () => {
     const idToken = await server.idToken({ nonce: 'own', sub: 'ada', clientId: provider.clientId });
     expect(verdict(await redeem(gateway, { provider_id: provider.slug, id_token: idToken }))).toBe(
       '401 login_transaction_required',
@@ -192,7 +195,7 @@ describe('a mixed-up issuer', () => {
     expect(await countSessions()).toBe(before);
   });
 
-  it('is noticed when a provider that names itself does not', async () => {
+  it('is detected when a provider that normally names itself does not', async () => {
     const started = await startLogin(gateway, provider.slug);
     const address = new URL(server.authorize(started.address));
     address.searchParams.delete('iss');
@@ -261,7 +264,7 @@ describe('a handle', () => {
     return { cookie: started.cookie, handle: handleOf(back), state: started.state };
   };
 
-  it('opens one session, however many ask at once', async () => {
+  it('opens one session for any number of concurrent requests', async () => {
     const { cookie, handle } = await land();
     const before = await countSessions();
     const answers = await Promise.all(
@@ -275,7 +278,7 @@ describe('a handle', () => {
     expect(await countSessions()).toBe(before + 1);
   });
 
-  it('is nobody’s credential', async () => {
+  it('is no credential', async () => {
     const { handle } = await land();
     expect(verdict(await get('/v1/sessions', bearer(handle)))).toBe('401 invalid_credentials');
     expect(verdict(await get('/v1/sessions', { 'x-api-key': handle }))).toBe('401 invalid_credentials');
@@ -284,7 +287,7 @@ describe('a handle', () => {
     ).toBe('401 invalid_credentials');
   });
 
-  it('is over after a minute', async () => {
+  it('expires after a minute', async () => {
     const { cookie, handle } = await land();
     const left = await admin.query<{ seconds: number }>(
       'select extract(epoch from handle_expires_at - now())::float8 as seconds from login_transactions where handle_hash is not null order by created_at desc limit 1',
@@ -323,7 +326,7 @@ describe('a handle', () => {
   });
 });
 
-/** Addresses that look like the listed one to somebody. */
+/** Addresses that resemble the listed one. */
 function foreignRedirects(): string[] {
   const hosts = [
     'evil.example.com',
@@ -481,7 +484,7 @@ describe('a provider that misbehaves', () => {
     for (let i = 0; i < 200; i += 25) {
       await Promise.all(Array.from({ length: 25 }, (_, more) => attempt(i + more)));
     }
-    // Once for the first, and once more for each half minute that it took.
+    // Once for the first, and once more for each half minute that passed.
     const halfMinutes = Math.floor((performance.now() - since) / 30_000);
     expect(fresh.asked['/jwks']).toBeGreaterThanOrEqual(2);
     expect(fresh.asked['/jwks']).toBeLessThanOrEqual(2 + halfMinutes);
@@ -522,7 +525,7 @@ describe('forged ID tokens', () => {
     await open.close();
   });
 
-  it('that name no sign-in are refused together, and hold up no good one behind the same address', async () => {
+  it('that name no sign-in are refused under one shared limit, and delay no valid sign-in from the same address', async () => {
     const open = await openLimited();
     for (const text of ['not-a-token', 'a.b.c', 'x']) {
       expect((await redeemFrom(open, '192.0.2.1', text)).code).toBe('login_transaction_required');
@@ -537,7 +540,7 @@ describe('forged ID tokens', () => {
 });
 
 describe('two hundred good sign-ins', () => {
-  it('all succeed, through a rotation of the provider’s key and between strangers’ forgeries', async () => {
+  it('all succeed, through a rotation of the provider’s key and among forged tokens', async () => {
     const fresh = await new IdentityProviderServer().start();
     const open = await openGateway(database, { PUBLIC_URL: publicUrl, EGRESS_ALLOW: fresh.issuer });
     const registered = await registerProvider(database, world, fresh);

@@ -10,9 +10,9 @@ afterAll(() => place?.close());
 const as = (who: Person) => (method: string, path: string, body?: object) =>
   place.ask(who, method, path, body);
 
-/** Of what every object inherits, the one name that a role may have. */
+/** A name that every object inherits and that a role may have. */
 describe('a role with the key constructor', () => {
-  it('is given in a space, holds what it was given and no more, and is taken back', async () => {
+  it('is given in a space, holds its permissions and no more, and is taken back', async () => {
     const roleId = await place.role(['collections.read'], 'constructor');
     const member = await place.person({ spaceRole: null });
     const made = await as(place.owner)('POST', place.inSpace('/members'), {
@@ -35,7 +35,7 @@ describe('a role with the key constructor', () => {
     expect(verdict(await own('GET', place.inSpace('/collections')))).toMatch(/^40[34]/);
   });
 
-  it('is given in the tenant, and by a key that is cut down to less', async () => {
+  it('is given in the tenant, and by a key with restricted permissions', async () => {
     const member = await place.person({ spaceRole: null, tenantRoles: ['constructor'] });
     expect(verdict(await as(member)('GET', '/sessions'))).toBe('200');
     expect(verdict(await as(member)('GET', '/admin/roles'))).toBe('403 missing_permission roles.read');

@@ -16,7 +16,7 @@ const own = (method: string, path: string, body?: object) => place.ask(place.own
 const anAddress = () => `ada${(count += 1)}@example.com`;
 const path = (id: string, verb = '') => place.inSpace(`/invites/${id}${verb}`);
 
-/** Somebody outside the space with a pending invite into it. */
+/** A principal outside the space with a pending invite into it. */
 async function invited(more: object = {}): Promise<{ id: string; guest: Person; email: string }> {
   const email = anAddress();
   const made = await own('POST', place.inSpace('/invites'), { email, ...more });
@@ -28,7 +28,7 @@ const runOut = (id: string) =>
   place.admin.query(`update invites set expires_at = now() - interval '1 second' where id = $1`, [id]);
 
 describe('an invite', () => {
-  it('is pending for seven days, with the role that was asked for', async () => {
+  it('is pending for seven days, with the requested role', async () => {
     const { id, email } = await invited({ role_id: builtInRoleId('space_editor') });
     const { data } = (await own('GET', path(id))).body;
     expect(data).toMatchObject({
@@ -44,7 +44,7 @@ describe('an invite', () => {
     expect(await place.eventsOf(id)).toEqual(['space.invite_created']);
   });
 
-  it('makes the invited a member when accepted, once, however often that is said', async () => {
+  it('makes the invited a member when accepted, once, however often it is accepted', async () => {
     const { id, guest } = await invited();
     expect(verdict(await place.ask(guest, 'GET', place.inSpace('')))).toBe(
       '403 missing_permission spaces.read',
@@ -61,7 +61,7 @@ describe('an invite', () => {
     expect(rows.map((row) => row.event_type)).toEqual(['space.invite_accepted', 'space.member_added']);
   });
 
-  it('is answered by a key that is cut down only as far as the key reaches', async () => {
+  it('is answered by a restricted key only as far as the key’s permissions reach', async () => {
     const [one, two] = [await invited(), await invited()];
     const reader = await place.cutDown(one.guest, ['invites.read']);
     expect(verdict(await answer(reader, one.id, 'accept'))).toBe('403 missing_permission members.add');
@@ -95,7 +95,7 @@ describe('an invite', () => {
     }
     const shouting = await place.person({ spaceRole: null, email: email.toUpperCase() });
     expect((await answer(shouting, id, 'accept')).status).toBe(200);
-    // A Kelvin sign is a k in lower case, and another letter all the same.
+    // A Kelvin sign lower-cases to k, but is a different letter.
     const kelvin = await invited();
     await place.admin.query(`update invites set email = 'kim' || email where id = $1`, [kelvin.id]);
     const alike = await place.person({ spaceRole: null, email: `\u212aim${kelvin.email}` });
@@ -122,7 +122,7 @@ describe('an invite', () => {
     expect((await own('GET', path(id))).body.data.status).toBe(status);
   });
 
-  it('is declined by the invited and revoked by those who may, each with its event, once', async () => {
+  it('is declined by the invited and revoked by principals with the permission, each with its event, once', async () => {
     const one = await invited();
     const two = await invited();
     for (let n = 0; n < 2; n += 1) {
@@ -137,7 +137,7 @@ describe('an invite', () => {
     );
   });
 
-  it('has run out when its time is over by the database’s clock, whatever was written down by then', async () => {
+  it('has expired when its time is over by the database’s clock, whatever its row says', async () => {
     const { id, guest, email } = await invited();
     await runOut(id);
     expect(verdict(await answer(guest, id, 'accept'))).toBe('410 invite_expired');
@@ -149,7 +149,7 @@ describe('an invite', () => {
     };
     expect(await listed('expired')).toContain(id);
     expect(await listed('pending')).not.toContain(id);
-    // It does not stand in the way of the next one.
+    // It does not prevent the next one.
     const next = await own('POST', place.inSpace('/invites'), { email });
     expect(next.status).toBe(201);
     expect(await place.eventsOf(id)).toEqual(['space.invite_created', 'space.invite_expired']);
@@ -164,7 +164,7 @@ describe('an invite', () => {
     );
   });
 
-  it('promises no more than whoever invites has', async () => {
+  it('promises no more than the inviter has', async () => {
     const inviter = await place.role(['invites.create', 'collections.read']);
     const small = await place.person({ spaceRole: null });
     await own('POST', place.inSpace('/members'), { principal_id: small.principalId, role_id: inviter });
@@ -206,7 +206,7 @@ describe('an invite', () => {
       email: bystander.email,
       status: 'pending',
     });
-    // Nobody's address is not everybody's.
+    // A missing address does not match another missing address.
     expect(verdict(await answer(await place.person({ spaceRole: null }), id, 'accept'))).toBe(
       '403 invite_identity_mismatch',
     );
@@ -262,12 +262,12 @@ describe('one’s own invites', () => {
   const invite = async (space: string, email: string): Promise<string> =>
     (await own('POST', `/spaces/${space}/invites`, { email })).body.data.id;
 
-  it('are found by the invited with all that accepting takes, and are gone once answered', async () => {
+  it('are found by the invited with everything needed to accept, and are gone once answered', async () => {
     const email = anAddress();
     const id = await invite(place.world.spaceId, email.toUpperCase());
     const known = (await own('GET', path(id))).body.data;
     const space = (await own('GET', place.inSpace(''))).body.data;
-    // Whoever comes after the invite was made, with no right anywhere.
+    // A principal without permissions, created after the invite.
     const guest = await place.person({ spaceRole: null, email });
     const list = await mine(guest);
     expect(list.body).toEqual({
@@ -306,7 +306,7 @@ describe('one’s own invites', () => {
     const second = await mine(guest, `?limit=2&cursor=${encodeURIComponent(cursor)}`);
     expect([...first.body.data, ...second.body.data].map(({ id }: { id: string }) => id)).toEqual(made);
     expect(second.body.meta).toEqual({ next_cursor: null, has_more: false });
-    // Not the page of somebody else's list.
+    // A cursor of another principal's list.
     const other = await place.person({ spaceRole: null, email: anAddress() });
     expect(verdict(await mine(other, `?cursor=${encodeURIComponent(cursor)}`))).toBe('422 invalid_cursor');
   });
@@ -339,7 +339,7 @@ describe('one’s own invites', () => {
     }
   });
 
-  it('of another tenant are not shown to who has the same address here', async () => {
+  it('of another tenant are not shown to a principal with the same address here', async () => {
     const { id, guest, email } = await invited();
     const abroad = await createWorld(place.database.unitOfWork);
     const made = await place.gateway.send({
@@ -359,7 +359,7 @@ describe('one’s own invites', () => {
     ]);
   });
 
-  it('are out of reach for a key that is cut down to something else', async () => {
+  it('are out of reach for a key restricted to other permissions', async () => {
     const email = anAddress();
     const id = await invite(place.world.spaceId, email);
     const one = (permission: Permission) =>

@@ -9,7 +9,7 @@ import { addMember, createWorld, secrets, type World } from '../support/world.ts
 
 const rounds = 1_000;
 const mostApart = 0.05;
-/** Each cause has as many keys, so that none has its rows or counters more at hand than another. */
+/** Each cause has as many keys, so that none has warmer rows or counters than another. */
 const keysOfEach = 10;
 
 let database: TestDatabase;
@@ -76,7 +76,7 @@ async function hashesDuring(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('a key that is refused', () => {
-  it('is answered by the same bytes for every cause, but for the id of the request', async () => {
+  it('is answered with the same bytes for every cause, except for the request id', async () => {
     const answers = await Promise.all(Object.values(refused).flat().map(ask));
     const said = answers.map(({ statusCode, body, headers }) => {
       const id = headers['x-request-id'] as string;

@@ -67,7 +67,7 @@ const wireOf = (id: string) =>
     content: [{ type: 'input_text', text: 'x'.repeat(large) }],
   });
 
-it('messages come in pages of some megabytes, each of them once', async () => {
+it('messages come in pages of some megabytes, each message once', async () => {
   const first = (await send('POST', '/threads/messages', { content: 'x'.repeat(large) })).body.data;
   const posted = [first.id as string];
   for (let n = 1; n < 6; n += 1) {
@@ -77,7 +77,7 @@ it('messages come in pages of some megabytes, each of them once', async () => {
   expect(await walk(`/threads/${first.thread_id}/messages`)).toEqual({ ids: posted, counts: [4, 2] });
 });
 
-it('what a response was given comes in pages of some megabytes, on both surfaces', async () => {
+it('input items of a response come in pages of some megabytes, on both surfaces', async () => {
   const id = await create();
   const { rows } = await admin.query<{ n: number }>(
     'select max(position) + 1 as n from response_context where response_id = $1',

@@ -42,7 +42,7 @@ function forge(apiKey: string): string {
 }
 
 describe('failed attempts', () => {
-  it('are refused beyond the limit, from that address with that key id only, whatever comes next', async () => {
+  it('are refused beyond the limit, from that address with that key id only, whatever is sent next', async () => {
     const gateway = await open({ MAX_FAILED_ATTEMPTS: '3' });
     const { apiKey } = await addMember(database.unitOfWork, world);
     const { apiKey: other } = await addMember(database.unitOfWork, world);
@@ -58,7 +58,7 @@ describe('failed attempts', () => {
     });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
-    // A right guess is not told from a wrong one.
+    // A correct guess is answered like a wrong one.
     expect((await list(gateway, apiKey)).statusCode).toBe(429);
     expect((await list(gateway, apiKey, '192.0.2.2')).statusCode).toBe(200);
     expect((await list(gateway, other)).statusCode).toBe(200);
@@ -77,7 +77,7 @@ describe('failed attempts', () => {
     expect(proxied.statusCode).toBe(429);
   });
 
-  it('are counted by the address that a trusted proxy tells, and by no other', async () => {
+  it('are counted by the address from a trusted proxy, and by no other', async () => {
     const { apiKey } = await addMember(database.unitOfWork, world);
     const from = (gateway: TestGateway, client: string) =>
       gateway.app.inject({
@@ -97,7 +97,7 @@ describe('failed attempts', () => {
 });
 
 describe('the last use of a key', () => {
-  it('is written once a minute, by whichever gateway sees it', async () => {
+  it('is written once a minute, by any gateway', async () => {
     const { apiKey, keyId } = await addMember(database.unitOfWork, world);
     const lastUsed = async (): Promise<Date | null> =>
       (await admin.query('select last_used_at from api_keys where key_id = $1', [keyId])).rows[0]
@@ -130,7 +130,7 @@ describe('request bodies', () => {
     const send = (bytes: number) =>
       gateway.send({ method: 'POST', path, apiKey: world.apiKey, body: padded(bytes, { name: 'c' }) });
     expect((await send(1_048_577)).body.error).toMatchObject({ code: 'payload_too_large' });
-    // That many characters are too long for a description, which only a body that was read can show.
+    // So many characters exceed the maximum of a description, which is noticed only when the body was read.
     expect((await send(1_048_576)).body.error).toMatchObject({
       code: 'invalid_request',
       param: 'description',
@@ -163,7 +163,7 @@ describe('the input of a response', () => {
       const body = { input: toInput(said), model: 'nobody' };
       return gateway.send({ method: 'POST', path, apiKey: world.apiKey, body });
     };
-    // The model is looked up for a body that has passed.
+    // The model is looked up only after the body has passed.
     expect((await send(512)).body.error).toMatchObject({ code: 'model_not_found' });
     const refused = await send(513);
     expect(refused.status).toBe(surface === '' ? 422 : 400);
@@ -176,7 +176,7 @@ describe('open streams', () => {
     ['a principal', { MAX_STREAMS_PER_PRINCIPAL: '2' }],
     ['a tenant', { MAX_STREAMS_PER_TENANT: '2' }],
     ['a process', { MAX_STREAMS: '2' }],
-  ])('of %s are limited; a place becomes free when its stream ends', async (whose, env) => {
+  ])('of %s are limited; a slot is released when its stream ends', async (whose, env) => {
     const gateway = await open(env);
     const { apiKey } = await addMember(database.unitOfWork, world);
     const { apiKey: colleague } = await addMember(database.unitOfWork, world);
@@ -206,7 +206,7 @@ describe('open streams', () => {
     await expect.poll(async () => (await ask(apiKey)).status).toBe(200);
   });
 
-  it('of one response are limited, whoever reads; a place becomes free when its reader leaves', async () => {
+  it('of one response are limited over all readers; a slot is released when its reader leaves', async () => {
     const gateway = await open({ MAX_STREAMS_PER_RESPONSE: '2' });
     const { apiKey: colleague } = await addMember(database.unitOfWork, world, { spaceRole: 'space_editor' });
     const base = await gateway.app.listen({ host: '127.0.0.1', port: 0 });

@@ -17,7 +17,10 @@ const invite = async (email: string): Promise<string> =>
 const idOf = async (table: string, { principalId }: Person): Promise<string> =>
   (await place.admin.query(`select id from ${table} where principal_id = $1`, [principalId])).rows[0].id;
 
-/** A project that `who` administers. @returns the path of its membership */
+/**
+ * A project administered by `who`.
+ * @returns the path of its membership
+ */
 async function asProjectAdmin({ principalId }: Person): Promise<string> {
   const project = await own('POST', place.inSpace('/projects'), { name: 'Pier' });
   const path = place.inSpace(`/projects/${project.body.data.id}/members`);
@@ -101,9 +104,9 @@ const acts: Record<string, (self: Person) => Promise<Act>> = {
   },
 };
 
-describe('whoever is being deleted waits for that before it locks what goes with it', () => {
+describe('a deletion of a principal waits for it before it locks dependent rows', () => {
   it.each(Object.keys(acts))('%s', async (name) => {
-    // Without any event of its own yet: its first needs its row.
+    // Without any event of its own so far: the first one needs the tenant's row.
     const self = await place.person({ spaceRole: 'space_admin' });
     const { table, id, call } = await acts[name]!(self);
     await place.admin.query('begin');

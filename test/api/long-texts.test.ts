@@ -47,7 +47,7 @@ const grace = (text: string) =>
   }));
 const names: NameRecogniser = { find: (_url, _language, texts) => Promise.resolve(texts.map(grace)) };
 
-/** Of this thread alone, which is the gateway's too. */
+/** Of this thread alone, which also runs the gateway. */
 async function processorMs(work: () => unknown): Promise<number> {
   const before = process.threadCpuUsage();
   await work();
@@ -68,7 +68,7 @@ const work =
     parts: redactor.value({ said, list: [document, 1] }),
   });
 
-/** As a gateway does it, from round to round. */
+/** As in a gateway, round by round. */
 async function inThreads(texts: Texts) {
   let known: FoundNames | null = null;
   for (let round = 0; round < 3; round += 1) {
@@ -99,7 +99,7 @@ describe('a long text', () => {
     .array(piece, { minLength: 1, maxLength: 40 })
     .map((parts) => parts.join('').repeat(20).padEnd(1_200, 'word '));
 
-  it('is redacted in a thread exactly as it would be where it came in', async () => {
+  it('is redacted in a thread exactly as on the event loop', async () => {
     await fc.assert(
       fc.asyncProperty(text, text, async (said, other) => {
         const texts = { said, document: JSON.stringify({ other, number: 4_930_123_456_789 }) };
@@ -149,7 +149,7 @@ describe('a gateway', () => {
       ...(body === undefined ? {} : { body }),
     });
 
-  it('screens a message of a megabyte without keeping its event loop from others', async () => {
+  it('screens a message of a megabyte without blocking its event loop', async () => {
     const content = `${'Some words, a@b.example and 10.1.2.3 or 1:2:3. '.repeat(20_000)}${'030 12345 '.repeat(2_000)}`;
     await send('POST', 'threads/messages', { content: content.slice(0, 50_000), role: 'user' });
     const direct = await processorMs(() =>

@@ -35,7 +35,7 @@ const ask = (method: string, path: string, apiKey = user.apiKey): Promise<Answer
 const count = async (apiKey?: string): Promise<number> =>
   (await ask('GET', '/unread-count', apiKey)).body.data.count as number;
 
-/** One event that `member` is told of. */
+/** One event of which `member` is notified. */
 async function tell(member: { principalId: string }, type = 'security.api_key_created'): Promise<string> {
   const { tenantId, spaceId } = world;
   const eventId = await logEvent(admin, tenantId, {
@@ -68,7 +68,7 @@ describe('the list', () => {
     expect(body.meta).toEqual({ next_cursor: null, has_more: false });
   });
 
-  it('is read in pages without a gap, 20 at a time unless told otherwise, also rows of one moment', async () => {
+  it('is read in pages without a gap, 20 at a time by default, also rows with equal times', async () => {
     for (let i = 0; i < 25; i += 1) await tell(user);
     await admin.query('update notifications set created_at = now() where tenant_id = $1', [world.tenantId]);
     const whole = (await ask('GET', '?limit=100')).body.data.map(({ id }: { id: string }) => id);
@@ -124,7 +124,7 @@ describe('a notification', () => {
     expect(await count()).toBe(0);
   });
 
-  it('of somebody else is as unknown as one that never was, and stays unread', async () => {
+  it('of another user is answered like an unknown one, and stays unread', async () => {
     await tell(other);
     const [{ id }] = (await ask('GET', '', other.apiKey)).body.data;
     for (const [method, suffix] of [
@@ -140,8 +140,8 @@ describe('a notification', () => {
   });
 });
 
-describe('who may', () => {
-  it('is every member of a space by its built-in role, and nobody without the permission', async () => {
+describe('the permission', () => {
+  it('is held by every member of a space by its built-in role, and is required', async () => {
     const viewer = await addMember(database.unitOfWork, world, { spaceRole: 'space_viewer' });
     const staff = await addMember(database.unitOfWork, world, { spaceRole: null, tenantRoles: ['member'] });
     const nobody = await addMember(database.unitOfWork, world, { spaceRole: null });
@@ -162,7 +162,7 @@ describe('who may', () => {
 });
 
 describe('reading all', () => {
-  it('marks what is unread, with one time, and counts it', async () => {
+  it('marks all unread rows with one time, and counts them', async () => {
     for (let i = 0; i < 3; i += 1) await tell(user);
     await tell(other);
     const [newest] = (await ask('GET', '')).body.data;
@@ -179,14 +179,14 @@ describe('reading all', () => {
     await tell(user);
     const late = await connect(database.adminUrl);
     try {
-      // A row that is newer than the moment of asking, as one is that was written while the request was on its way.
+      // A row newer than the time of the request, like a row written while the request was on its way.
       await late.query(
         `update notifications set created_at = now() + interval '1 minute' where user_id = $1`,
         [user.principalId],
       );
       expect((await ask('POST', '/read-all')).body.data.marked_count).toBe(0);
       expect(await count()).toBe(1);
-      // One that is begun earlier and committed later was never seen either.
+      // A row whose transaction began earlier and committed later was never visible either.
       await late.query('begin');
       await late.query(
         `insert into notifications (tenant_id, event_id, user_id, category, event_type, title)
@@ -203,7 +203,7 @@ describe('reading all', () => {
 });
 
 describe('the count of unread ones', () => {
-  it('is exact while events are told, read one by one and read at once, all together', async () => {
+  it('is exact while events are delivered, read one by one and read all at once, concurrently', async () => {
     let marked = 0;
     const busy = Array.from({ length: 8 }, async (_, worker) => {
       for (let i = 0; i < 12; i += 1) {
@@ -231,7 +231,7 @@ describe('the count of unread ones', () => {
     expect(await count()).toBe(0);
   }, 60_000);
 
-  it('is read from an index that holds the unread ones alone', async () => {
+  it('is read from an index of unread rows only', async () => {
     for (let i = 0; i < 3; i += 1) await tell(user);
     await admin.query('set enable_seqscan = off');
     const { rows } = await admin.query<{ 'QUERY PLAN': string }>(

@@ -24,7 +24,7 @@ afterAll(async () => {
   await place?.close();
 });
 
-/** As it goes over the wire: `app.inject` knows fewer methods. */
+/** Over the wire, because `app.inject` supports fewer methods. */
 async function request(method: string, path: string, body = ''): Promise<string> {
   const socket = dial(port, '127.0.0.1');
   await once(socket, 'connect');
@@ -46,7 +46,7 @@ describe('a method that a path does not take', () => {
     },
   );
 
-  it('is told what the very path takes, not what the one beside it does', async () => {
+  it('is answered with the methods of its own path, not of a neighbouring one', async () => {
     const messages = place.inSpace('/threads/messages');
     for (const method of ['PUT', 'GET', 'PATCH', 'DELETE', 'QUERY']) {
       expect(await request(method, messages, '{}'), method).toBe('405 method_not_allowed POST');
@@ -57,7 +57,7 @@ describe('a method that a path does not take', () => {
   });
 });
 
-it('an answer with a new key is for nobody to keep', async () => {
+it('an answer with a new key must not be cached', async () => {
   const answer = await place.ask(place.owner, 'POST', '/admin/api-keys', { name: 'new' });
   expect([answer.status, answer.headers['cache-control']]).toEqual([201, 'no-store']);
   const reading = await place.ask(place.owner, 'GET', '/admin/api-keys');
@@ -75,7 +75,7 @@ it('the document says that limit is an integer from 1 to 100, and the wire takes
   expect((await place.ask(place.owner, 'GET', '/spaces?limit=100')).status).toBe(200);
 });
 
-describe('a provider whose description leads elsewhere', () => {
+describe('a provider whose discovery document points elsewhere', () => {
   it.each(
     ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].flatMap((member) =>
       ['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'nothing', ''].map((address) => [

@@ -41,7 +41,7 @@ const baseURL = () => `${url}/api/v1/spaces/${engine.world.spaceId}/openai`;
 const client = (apiKey = engine.world.apiKey) => new OpenAI({ baseURL: baseURL(), apiKey });
 const asked = { model: 'paid', input: 'Why tides?' };
 
-/** What a promise is rejected with; it must be an error of the client's. */
+/** The rejection of a promise; it must be an error class of the client. */
 async function refusal(promise: PromiseLike<unknown>): Promise<APIError> {
   try {
     await promise;
@@ -77,7 +77,7 @@ describe('every error class of the openai package', () => {
     }
   });
 
-  it('BadRequestError: for the cancel of what has ended', async () => {
+  it('BadRequestError: for the cancel of an ended response', async () => {
     const id = await running();
     const attempt = await engine.attempt(id);
     await attempt.commit();
@@ -100,7 +100,7 @@ describe('every error class of the openai package', () => {
     expect(error.error).toMatchObject({ missing_permission: 'responses.create' });
   });
 
-  it('NotFoundError: for a response, a model and a path that are not there', async () => {
+  it('NotFoundError: for an unknown response, model and path', async () => {
     for (const [ask, code] of [
       [() => client().responses.retrieve('resp_none'), 'response_not_found'],
       [() => client().responses.create({ ...asked, model: 'gpt-9' }), 'model_not_found'],
@@ -113,7 +113,7 @@ describe('every error class of the openai package', () => {
     }
   });
 
-  it('ConflictError: when a response is to follow one that still runs, and it says not to try again', async () => {
+  it('ConflictError: when a response is to follow a running one, with the hint not to retry', async () => {
     const id = await running();
     const error = await refusal(client().responses.create({ ...asked, previous_response_id: id }));
     expect(error).toBeInstanceOf(ConflictError);
@@ -131,7 +131,7 @@ describe('every error class of the openai package', () => {
     }
   });
 
-  it('RateLimitError: when too many responses of the space run, after the client has tried again', async () => {
+  it('RateLimitError: when too many responses of the space run, after the client’s retries', async () => {
     const ids = await Promise.all(Array.from({ length: room }, running));
     const error = await refusal(client().responses.create({ ...asked, background: true }));
     expect(error).toBeInstanceOf(RateLimitError);
@@ -173,7 +173,7 @@ describe('every error class of the openai package', () => {
     await endNewest('queued');
   });
 
-  it('APIConnectionError: where nobody listens', async () => {
+  it('APIConnectionError: where no server listens', async () => {
     const nobody = new OpenAI({
       baseURL: `http://127.0.0.1:${await claimPort()}`,
       apiKey: 'ak.none',
@@ -215,7 +215,7 @@ async function endNewest(status: string): Promise<void> {
 }
 
 describe('the addresses of the surface', () => {
-  it('are the same in whatever way they are written', async () => {
+  it('are the same in every spelling', async () => {
     const path = `/v1/spaces/${engine.world.spaceId}/%6Fpenai/responses`;
     const answer = await gateway.send({ method: 'POST', path, apiKey: engine.world.apiKey, body: {} });
     expect(answer).toMatchObject({
@@ -224,7 +224,7 @@ describe('the addresses of the surface', () => {
     });
   });
 
-  it('are told from all others, whether or not there is anything at them', () => {
+  it('are distinguished from all others, whether or not they exist', () => {
     const space = '/api/v1/spaces/01a1fec9-ae9c-70ff-bcad-113a84e719fc';
     const inside = ['/openai', '/openai/responses', '/openai/files?x=1', '/openai?x'];
     const outside = ['/responses', '/responses/openai', '/openaiish', '/collections/openai/x', '?/openai/'];

@@ -45,7 +45,7 @@ async function newest(): Promise<string | undefined> {
   return rows[0]?.id;
 }
 
-/** What a client is told of a response that `end` ends while it waits. */
+/** The client's answer for a response that `end` ends while the client waits. */
 async function told(end: (responseId: string) => Promise<unknown>): Promise<APIError> {
   const before = await newest();
   const waiting = client()
@@ -76,7 +76,7 @@ const refusing = (status: number, error: object) =>
 const repeats = (error: APIError) => error.headers?.get('x-should-retry');
 
 describe('a response that fails while OpenAI’s client waits for it', () => {
-  it('is a bad request where the vendor refused it, in the words that hold nobody’s secret', async () => {
+  it('is a bad request where the vendor refused it, described by codes that hold no secret', async () => {
     const error = await told(
       refusing(400, {
         message: `Unsupported value for key ${secret}`,
@@ -94,7 +94,7 @@ describe('a response that fails while OpenAI’s client waits for it', () => {
     expect(JSON.stringify([error, error.message])).not.toContain('canary');
   });
 
-  it('says nothing of a vendor’s words that are on no list', async () => {
+  it('omits a vendor’s codes that are on no list', async () => {
     const error = await told(refusing(400, { message: secret, code: secret, type: secret, param: secret }));
     expect(error).toMatchObject({
       param: null,
@@ -102,7 +102,7 @@ describe('a response that fails while OpenAI’s client waits for it', () => {
     });
   });
 
-  it('is an upstream error not worth a repeat where the vendor does not know the platform', async () => {
+  it('is an upstream error without retry where the vendor does not accept the platform’s credential', async () => {
     const error = await told(refusing(401, { message: `Incorrect key: ${secret}`, code: 'invalid_api_key' }));
     expect(error).toBeInstanceOf(InternalServerError);
     expect(error).toMatchObject({ status: 502, code: 'model_error', type: 'upstream_error' });
@@ -112,14 +112,14 @@ describe('a response that fails while OpenAI’s client waits for it', () => {
   it.each([
     ['model_error', 502],
     ['model_timeout', 504],
-  ] as const)('is %s with %i and worth a repeat where the vendor’s trouble passes', async (code, status) => {
+  ] as const)('is %s with %i and retryable where the vendor’s failure is temporary', async (code, status) => {
     const error = await told(failing(new ModelFailure(code, { retryable: false })));
     expect(error).toBeInstanceOf(InternalServerError);
     expect(error).toMatchObject({ status, code, type: 'upstream_error' });
     expect(repeats(error)).toBe('true');
   });
 
-  it('is a rate limit with patience where the vendor’s is used up', async () => {
+  it('is a rate limit with Retry-After where the vendor’s limit is exhausted', async () => {
     const error = await told(failing(new ModelFailure('rate_limited', { retryable: false })));
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ code: 'rate_limited', type: 'rate_limit_error' });
@@ -131,7 +131,7 @@ describe('a response that fails while OpenAI’s client waits for it', () => {
     expect(error).toMatchObject({ status: 400, code: 'context_length_exceeded' });
   });
 
-  it('is a conflict where somebody cancelled it', async () => {
+  it('is a conflict where it was cancelled', async () => {
     const error = await told((responseId) => engine.act((ctx) => cancelResponse(ctx, { responseId })));
     expect(error).toBeInstanceOf(ConflictError);
     expect(error).toMatchObject({ code: 'response_cancelled' });
@@ -139,8 +139,8 @@ describe('a response that fails while OpenAI’s client waits for it', () => {
   });
 });
 
-describe('a repeat of its own accord', () => {
-  it('is not asked for where a tool was called outside', async () => {
+describe('an automatic retry by the client', () => {
+  it('is not requested where an external tool was called', async () => {
     const id = await engine.create();
     const record = await engine.record(id);
     const failure_reason = { code: 'model_error', type: 'server_error', message: 'x', param: null } as const;

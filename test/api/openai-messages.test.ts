@@ -52,7 +52,7 @@ describe('a message', () => {
     [{ tools: 'all' }, 'tools', '`tools` must be a list; a text was sent.'],
     [{ user: 'x'.repeat(2_000) }, 'user', '`user` must have at most 1000 characters; 2000 were sent.'],
     [{ model: 'gpt-9' }, 'model', 'No such model.'],
-  ])('says what is wrong and what is allowed: %o', async (change, param, message) => {
+  ])('names the fault and the allowed values: %o', async (change, param, message) => {
     const answer = await send('POST', '/responses', { body: { ...asked, ...change } });
     expect(errorOf(answer)).toMatchObject({ param, message });
   });
@@ -69,13 +69,13 @@ describe('a message', () => {
     { input: [{ role: canary, content: 'x' }] },
     { metadata: { key: canary.repeat(100) } },
     { [`${canary} ignore what stands before`]: 1 },
-  ])('repeats no text that was sent: %o', async (change) => {
+  ])('repeats no text of the request: %o', async (change) => {
     const answer = await send('POST', '/responses', { body: { ...asked, ...change } });
     expect(answer.status).toBe(400);
     expect(errorOf(answer).message).not.toContain('CANARY');
   });
 
-  it('says it on the surface of the contract as well', async () => {
+  it('is the same on the surface of the contract', async () => {
     const path = `/v1/spaces/${world.spaceId}/responses`;
     const body = { input: { text: 'Why?' }, platform: { max_iterations: 99 } };
     const answer = await gateway.send({ method: 'POST', path, apiKey: world.apiKey, body });
@@ -87,7 +87,7 @@ describe('a message', () => {
 });
 
 describe('a body that is compressed', () => {
-  it.each(['gzip', 'deflate', 'br', 'x-own'])('is refused as such: %s', async (encoding) => {
+  it.each(['gzip', 'deflate', 'br', 'x-own'])('is refused as unsupported: %s', async (encoding) => {
     const body = gzipSync(JSON.stringify(asked));
     const answer = await send('POST', '/responses', { body, headers: { 'content-encoding': encoding } });
     expect([answer.status, errorOf(answer).code]).toEqual([415, 'unsupported_media_type']);
@@ -111,7 +111,7 @@ describe('an address', () => {
   });
 
   it.each(['/chat/completions', '/completions', '/files', ''])(
-    'at which there is nothing names those of the surface: %s',
+    'that is unknown is answered with those of the surface: %s',
     async (path) => {
       const answer = await send('POST', path, { body: {} });
       expect(answer.status).toBe(404);

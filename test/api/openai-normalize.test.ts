@@ -56,7 +56,7 @@ describe('a body of OpenAI’s clients', () => {
     });
   });
 
-  it('may ask for encrypted reasoning, of which there is no need, and for nothing else unheard', () => {
+  it('may ask for encrypted reasoning, which has no effect, and for no other unknown value', () => {
     const include = [
       'reasoning.encrypted_content',
       'file_search_call.results',

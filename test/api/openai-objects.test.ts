@@ -145,7 +145,7 @@ describe.each(ends)('the stream of a response that is %s', (status) => {
 });
 
 describe('the surface', () => {
-  it('shows what was asked, as it was settled', async () => {
+  it('shows the request as it was resolved', async () => {
     const { body } = await send('GET', `openai/responses/${await states['completed']!()}`);
     expect(body as OpenAI.Responses.Response).toMatchObject({
       instructions: 'Be brief.',
@@ -165,7 +165,7 @@ describe('the surface', () => {
     });
   });
 
-  it('waits in the queue with an event that clients know', async () => {
+  it('reports queueing with an event that clients know', async () => {
     const parent = await engine.create();
     const child = await engine.create({ previousResponseId: parent, onBusy: 'enqueue' });
     await send('POST', `responses/${child}/cancel`);
@@ -190,7 +190,7 @@ describe('the surface', () => {
     );
   });
 
-  it('would not let an object or event pass that lacks something', async () => {
+  it('is checked by a schema that rejects incomplete objects and events', async () => {
     const { body } = await send('GET', `openai/responses/${await states['failed']!()}`);
     const { usage: _, ...lacking } = body;
     expect(problemsOf(openResponsesResource, lacking)).not.toEqual([]);

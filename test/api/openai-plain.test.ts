@@ -33,7 +33,7 @@ const create = async (change: object = {}): Promise<Shown> => {
   return (await client.responses.create({ ...asked, ...change })) as unknown as Shown;
 };
 
-/** What the model would be sent first. */
+/** The first request that the model would receive. */
 async function prompt({ id }: { id: string }): Promise<{ messages: unknown[]; tools: string[] }> {
   const claim = await engine.claim(id);
   if (claim.kind !== 'claimed') throw new Error('It has begun already.');
@@ -62,7 +62,7 @@ describe('a request of an OpenAI client that names no tools', () => {
     expect(problemsOf(openResponsesResource, response)).toEqual([]);
   });
 
-  it('is offered what the space grants where the space says so, which is not shown as asked for', async () => {
+  it('is offered what the space grants where the space says so, which is not shown as requested', async () => {
     await setTools('granted');
     try {
       const response = await create();
@@ -76,14 +76,14 @@ describe('a request of an OpenAI client that names no tools', () => {
     }
   });
 
-  it('may ask for the search, and is shown that it did', async () => {
+  it('may request the search, which is then shown as requested', async () => {
     const response = await create({ tools: [{ type: 'file_search', vector_store_ids: [] }] });
     const { messages, tools } = await prompt(response);
     expect([messages.length, tools]).toEqual([2, ['knowledge_search']]);
     expect(response.tools).toMatchObject([{ type: 'file_search' }]);
   });
 
-  it('of the builtin model has asked for its search by that', async () => {
+  it('of the builtin model requests its search implicitly', async () => {
     const response = await create({ model: 'builtin' });
     expect((await prompt(response)).tools).toEqual(['knowledge_search']);
     expect(response.tools).toEqual([]);
@@ -95,11 +95,11 @@ describe('the builtin model', () => {
     { tools: [] },
     { tool_choice: 'none' },
     { tools: [{ type: 'function', name: 'roll', parameters: { type: 'object' }, strict: false }] },
-  ])('takes a request that lets it search nothing: %j', async (change) => {
+  ])('accepts a request without a search: %j', async (change) => {
     expect((await create({ model: 'builtin', ...change })).status).toBe('queued');
   });
 
-  it('still refuses to be made to call a function', async () => {
+  it('still refuses a forced function call', async () => {
     const tools = [{ type: 'function', name: 'roll', parameters: { type: 'object' }, strict: false }];
     await expect(
       create({ model: 'builtin', tools, tool_choice: { type: 'function', name: 'roll' } }),
@@ -134,14 +134,14 @@ describe('hints of OpenAI’s clients', () => {
       'when a tool is loaded',
       { tools: [{ type: 'function', name: 'a', parameters: null, strict: null, defer_loading: true }] },
     ],
-  ])('are taken and change nothing: %s', async (_name, hint) => {
+  ])('are accepted and change nothing: %s', async (_name, hint) => {
     const response = await create(hint);
     expect(response.status).toBe('queued');
     expect((await prompt(response)).messages).toEqual([question]);
     expect(problemsOf(openResponsesResource, response)).toEqual([]);
   });
 
-  it('are never stored: they may say who somebody is', async () => {
+  it('are never stored: they may identify a person', async () => {
     const { id } = await create({
       user: 'canary-user',
       safety_identifier: 'canary-id',
@@ -161,12 +161,12 @@ describe('hints of OpenAI’s clients', () => {
     { user: 7 },
     { include: ['message.output_text.logprobs'] },
     { reasoning: { effort: 'boundless' } },
-  ])('are refused where they are none: %j', async (hint) => {
+  ])('are refused where they are malformed: %j', async (hint) => {
     await expect(create(hint)).rejects.toMatchObject({ status: 400 });
   });
 });
 
-describe('hosted tools that there are none of', () => {
+describe('hosted tools that are not supported', () => {
   const hosted = [
     { type: 'web_search', external_web_access: true },
     { type: 'code_interpreter', container: { type: 'auto' } },
@@ -195,7 +195,7 @@ describe('hosted tools that there are none of', () => {
     );
   });
 
-  it('may stand among those that are allowed', async () => {
+  it('may be among the allowed tools', async () => {
     const choice = (...tools: object[]) => ({ type: 'allowed_tools', mode: 'auto', tools });
     const [first, second] = await Promise.all([
       create({
@@ -208,14 +208,14 @@ describe('hosted tools that there are none of', () => {
     expect(second.tool_choice).toBe('none');
   });
 
-  it('are known by name: another type is refused', async () => {
+  it('are recognised by type: an unknown type is refused', async () => {
     await expect(create({ tools: [{ type: 'functoin', name: 'roll' }] })).rejects.toMatchObject({
       status: 400,
       param: 'tools.0.type',
     });
   });
 
-  it('are not left out where one of them is to be called', async () => {
+  it('are refused where one of them must be called', async () => {
     await expect(create({ tools: hosted, tool_choice: { type: 'web_search' } })).rejects.toMatchObject({
       status: 400,
       param: 'tool_choice.type',

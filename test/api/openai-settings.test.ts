@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { presentTextFormat, presentToolChoice, presentTools } from '#api/present/openai/settings.ts';
 
 describe('what a response shows OpenAI’s clients of its request', () => {
-  it('names its tools as they know them, those of a server together', () => {
+  it('lists its tools in their format, those of a server together', () => {
     const server = { type: 'mcp', server_label: 'crm', description: 'A tool.', parameters: {} };
     const tools = [
       { type: 'knowledge_search', name: 'knowledge_search', collection_ids: ['c1'], max_num_results: 8 },
@@ -47,14 +47,14 @@ describe('what a response shows OpenAI’s clients of its request', () => {
         tools: [{ type: 'file_search' }, { type: 'function', name: 'roll' }],
       },
     ],
-  ] as const)('says what was chosen: %j', (request, shown) => {
+  ] as const)('shows the tool choice: %j', (request, shown) => {
     const { tool_choice, allowed_tools: allowed } = request;
     expect(presentToolChoice({ tool_choice, allowed_tools: allowed === null ? null : [...allowed] })).toEqual(
       shown,
     );
   });
 
-  it('gives a schema every member that Open Responses asks for', () => {
+  it('gives a schema every member that Open Responses requires', () => {
     const schema = { type: 'object' };
     expect(presentTextFormat({ type: 'json_schema', name: 'tide', schema })).toEqual({
       type: 'json_schema',

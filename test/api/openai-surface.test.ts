@@ -30,7 +30,7 @@ async function rows(): Promise<string[]> {
   return found.map(({ id }) => id);
 }
 
-/** Waits for the response that a request makes which does not answer yet. */
+/** Waits for the response of a request that has not been answered yet. */
 async function next(before: string[]): Promise<string> {
   for (;;) {
     const [id] = (await rows()).filter((each) => !before.includes(each));
@@ -47,11 +47,11 @@ async function answer(id: string, text: string): Promise<void> {
 const asked = { model: 'paid', input: 'Why tides?' };
 
 describe('creating a response with OpenAI’s client', () => {
-  it('answers with its end, and holds no connection of the database meanwhile', async () => {
+  it('answers when it ends, and holds no connection of the database meanwhile', async () => {
     const before = await rows();
     const waiting = Array.from({ length: 12 }, () => client().responses.create(asked));
     while ((await rows()).length < before.length + 12);
-    // More wait than there are connections; were one held each, nobody could read.
+    // More requests wait than there are connections; if each held one, no read would succeed.
     expect((await client().models.list()).data.length).toBeGreaterThan(0);
     for (const id of (await rows()).filter((each) => !before.includes(each))) {
       await answer(id, `Twice a day, says ${id}.`);
@@ -95,7 +95,7 @@ describe('creating a response with OpenAI’s client', () => {
     ).rejects.toMatchObject({ status: 400, code: 'idempotency_key_reused' });
   });
 
-  it('keeps an answer that is not to be stored for ten minutes', async () => {
+  it('keeps an answer with store: false for ten minutes', async () => {
     const before = await rows();
     const waiting = client().responses.create({ ...asked, store: false });
     await answer(await next(before), 'Twice.');
@@ -157,7 +157,7 @@ describe('listing with OpenAI’s client', () => {
 });
 
 describe('a reader of the stream', () => {
-  it('comes back behind the event that it has, or to the end of what has ended', async () => {
+  it('resumes after its last event, or at the end of an ended response', async () => {
     const { id } = await client().responses.create({ ...asked, background: true });
     await answer(id, 'Twice a day.');
     const numbers = async (after?: number) => {
@@ -175,7 +175,7 @@ describe('a reader of the stream', () => {
     await expect(numbers(all.length)).rejects.toMatchObject({ code: 'cursor_out_of_range' });
   });
 
-  it('is kept alive by a line that no client takes for an event', async () => {
+  it('is kept alive by a line that clients do not take for an event', async () => {
     const { id } = await client().responses.create({ ...asked, background: true });
     const path = `/api/v1/spaces/${engine.world.spaceId}/openai/responses/${id}?stream=true`;
     const leave = new AbortController();

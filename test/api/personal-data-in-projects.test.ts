@@ -14,7 +14,7 @@ let engine: Engine;
 let gateway: TestGateway;
 let project: string;
 let elsewhere: string;
-/** May read everything in the space but personal data, which a role in the project shows. */
+/** A principal that may read everything in the space but personal data, which a role in the project shows. */
 let reader: { principalId: string; apiKey: string };
 let membership: string;
 
@@ -53,7 +53,7 @@ async function role(key: string, ...permissions: Permission[]): Promise<string> 
   return id;
 }
 
-/** A thread of the owner's whose first message holds the value, and the message as it is kept. */
+/** A thread of the owner's whose first message holds the value, and that message as it is stored. */
 async function begin(of: string | null): Promise<{ threadId: string; branchId: string; kept: string }> {
   const body = { content: `Write to ${value}.`, project_id: of };
   const { thread_id: threadId, branch_id: branchId } = (await send('POST', '/threads/messages', body)).body
@@ -65,7 +65,7 @@ async function begin(of: string | null): Promise<{ threadId: string; branchId: s
   return { threadId, branchId, kept: rows[0]!.content };
 }
 
-/** A response that repeats what was said in the thread. */
+/** A response that repeats the thread's message. */
 async function answered(thread: Awaited<ReturnType<typeof begin>>): Promise<string> {
   const id = await engine.create({ thread });
   const attempt = await engine.attempt(id);
@@ -74,7 +74,7 @@ async function answered(thread: Awaited<ReturnType<typeof begin>>): Promise<stri
   return id;
 }
 
-/** All that is told of a thread and of its response, by where it is told. */
+/** Every place that shows a thread or its response, by name. */
 async function told(apiKey: string, threadId: string, responseId: string): Promise<Record<string, string>> {
   const get = async (path: string) => (await send('GET', path, undefined, apiKey)).text;
   const inList = async (path: string) => {
@@ -104,12 +104,12 @@ async function openStream(through: TestGateway, apiKey: string, responseId: stri
   return answer;
 }
 
-/** Where the value itself is told. */
+/** The places that show the value itself. */
 const places = (found: Record<string, string>): string[] =>
   Object.keys(found).filter((name) => found[name]!.includes(value));
 
 describe('threads.read_pii by a role in a project', () => {
-  it('shows what was found in its threads, in them and in their responses, and nowhere else', async () => {
+  it('shows the values of its threads, in them and in their responses, and nowhere else', async () => {
     const [here, there, nowhere] = [await begin(project), await begin(elsewhere), await begin(null)];
     const seen = await told(reader.apiKey, here.threadId, await answered(here));
     expect(places(seen)).toEqual(Object.keys(seen));
@@ -124,7 +124,7 @@ describe('threads.read_pii by a role in a project', () => {
     }
   });
 
-  it('shows it to no key that is cut down to less, and to nobody once the role is gone', async () => {
+  it('shows them to no key without it, and to no principal after the role is removed', async () => {
     const thread = await begin(project);
     const id = await answered(thread);
     const name = `key-${newId()}`;
@@ -137,7 +137,7 @@ describe('threads.read_pii by a role in a project', () => {
     expect(after['events']).toMatch(token);
   });
 
-  it('does not show what a response brought along from another conversation', async () => {
+  it('does not show values that a response brought from another conversation', async () => {
     const outside = await answered(await begin(elsewhere));
     const thread = { ...(await begin(project)), kept: '' };
     const id = await engine.create({ thread, previousResponseId: outside });
@@ -170,14 +170,14 @@ describe('threads.read_pii by a role in a project', () => {
   });
 });
 
-describe('what it costs of the database', () => {
+describe('the cost in database statements', () => {
   let counter: StatementCounter;
   let counted: TestGateway;
 
   beforeEach(async () => {
     counter = await countStatements(engine.database.url);
     counted = await openGateway({ url: counter.url });
-    // What it asks by itself, again and again, is not counted.
+    // Periodic statements of the gateway are not counted.
     await counted.gateway.hub.stop();
   });
   afterEach(async () => {
@@ -185,7 +185,7 @@ describe('what it costs of the database', () => {
     await counter.close();
   });
 
-  /** Statements of what is done again and again: the first time opens connections and notes the use of the key. */
+  /** Statements of a repeated operation: the first time opens connections and records the use of the key. */
   async function leastOf(work: () => Promise<unknown>): Promise<number> {
     const costs: number[] = [];
     for (let time = 0; time < 4; time += 1) {
@@ -201,7 +201,7 @@ describe('what it costs of the database', () => {
     });
   }
 
-  /** What a reader of an open stream costs whenever its rights are looked at. */
+  /** The cost of an open stream's reader at each recheck of its permissions. */
   async function costOfRecheck(apiKey: string, responseId: string): Promise<number> {
     const followers: Follower[] = [];
     const { hub } = counted.gateway;
@@ -212,7 +212,7 @@ describe('what it costs of the database', () => {
     };
     const stream = await openStream(counted, apiKey, responseId);
     const chunks = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
-    // What shows it values is read before its rights are looked at.
+    // The values it may see are read before its permissions are rechecked.
     for (let sent = ''; !sent.includes(value);) {
       const chunk = await chunks.read();
       expect(chunk.done).toBe(false);
@@ -223,27 +223,27 @@ describe('what it costs of the database', () => {
     return cost;
   }
 
-  /** A response of the thread that still runs, with something said. */
+  /** A response of the thread that still runs, with some text. */
   async function begun(thread: Awaited<ReturnType<typeof begin>>): Promise<string> {
     const id = await engine.create({ thread });
     await (await engine.attempt(id)).say(`${thread.kept} And then`);
     return id;
   }
 
-  it('a look at an open stream asks for the key and for the rights alone', async () => {
+  it('a recheck of an open stream reads the key and the permissions only', async () => {
     const id = await begun(await begin(project));
     expect(await costOfRecheck(engine.world.apiKey, id)).toBe(2);
   });
 
-  it('and for the thread and the role there where only that shows values', async () => {
+  it('and the thread and its role where only that role shows values', async () => {
     const id = await begun(await begin(project));
-    // In a transaction: the thread, the membership and what its role allows.
+    // In a transaction: the thread, the membership and the permissions of its role.
     expect(await costOfRecheck(reader.apiKey, id)).toBe(8);
   });
 
   it('a response is shown in one transaction', async () => {
     const id = await answered(await begin(project));
-    // The key, the response, what was asked, and a transaction: rights as above, the mapping and its keys.
+    // The key, the response, the request, and a transaction: permissions as above, the mapping and its keys.
     expect(await costOf(`/responses/${id}`, reader.apiKey)).toBe(11);
   });
 

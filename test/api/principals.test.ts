@@ -18,7 +18,7 @@ async function keysOfDeleted(): Promise<number> {
   return rows[0]!.n;
 }
 
-/** Begins a transaction that whoever changes a principal waits for. */
+/** Begins a transaction that changes of principals wait for. */
 async function holdLine(): Promise<void> {
   await place.admin.query('begin');
   await place.admin.query('select from tenants where tenant_id = $1 for no key update', [
@@ -28,7 +28,7 @@ async function holdLine(): Promise<void> {
 
 const own = (method: string, path: string, body?: object) => place.ask(place.owner, method, path, body);
 
-/** A gateway that knows a key hears within a second that it has ended. */
+/** A gateway that caches a key is notified within a second that it has ended. */
 const untilRefused = (who: Person) =>
   expect
     .poll(async () => verdict(await place.ask(who, 'GET', place.inSpace(''))), {
@@ -116,7 +116,7 @@ describe('a principal', () => {
     expect(rows).toEqual([{ name: null, email: null, deleted: true, keys: 0, roles: 0, told }]);
   });
 
-  it('deletes another while it is deleted itself: all wait in one line, whoever is invited', async () => {
+  it('deletes another while it is deleted itself: all wait in one queue, also with invites', async () => {
     for (let round = 0; round < 5; round += 1) {
       const circle = await Promise.all(
         [1, 2, 3].map((n) =>
@@ -134,7 +134,7 @@ describe('a principal', () => {
       );
       await untilBlocked(place.admin, 3);
       await place.admin.query('commit');
-      // Whom the first has deleted is nobody any more; the third deletes the first.
+      // A principal deleted by the first has no permissions any more; the third deletes the first.
       const verdicts = (await Promise.all(answers)).map(verdict);
       expect(verdicts.toSorted()).toEqual(['200', '200', '401 invalid_credentials']);
       const { rows } = await place.admin.query(
@@ -146,7 +146,7 @@ describe('a principal', () => {
     }
   });
 
-  it('of a tenant that nobody owns waits in that line, too', async () => {
+  it('of a tenant without an owner waits in that queue, too', async () => {
     const [one, other] = [
       await addOperator(place.database.unitOfWork),
       await addOperator(place.database.unitOfWork),
@@ -164,7 +164,7 @@ describe('a principal', () => {
     expect(verdicts.toSorted()).toEqual(['200', '401 invalid_credentials']);
   });
 
-  it('that deletes itself, or is deleted while it acts, leaves no key of what is sealed for it', async () => {
+  it('that deletes itself, or is deleted while it acts, leaves no key of its sealed data', async () => {
     const self = await place.person({ tenantRoles: ['owner'] });
     const gone = await place.ask(self, 'DELETE', `/admin/principals/${self.principalId}`);
     expect(gone.status).toBe(200);
@@ -219,7 +219,7 @@ describe('a principal', () => {
       '401 invalid_credentials',
     ],
     ['a session that goes on', 'update sessions set last_used_at = now()', '200'],
-  ])('acts by what its credential is good for by its turn: %s', async (what, change, outcome) => {
+  ])('acts with the permissions of its credential at its turn: %s', async (what, change, outcome) => {
     const taker = await place.person({ tenantRoles: ['owner'] });
     const { principalId } = await place.person();
     const { accessToken } = await signedIn(place, taker.principalId);
@@ -236,7 +236,7 @@ describe('a principal', () => {
     expect(verdict(await acting)).toBe(outcome);
   });
 
-  it('that is deleted is given nothing any more', async () => {
+  it('that is deleted receives no roles any more', async () => {
     const { principalId } = await place.person({ spaceRole: null });
     await own('DELETE', `/admin/principals/${principalId}`);
     const refused = [
@@ -267,7 +267,7 @@ describe('an API key', () => {
     expect(await place.eventsOf(id)).toEqual(['security.api_key_created', 'security.api_key_revoked']);
   });
 
-  it('is revoked once by five who do it at once', async () => {
+  it('is revoked once by five concurrent requests', async () => {
     const { principalId } = await place.person();
     const made = await own('POST', '/admin/api-keys', { principal_id: principalId, name: 'five' });
     const path = `/admin/api-keys/${made.body.data.id}`;
@@ -280,7 +280,7 @@ describe('an API key', () => {
     ]);
   });
 
-  it('of one’s own needs no permission; anybody else’s does', async () => {
+  it('of one’s own needs no permission; another principal’s does', async () => {
     const member = await place.person();
     const other = await place.person();
     const made = await place.ask(member, 'POST', '/admin/api-keys', { name: 'mine' });
@@ -301,7 +301,7 @@ describe('an API key', () => {
     expect((await place.ask(member, 'DELETE', `/admin/api-keys/${made.body.data.id}`)).status).toBe(200);
   });
 
-  it('that is cut down makes no other one, and shows none', async () => {
+  it('with restricted permissions creates no other key, and lists none', async () => {
     const small = await place.person({ keyPermissions: ['responses.create'] });
     const refused = [
       await place.ask(small, 'POST', '/admin/api-keys', { name: 'more' }),
@@ -312,12 +312,12 @@ describe('an API key', () => {
       '403 missing_permission api_keys.read',
     ]);
     const maker = await place.person({ keyPermissions: ['api_keys.create', 'models.read'] });
-    // Its principal is a member of the space; the key itself is not good for that.
+    // Its principal is a member of the space; the key does not permit that.
     const wider = await place.ask(maker, 'POST', '/admin/api-keys', { name: 'more' });
     expect(verdict(wider)).toMatch('403 missing_permission');
   });
 
-  it('that is cut down hands out none that reaches further, nor a way to sign in', async () => {
+  it('with restricted permissions grants none that it lacks, nor a way to sign in', async () => {
     const guest = await place.person({ spaceRole: null, keyPermissions: ['api_keys.create'] });
     const make = (more: object) => place.ask(guest, 'POST', '/admin/api-keys', { name: 'more', ...more });
     expect(verdict(await make({}))).toBe('403 missing_permission tenants.read');
@@ -337,7 +337,7 @@ describe('an API key', () => {
     expect((await own('POST', path, link)).status).toBe(200);
   });
 
-  it('of somebody else accepts no invite that promises more than its maker has', async () => {
+  it('made for another principal accepts no invite that promises more than its creator has', async () => {
     const maker = await place.person({ spaceRole: null });
     await own('PUT', `/admin/principals/${maker.principalId}/roles/${await place.role(['api_keys.create'])}`);
     const guest = await place.person({ spaceRole: null, email: 'gail@example.com' });
@@ -355,7 +355,7 @@ describe('an API key', () => {
     expect((await make(maker)).status).toBe(201);
   });
 
-  it('of somebody else accepts no such invite either that comes later, nor does a key that was made with it', async () => {
+  it('made for another principal accepts no such invite that comes later either, nor does a key created with it', async () => {
     const maker = await place.person({ spaceRole: null });
     await own('PUT', `/admin/principals/${maker.principalId}/roles/${await place.role(['api_keys.create'])}`);
     const guest = await place.person({ spaceRole: null, email: 'gwen@example.com' });
@@ -377,7 +377,7 @@ describe('an API key', () => {
     expect(await accept(await keyOf(admin, { principal_id: guest.principalId }))).toBe('200');
   });
 
-  it('of somebody else reaches into no project where its maker has no role', async () => {
+  it('made for another principal reaches into no project where its creator has no role', async () => {
     const maker = await place.person();
     await own('PUT', `/admin/principals/${maker.principalId}/roles/${await place.role(['api_keys.create'])}`);
     const theirs = await place.person();
@@ -394,7 +394,7 @@ describe('an API key', () => {
     expect((await place.ask(maker, 'POST', '/admin/api-keys', wanted)).status).toBe(201);
   });
 
-  it('that is asked for again with one idempotency key is the same one, without its secret', async () => {
+  it('that is requested again with one idempotency key is the same key, without its secret', async () => {
     const call = () =>
       place.gateway.send({
         method: 'POST',
@@ -449,7 +449,7 @@ describe('a tenant', () => {
     ]);
   });
 
-  it('is to everybody else their own', async () => {
+  it('is visible to all others as their own only', async () => {
     const { tenantId } = place.world;
     expect((await own('PATCH', `/admin/tenants/${tenantId}`, { name: 'Ours' })).body.data.name).toBe('Ours');
     const list = await own('GET', '/admin/tenants');

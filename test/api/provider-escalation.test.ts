@@ -107,14 +107,14 @@ const tryToSignIn = async (slug: string, sub: string): Promise<string> => {
   return verdict(await callback(gateway, server.authorize(started.address, sub), started.cookie));
 };
 
-describe('whoever manages identity providers and nothing else', () => {
+describe('a principal that manages identity providers and nothing else', () => {
   it('registers none that lets anybody in, whose verified address could accept an invite', async () => {
     await invite('boss@example.com');
     const made = await register(mallory.apiKey, { provisioning: 'automatic' });
     expect(verdict(made)).toMatch(/^403 missing_permission \w/);
   });
 
-  it('registers no such provider for an invite that comes later, nor for what every new user may', async () => {
+  it('registers no such provider for an invite that comes later, nor for the permissions of every new user', async () => {
     expect(verdict(await register(mallory.apiKey, { provisioning: 'automatic' }))).toMatch(/^403/);
     const most = await withRole(everything.filter((name) => name !== 'threads.read_pii'));
     expect(verdict(await register(most.apiKey, { provisioning: 'automatic' }))).toBe(
@@ -124,12 +124,12 @@ describe('whoever manages identity providers and nothing else', () => {
     expect(verdict(await register(world.apiKey, { provisioning: 'automatic' }))).toBe('201');
   });
 
-  it('registers one for known identities, and neither opens it to everybody nor links who may do more', async () => {
+  it('registers one for known identities, and neither opens it to everybody nor links principals with more permissions', async () => {
     const { id } = (await register(mallory.apiKey)).body.data;
     expect(verdict(await patch(mallory.apiKey, { provisioning: 'automatic' }, id))).toMatch(/^403/);
     expect(verdict(await link(mallory.apiKey, owner.principalId, 'mallory', id))).toMatch(/^403/);
     expect(verdict(await link(mallory.apiKey, mallory.principalId, 'mallory', id))).toBe('200');
-    // With what only its own identity could give, it stays its own to change.
+    // A provider with only its own identity linked stays changeable by it.
     expect(verdict(await patch(mallory.apiKey, { extra_audiences: ['more'] }, id))).toBe('200');
   });
 
@@ -161,7 +161,7 @@ describe('whoever manages identity providers and nothing else', () => {
     expect(verdict(await patch(owner.apiKey, { status: 'active' }))).toBe('200');
   });
 
-  it('is held to the space and project roles of its identities, and to the invites that they could accept', async () => {
+  it('is limited by the space and project roles of its identities, and by the invites that they could accept', async () => {
     const second = await register(mallory.apiKey);
     const { id } = second.body.data;
     const spaceMember = await addMember(database.unitOfWork, world, { spaceRole: 'space_viewer' });
@@ -178,7 +178,7 @@ describe('whoever manages identity providers and nothing else', () => {
   });
 });
 
-it('an identity that was linked before its address was invited accepts no more than its maker has', async () => {
+it('an identity that was linked before its address was invited accepts no more than the creator of the link has', async () => {
   const { id, slug } = (await register(mallory.apiKey)).body.data;
   const guest = await addMember(database.unitOfWork, world, { spaceRole: null });
   await admin.query(`update principals set email = 'late@example.com' where id = $1`, [guest.principalId]);
@@ -198,17 +198,18 @@ it('an identity that was linked before its address was invited accepts no more t
   expect(await accept(bearer(byOwner.access_token))).toBe('200');
 });
 
-describe('a key that is cut down', () => {
+describe('a key with restricted permissions', () => {
   it('changes no provider with which its own principal, an owner, signs in', async () => {
     const cut = await withRole(everything, ['identity_providers.manage']);
     expect(verdict(await patch(cut.apiKey, { client_id: 'mallory-app' }))).toMatch(/^403 missing_permission/);
     expect(verdict(await register(cut.apiKey, { provisioning: 'automatic' }))).toMatch(/^403/);
-    // What comes later hangs on the key alone: a list of everything that there is today is cut down, too.
+    // New permissions would be granted by an unrestricted key only: a list of all today's permissions is
+    // restricted, too.
     const listed = await withRole(everything, [...everything]);
     expect(verdict(await register(listed.apiKey, { provisioning: 'automatic' }))).toMatch(/^403/);
   });
 
-  it('of a service account is held to the same', async () => {
+  it('of a service account has the same limits', async () => {
     const account = await withRole(everything, ['identity_providers.manage']);
     await admin.query(`update principals set type = 'service_account' where id = $1`, [account.principalId]);
     expect(verdict(await patch(account.apiKey, { client_id: 'mallory-app' }))).toMatch(/^403/);
@@ -216,7 +217,7 @@ describe('a key that is cut down', () => {
 });
 
 describe('a provider whose client changes', () => {
-  it('has no session, no open sign-in and no identity left, and says so', async () => {
+  it('has no session, no open sign-in and no identity left, and its event says so', async () => {
     const session = await signIn(gateway, server, provider.slug, 'ada');
     const open = await startLogin(gateway, provider.slug);
     const parked = await startLogin(gateway, provider.slug);
@@ -247,7 +248,7 @@ describe('a provider whose client changes', () => {
     expect(await tryToSignIn(provider.slug, 'ada')).toBe('200');
   });
 
-  it('keeps them when it is set to what it is', async () => {
+  it('keeps them when it is set to its present value', async () => {
     await signIn(gateway, server, provider.slug, 'ada');
     const told = (await eventsOf()).length;
     expect(verdict(await patch(owner.apiKey, { client_id: provider.clientId }))).toBe('200');

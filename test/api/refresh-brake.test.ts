@@ -38,7 +38,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Behind the gateway's limits, as many gateways would do it together. */
+/** Without the gateway's limits, as with many gateways together. */
 async function renew(token: string) {
   const found = await findToken({ database: database.database, secrets }, token);
   const deps = { unitOfWork: database.unitOfWork, secrets };
@@ -53,7 +53,10 @@ async function rowsOf(sessionId: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ kind, n }) => [kind, n]));
 }
 
-/** Rows that statements changed, of both tables. A process reports them with a transaction a second after its last report. */
+/**
+ * Rows changed by statements, of both tables. A process reports them with a transaction a second after its
+ * last report.
+ */
 async function updates(): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   await database.unitOfWork.inTenant(world.tenantId, (em) => em.execute('select 1'));
@@ -77,7 +80,7 @@ describe('refreshing with one token again and again', () => {
     expect(rows['refresh']).toBeLessThanOrEqual(21);
   });
 
-  it('goes on working: the newest access tokens are good, and so is the token that every answer names', async () => {
+  it('keeps working: the newest access tokens are valid, and so is the refresh token of every answer', async () => {
     let latest = await renew(session.refresh_token);
     for (let each = 0; each < 25; each += 1) {
       latest = await renew(session.refresh_token);
@@ -90,7 +93,7 @@ describe('refreshing with one token again and again', () => {
     expect((await renew(next.refreshToken)).accessToken).toMatch(/^at\./);
   });
 
-  it('costs as little where each is with the token of the last', async () => {
+  it('costs as little when each uses the token of the last', async () => {
     const before = await updates();
     let token = session.refresh_token;
     for (let each = 0; each < 40; each += 1) {
@@ -98,7 +101,7 @@ describe('refreshing with one token again and again', () => {
     }
     expect(await updates()).toBeLessThan(before + 40 * 3);
     expect((await rowsOf(session.session_id))['access']).toBeLessThanOrEqual(20);
-    // Whoever comes with an old one is still found out.
+    // The use of an old token is still detected.
     await expect(renew(session.refresh_token)).rejects.toMatchObject({ code: 'invalid_credentials' });
     await expect(renew(token)).rejects.toMatchObject({ code: 'invalid_credentials' });
   });
@@ -123,7 +126,7 @@ it('a session that is refreshed for ever keeps a bounded number of retired token
 });
 
 describe('the limit of refreshes', () => {
-  it('is each session’s own, and says when to come again', async () => {
+  it('is separate for each session, and its error carries Retry-After', async () => {
     const other = await signIn(gateway, server, slug, 'grace');
     const answers = [];
     for (let each = 0; each < 40; each += 1) {
@@ -137,7 +140,7 @@ describe('the limit of refreshes', () => {
     expect((await refresh(gateway, other.refresh_token)).status).toBe(200);
   });
 
-  it('is each address’s, too, whatever tokens it brings and at whichever prefix', async () => {
+  it('applies to each address, too, for any tokens and under both prefixes', async () => {
     const narrow = await openGateway(database, { ...settings(), MAX_REFRESHES: '4' });
     try {
       const statuses = [];

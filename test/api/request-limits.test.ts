@@ -43,7 +43,7 @@ const asEnv = (values: Record<string, number>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
 
 describe('the bucket of a principal', () => {
-  it('lets the burst through at once, then what comes in, and tells when there is more', () => {
+  it('lets the burst through at once, then the refill, and reports when there is more', () => {
     const buckets = new TokenBuckets({ rate: 50, burst: 100 });
     const taken = (at: number, times: number) =>
       Array.from({ length: times }, () => buckets.take('a', 1, at)).filter(({ taken }) => taken).length;
@@ -56,7 +56,7 @@ describe('the bucket of a principal', () => {
 });
 
 describe('a request', () => {
-  it('is told its limits, on every surface and under both prefixes, from the same buckets', async () => {
+  it('is answered with its limits, on every surface and under both prefixes, from the same buckets', async () => {
     const gateway = await open(asEnv(settings([0.01, 4], [100, 200])));
     const { apiKey } = await addMember(database.unitOfWork, world, { tenantRoles: ['owner'] });
     const space = `/v1/spaces/${world.spaceId}`;
@@ -118,12 +118,12 @@ describe('a request', () => {
       });
     expect((await batch(3)).status).toBe(200);
     expect((await batch(3)).status).toBe(429);
-    // Who was refused is refused unasked for a tenth of a second.
+    // A refused gateway refuses for a tenth of a second without asking the database.
     await sleep(150);
     expect((await batch(2)).status).toBe(200);
   });
 
-  it('of one principal is refused without a word to others of the tenant, who have their own', async () => {
+  it('of one principal is refused without effect on others of the tenant, who have their own bucket', async () => {
     const gateway = await open(asEnv(settings([0.01, 2], [1_000, 1_000])));
     const [first, second] = [
       await addMember(database.unitOfWork, world),
@@ -137,7 +137,7 @@ describe('a request', () => {
     expect(await ask(second.apiKey)).toBe(200);
   });
 
-  it('without a known caller is counted nowhere', async () => {
+  it('without a known caller is not counted', async () => {
     const gateway = await open(asEnv(settings([1, 1], [1, 1])));
     for (let i = 0; i < 5; i += 1) {
       const answer = await gateway.send({ method: 'GET', path: '/v1/notifications' });
@@ -148,7 +148,7 @@ describe('a request', () => {
 });
 
 describe('the total of a tenant', () => {
-  /** As many gateways over one database, each with a pool of its own. */
+  /** Like many gateways over one database, each with a pool of its own. */
   function processes(count: number, tenant: [number, number]): RequestLimits[] {
     return Array.from({ length: count }, () => {
       const own = new Database({ url: database.url, statementTimeoutMs: 5_000 });
@@ -184,13 +184,13 @@ describe('the total of a tenant', () => {
     const seconds = (performance.now() - startedAt) / 1_000;
     const all = admitted[0]! + admitted[1]!;
     expect(all).toBeLessThanOrEqual((400 + 200 * seconds) * 1.02);
-    // What is allowed is given, too.
+    // The full allowance is granted, too.
     expect(all).toBeGreaterThan(400);
-    // A first process that took everything would have left the second without.
+    // A first process that took everything would have left none to the second.
     expect(Math.min(...admitted)).toBeGreaterThan(20);
   }, 20_000);
 
-  it('costs a write for a block of requests, and none while there is nothing to be had', async () => {
+  it('costs a write for a block of requests, and none while the bucket is empty', async () => {
     const { tenantId } = await createWorld(database.unitOfWork);
     const own = new Database({ url: database.url, statementTimeoutMs: 5_000 });
     onTestFinished(() => own.close());
@@ -222,7 +222,7 @@ describe('the total of a tenant', () => {
     expect(writes - before).toBeLessThan(40);
   }, 20_000);
 
-  it('gives a burst that comes all at once what it may have, also when it is the first', async () => {
+  it('grants a burst of concurrent requests its full allowance, also when it is the first', async () => {
     const { tenantId } = await createWorld(database.unitOfWork);
     const [limits] = processes(1, [1, 200]);
     const verdicts = await Promise.all(Array.from({ length: 250 }, () => limits!.admit(identity(tenantId))));
@@ -243,7 +243,7 @@ describe('the total of a tenant', () => {
     expect(await verdicts(second.tenantId, 3)).toEqual([null, null, null]);
   });
 
-  it('goes on filling when the clock of the database was put back', async () => {
+  it('keeps refilling when the clock of the database was set back', async () => {
     const { tenantId } = await createWorld(database.unitOfWork);
     await admin.query(`insert into rate_buckets values ($1, 0, now() + interval '1 hour')`, [tenantId]);
     const take = async () =>
@@ -257,7 +257,7 @@ describe('the total of a tenant', () => {
     expect(await take()).toBe(10);
   });
 
-  it('refuses nobody because the database is away', async () => {
+  it('refuses no request because the database is away', async () => {
     const [limits] = processes(1, [100, 100]);
     const away = new Database({ url: 'postgres://nobody@127.0.0.1:1/none', statementTimeoutMs: 100 });
     onTestFinished(() => away.close());
@@ -313,7 +313,7 @@ describe('unfinished responses', () => {
     expect((await ask(await createWorld(database.unitOfWork))).status).toBe(202);
   });
 
-  it('that reach a limit are written down once in an hour, and owed to those who look after the place', async () => {
+  it('that reach a limit write one event an hour, with a fan-out to the administrators of the space or tenant', async () => {
     const own = await createWorld(database.unitOfWork);
     const ask = async (limits: Record<string, string>) => {
       const gateway = await open(limits);
@@ -342,8 +342,8 @@ describe('unfinished responses', () => {
   });
 });
 
-describe('what waits for a lock', () => {
-  it('is given up after two seconds, and may come again', async () => {
+describe('a request that waits for a lock', () => {
+  it('is given up after two seconds, and may be retried', async () => {
     const gateway = await open({});
     const collection = await gateway.send({
       method: 'POST',

@@ -45,7 +45,7 @@ async function openStream(address: string, apiKey: string): Promise<Response> {
   return answer;
 }
 
-/** A key that both gateways have used and look up no more. */
+/** A key that both gateways have used and cached. */
 async function knownKey() {
   const member = await addMember(database.unitOfWork, world);
   for (const gateway of gateways) {
@@ -98,7 +98,7 @@ describe('a key that two gateways know', () => {
     }
   });
 
-  it('may do at once no more than it is left with', async () => {
+  it('has no more than its remaining permissions at once', async () => {
     const { apiKey, keyId } = await knownKey();
     await admin.query(`update api_keys set permissions = '{models.read}' where key_id = $1`, [keyId]);
     await expect
@@ -106,7 +106,7 @@ describe('a key that two gateways know', () => {
       .toBe(403);
   });
 
-  it('reads a stream that is open already no longer than it may', async () => {
+  it('loses open streams when its permission ends', async () => {
     const { apiKey, keyId } = await knownKey();
     const answer = await openStream(await listen(gateways[1]!), apiKey);
     await admin.query(`update api_keys set permissions = '{models.read}' where key_id = $1`, [keyId]);
@@ -115,7 +115,7 @@ describe('a key that two gateways know', () => {
     expect(performance.now() - lessenedAt).toBeLessThan(1_000);
   });
 
-  it('runs out on time without anybody saying so', async () => {
+  it('expires on time without a notification', async () => {
     const { apiKey, keyId } = await addMember(database.unitOfWork, world);
     await admin.query(`update api_keys set expires_at = now() + interval '1.5 seconds' where key_id = $1`, [
       keyId,
@@ -140,11 +140,11 @@ describe('a key that two gateways know', () => {
     } finally {
       await listeners.allow();
     }
-    // Once they listen again, they remember again.
+    // Once they listen again, they cache again.
     await knownKey();
   });
 
-  it('reads open streams no longer than it may behind a pooler that delivers no notification either', async () => {
+  it('loses open streams in time behind a pooler that delivers no notification, too', async () => {
     const members = [
       await addMember(database.unitOfWork, world),
       await addMember(database.unitOfWork, world),
@@ -159,7 +159,7 @@ describe('a key that two gateways know', () => {
       await admin.query('update api_keys set revoked_at = now() where key_id = $1', [revoked]);
       const changedAt = performance.now();
       const [first, second] = await Promise.all(streams.map((answer) => answer.text()));
-      // Its next look is 0.9 s away at most; a stream looks by itself every minute.
+      // Its next probe is 0.9 s away at most; without it a stream is rechecked every minute.
       expect(performance.now() - changedAt).toBeLessThan(3_000);
       expect(first).toContain('missing_permission');
       expect(second).toContain('invalid_credentials');

@@ -42,7 +42,7 @@ describe('a role', () => {
     ]);
   });
 
-  it('that is set to what it is writes nothing', async () => {
+  it('that is set to its present value writes nothing', async () => {
     const id = await place.role(['roles.read']);
     const before = await place.eventsOf(id);
     await own('PUT', `/admin/roles/${id}/permissions`, { permissions: ['roles.read'] });
@@ -77,7 +77,7 @@ describe('a role', () => {
     },
   );
 
-  it('that somebody holds, or is promised, is not deleted', async () => {
+  it('that is assigned, or promised by an invite, is not deleted', async () => {
     const everywhere = await place.role(['collections.read']);
     const { principalId } = await place.person({ spaceRole: null });
     await own('PUT', `/admin/principals/${principalId}/roles/${everywhere}`);
@@ -122,8 +122,8 @@ describe('the list of roles', () => {
   });
 });
 
-describe('whoever gives', () => {
-  it('gives no more than they have, into a role or by one', async () => {
+describe('a principal that grants', () => {
+  it('grants no more than it has, into a role or by a role', async () => {
     const manager = await place.role(['roles.update', 'roles.assign', 'models.read']);
     const small = await place.person({ spaceRole: null });
     await own('PUT', `/admin/principals/${small.principalId}/roles/${manager}`);
@@ -131,7 +131,7 @@ describe('whoever gives', () => {
     const widen = (permissions: string[]) =>
       place.ask(small, 'PUT', `/admin/roles/${empty}/permissions`, { permissions });
     expect(verdict(await widen(['models.manage']))).toBe('403 missing_permission models.manage');
-    // What a permission brings along counts as well.
+    // Implied permissions count as well.
     expect(verdict(await widen(['spaces.update']))).toBe('403 missing_permission spaces.update');
     expect((await widen(['models.read'])).status).toBe(200);
     const assign = (roleId: string) =>
@@ -182,7 +182,7 @@ describe('a role in the whole tenant', () => {
     ]);
   });
 
-  it('is taken away once by five who do it at once', async () => {
+  it('is taken away once by five concurrent requests', async () => {
     const role = await place.role([]);
     const { principalId } = await place.person({ spaceRole: null });
     const path = `/admin/principals/${principalId}/roles/${role}`;
@@ -231,7 +231,10 @@ describe('a role in the whole tenant', () => {
   });
 });
 
-/** Sends `bodies` with one key: twice the first, then the other. @returns what the first was answered with */
+/**
+ * Sends `bodies` with one key: the first twice, then the other.
+ * @returns the answer to the first
+ */
 async function sendOnce(path: string, [body, otherBody]: [object, object]) {
   const call = (sent: object) =>
     place.gateway.send({
@@ -253,7 +256,7 @@ it('a role made with one idempotency key is made once', async () => {
   await sendOnce('/v1/admin/roles', [body('Once'), body('Other')]);
 });
 
-it('a model added with one idempotency key is added once, and its answer lost is told again', async () => {
+it('a model added with one idempotency key is added once, and a lost answer is repeated', async () => {
   const body = (contextWindow: number) => ({
     alias: 'once',
     provider_kind: 'openai',

@@ -98,7 +98,7 @@ describe('a sign-in', () => {
     ]);
   });
 
-  it('says whether its person has come from this browser before', async () => {
+  it('reports whether its user has signed in from this browser before', async () => {
     const from = async (device: string | null, sub = 'ada') => {
       const started = await startLogin(gateway, provider.slug);
       const back = await callback(gateway, server.authorize(started.address, sub), started.cookie);
@@ -130,7 +130,7 @@ describe('a sign-in', () => {
     );
   });
 
-  it('sends a browser on its way instead of telling it an address', async () => {
+  it('redirects a browser instead of answering with an address', async () => {
     const page = { accept: 'text/html,*/*;q=0.8' };
     const start = await call(`/v1/auth/oidc/${provider.slug}/start`, page);
     expect([start.status, start.text]).toEqual([303, '']);
@@ -142,7 +142,7 @@ describe('a sign-in', () => {
     expect(back.headers.location).toContain(`${frontend}?session_id=lh.`);
   });
 
-  it('makes somebody new a user with the role member, once, and finds them again by subject only', async () => {
+  it('makes a new subject a user with the role member, once, and finds the user again by subject only', async () => {
     const first = await signIn(gateway, server, provider.slug, 'grace');
     const second = await signIn(gateway, server, provider.slug, 'grace');
     const other = await signIn(gateway, server, provider.slug, 'joan');
@@ -163,7 +163,7 @@ describe('a sign-in', () => {
     expect(await eventsOf('security.principal_created')).toHaveLength(2);
   });
 
-  it('shows somebody new the invites that were made before, which they accept', async () => {
+  it('shows a new user earlier invites, which can be accepted', async () => {
     const path = `/v1/spaces/${world.spaceId}/invites`;
     for (const email of ['ida@example.com', 'mallory@example.com']) {
       await gateway.send({ method: 'POST', path, apiKey: world.apiKey, body: { email } });
@@ -175,7 +175,7 @@ describe('a sign-in', () => {
     expect((await call(accept, ida, 'POST')).body.data).toMatchObject({ status: 'accepted' });
     expect((await call('/v1/invites', ida)).body.data).toEqual([]);
     expect((await call(`/v1/spaces/${world.spaceId}`, ida)).status).toBe(200);
-    // An address that nobody has verified is none.
+    // An unverified address counts as none.
     server.forge = (asked) => server.idToken(asked, { claims: { email_verified: false } });
     const mallory = bearer((await signIn(gateway, server, provider.slug, 'mallory')).access_token);
     expect((await call('/v1/invites', mallory)).body.data).toEqual([]);
@@ -221,7 +221,7 @@ describe('a sign-in', () => {
     expect(await countSessions()).toBe(1);
   });
 
-  it('can end at the API with an ID token that the caller got with the nonce of start', async () => {
+  it('can end at the API with an ID token that the caller obtained with the nonce of start', async () => {
     const started = await startLogin(gateway, provider.slug);
     const idToken = await server.idToken({ nonce: started.nonce, sub: 'ada', clientId: provider.clientId });
     const body = {
@@ -264,7 +264,7 @@ describe('a sign-in', () => {
     expect(await countSessions()).toBe(1);
   });
 
-  it('is not begun where the tenant is suspended, and does not end there', async () => {
+  it('can neither begin nor complete where the tenant is suspended', async () => {
     const started = await startLogin(gateway, provider.slug);
     const signedIn = await signIn(gateway, server, provider.slug);
     await admin.query(`update tenants set status = 'suspended' where tenant_id = $1`, [world.tenantId]);
@@ -277,7 +277,7 @@ describe('a sign-in', () => {
     expect(verdict(await call('/v1/sessions', bearer(signedIn.access_token)))).toBe('403 tenant_suspended');
   });
 
-  it('of a disabled principal is refused at every door', async () => {
+  it('of a disabled principal is refused by callback, handle and ID token', async () => {
     const signedIn = await signIn(gateway, server, provider.slug);
     await admin.query(
       `update principals set status = 'disabled' where id = (select principal_id from sessions where id = $1)`,
@@ -308,7 +308,7 @@ describe('a sign-in', () => {
     ).toBe('404 identity_provider_not_found');
   });
 
-  it('tells the frontend of a refusal by a code of ours, never in a provider’s words', async () => {
+  it('reports a refusal to the frontend by a code of ours, never in a provider’s words', async () => {
     for (const [said, told] of [
       ['access_denied', 'access_denied'],
       ['<script>alert(1)</script>', 'provider_error'],
@@ -331,7 +331,7 @@ describe('a sign-in', () => {
     ]);
   });
 
-  it('stays open when somebody without its state or cookie says that it has failed', async () => {
+  it('stays open when a request without its state or cookie reports a failure', async () => {
     const started = await startLogin(gateway, provider.slug);
     const path = `/v1/auth/oidc/${provider.slug}/callback?error=access_denied&state=`;
     expect(verdict(await call(path + started.state, {}))).toBe('401 login_transaction_required');
@@ -368,7 +368,7 @@ describe('an access token', () => {
     );
   });
 
-  it('says that it has expired, to whoever holds the true one', async () => {
+  it('is reported as expired only to the holder of the exact token', async () => {
     const { access_token: token, session_id: id } = await signIn(gateway, server, provider.slug);
     await admin.query(
       `update session_tokens set expires_at = now() where session_id = $1 and kind = 'access'`,
@@ -420,7 +420,7 @@ describe('a session', () => {
     ).toBe('409 invalid_state');
   });
 
-  it('is revoked by its person, by an administrator, and by nobody else', async () => {
+  it('is revoked by its own user or by an administrator only', async () => {
     const mine = await signIn(gateway, server, provider.slug, 'ada');
     const theirs = await signIn(gateway, server, provider.slug, 'grace');
     const path = `/v1/sessions/${theirs.session_id}`;
@@ -432,7 +432,7 @@ describe('a session', () => {
     expect(verdict(await gateway.send({ method: 'DELETE', path, apiKey: other.apiKey }))).toBe(
       '404 session_not_found',
     );
-    // Whether there is such a session is told to those alone who may end it.
+    // Only principals who may end the session learn whether it exists.
     expect(verdict(await call(`/v1/sessions/${randomUUID()}`, bearer(mine.access_token), 'DELETE'))).toBe(
       '403 missing_permission',
     );
@@ -448,7 +448,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('is not ended by a key of its person that is for something else', async () => {
+  it('is not ended by a key of its user with other permissions', async () => {
     const member = await addMember(database.unitOfWork, world, { keyPermissions: ['responses.create'] });
     await admin.query(
       `insert into external_identities (tenant_id, provider_id, subject, principal_id) values ($1, $2, 'edith', $3)`,
@@ -477,7 +477,7 @@ describe('a session', () => {
     expect(await countSessions()).toBe(0);
   });
 
-  it('lasts when its provider is set to what it is, and of that nothing is told', async () => {
+  it('lasts when its provider is set to its present value, which writes no event', async () => {
     const signedIn = await signIn(gateway, server, provider.slug);
     const set = (body: object) =>
       gateway.send({
@@ -501,7 +501,7 @@ describe('a session', () => {
     expect((await set({})).body).toEqual(first.body);
     expect(await changes()).toEqual([]);
     expect((await call('/v1/sessions', bearer(signedIn.access_token))).status).toBe(200);
-    // Only what has another value is named; a secret that is given is always a new one.
+    // Only changed fields are named; a supplied secret always counts as new.
     await set({ ...same, display_name: 'Everybody', client_secret: 'upstream-client-secret' });
     await set({ client_secret: null });
     await set({ client_secret: null });
@@ -514,7 +514,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('ends when its provider is disabled, and nobody begins another', async () => {
+  it('ends when its provider is disabled, and no other can begin', async () => {
     const signedIn = await signIn(gateway, server, provider.slug);
     const started = await startLogin(gateway, provider.slug);
     const answer = await gateway.send({
@@ -547,7 +547,7 @@ describe('a refresh', () => {
     expect((await refresh(gateway, twice.body.refresh_token as string)).status).toBe(200);
   });
 
-  it('by a grandparent ends the session at once, and writes that down', async () => {
+  it('by a grandparent ends the session at once, and writes an event', async () => {
     const {
       refresh_token: first,
       session_id: id,
@@ -562,7 +562,7 @@ describe('a refresh', () => {
     expect(await eventsOf('security.refresh_reuse_detected')).toMatchObject([{ resource_id: id }]);
   });
 
-  it('by the token before works for thirty seconds, and then ends the session', async () => {
+  it('by the previous token works for thirty seconds, and then ends the session', async () => {
     const { refresh_token: first, session_id: id } = await signIn(gateway, server, provider.slug);
     const second = (await refresh(gateway, first)).body.refresh_token as string;
     expect((await refresh(gateway, second)).status).toBe(200);

@@ -13,7 +13,7 @@ const silences: Record<string, (response: ServerResponse) => void> = {
     void response.writeHead(200, { 'content-type': 'application/json' }).write('{"keys":'),
 };
 
-/** Each has a provider of its own, which nobody has asked before. */
+/** Each sign-in has a provider of its own, not used before. */
 const cases = [discovery, '/token', '/jwks'].flatMap((path) =>
   Object.entries(silences).map(([how, silence]) => ({
     what: `${path} ${how}`,
@@ -38,7 +38,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** @returns what the request that meets the silence answers */
+/** @returns the answer to the request that meets the silence */
 async function meet({ path, silence, server }: (typeof cases)[number]): Promise<Answer> {
   const { id } = await registerProvider(database, await createWorld(database.unitOfWork), server);
   server.instead.set(path, silence);
@@ -49,7 +49,7 @@ async function meet({ path, silence, server }: (typeof cases)[number]): Promise<
   return callback(gateway, server.authorize(started.address), started.cookie);
 }
 
-it('a sign-in waits for no provider that falls silent, whatever it is asked for and however far its answer came', async () => {
+it('a sign-in times out on a provider that falls silent, in any request and at any point of the answer', async () => {
   const answers = await Promise.all(
     cases.map(async (each) => {
       const { status, body } = await meet(each);

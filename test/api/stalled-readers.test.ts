@@ -11,7 +11,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((close) => close()));
 });
 
-/** More than the kernel takes of an answer that nobody reads. */
+/** More than the kernel buffers of an unread answer. */
 const large = 'x'.repeat(64 * 2 ** 20);
 
 async function ask(path: string): Promise<{ socket: Socket; served: Promise<unknown> }> {
@@ -32,13 +32,13 @@ async function ask(path: string): Promise<{ socket: Socket; served: Promise<unkn
   return { socket, served: once(server, 'close') };
 }
 
-it('an answer that nobody reads is given up', async () => {
+it('an answer that the client does not read is given up', async () => {
   const { socket, served } = await ask('/large');
   socket.pause();
   await served;
 });
 
-it('an answer that takes its time is waited for', async () => {
+it('a slow answer is not given up', async () => {
   const { socket } = await ask('/late');
   const [first] = (await once(socket, 'data')) as [Buffer];
   expect(first.toString()).toContain('late');

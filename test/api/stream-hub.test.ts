@@ -42,7 +42,7 @@ describe('the hub', () => {
     await database?.drop();
   });
 
-  /** Resolves with the numbers that the follower was given, once it has the last one. */
+  /** Resolves with the numbers delivered to the follower, once it has the last one. */
   const follow = (after: number): Promise<number[]> =>
     new Promise((resolve) => {
       const numbers: number[] = [];
@@ -59,13 +59,13 @@ describe('the hub', () => {
       });
     });
 
-  it('gives each reader of one response everything behind its own place, though it reads for all at once', async () => {
-    // The first one keeps the hub reading, so that the other three are read for together.
+  it('delivers to each reader of one response everything after its own position, with one read for all', async () => {
+    // The first one keeps the hub reading, so that the other three share a read.
     const all = await Promise.all([follow(10), follow(5), follow(-1), follow(3)]);
     expect(all).toEqual([[11], range(6), range(0), range(4)]);
   });
 
-  it('rechecks its readers again and again while it hears nothing, none twice at once and few together', async () => {
+  it('rechecks its readers periodically without notifications, none twice at once and few together', async () => {
     const times = new Map<number, number>();
     const asked = new Set<number>();
     let most = 0;
@@ -80,7 +80,7 @@ describe('the hub', () => {
         recheck: async () => {
           twiceAtOnce += asked.has(reader) ? 1 : 0;
           most = Math.max(most, asked.add(reader).size);
-          // One of them takes longer than a round.
+          // One recheck takes longer than a round.
           await sleep(reader === 0 ? 1_500 : 1);
           asked.delete(reader);
           times.set(reader, (times.get(reader) ?? 0) + 1);

@@ -17,7 +17,7 @@ afterAll(async () => {
   await engine?.stop();
 });
 
-/** All that came over the wire until the connection ended. */
+/** All bytes that arrived until the connection ended. */
 async function readToEnd(path: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.write(
@@ -25,13 +25,13 @@ async function readToEnd(path: string): Promise<string> {
   );
   let received = '';
   socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
-  // A connection that is broken off may be reset.
+  // An aborted connection may be reset.
   socket.on('error', () => undefined);
   await new Promise((resolve) => socket.once('close', resolve));
   return received;
 }
 
-it('a stream that has lasted as long as one may is broken off, and never ended as if it were whole', async () => {
+it('a stream at its maximum duration is aborted, and never ended as if it were complete', async () => {
   const id = await engine.create();
   const path = `/api/v1/spaces/${engine.world.spaceId}/responses/${id}?stream=true`;
   const since = performance.now();
@@ -39,7 +39,7 @@ it('a stream that has lasted as long as one may is broken off, and never ended a
   expect(performance.now() - since).toBeGreaterThan(900);
   expect(received).toMatch(/^HTTP\/1\.1 200 /);
   expect(received).toContain('retry: 500');
-  // The chunk of no bytes, with which a whole answer ends.
+  // The empty chunk that ends a complete answer.
   expect(received).not.toMatch(/\r\n0\r\n\r\n$/);
   expect(received).not.toContain('response.completed');
   expect(gateway.gateway.openStreams.size).toBe(0);

@@ -34,7 +34,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** Sends the request and keeps nothing of it, unlike `fetch`. */
+/** Sends the request and keeps no copy of it, unlike `fetch`. */
 function send(path: string, body: object, headers: string[] = []): Socket {
   const text = JSON.stringify(body);
   const socket = connect(port, '127.0.0.1');
@@ -64,7 +64,7 @@ async function openStream(path: string, body: object): Promise<Socket> {
   return socket;
 }
 
-/** Resolves when the answer is waited for. */
+/** Resolves when the request waits for its answer. */
 async function openWait(path: string, body: object): Promise<Socket> {
   const open = gateway.gateway.openStreams.size;
   const socket = send(path, body, ['Prefer: wait=60']);
@@ -82,7 +82,7 @@ const ways: [string, object, typeof openStream][] = [
 ];
 
 it.each(ways.flatMap(([way, form, begin]) => surfaces.map((surface) => ({ way, form, begin, surface }))))(
-  'a $way of $surface.0 keeps nothing of what was asked in memory',
+  'a $way of $surface.0 keeps nothing of the request in memory',
   async ({ form, begin, surface: [, surface, asked] }) => {
     const path = `/api/v1/spaces/${engine.world.spaceId}/${surface}`;
     const open: Socket[] = [];

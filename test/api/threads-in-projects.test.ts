@@ -51,7 +51,7 @@ async function thread(of: string | null = project): Promise<string> {
   return made.body.data.thread_id as string;
 }
 
-/** Everything that can be done with somebody else's thread, its deletion at the end. */
+/** All operations on another principal's thread, its deletion last. */
 async function tryAll(who: Person, of: string | null): Promise<number[]> {
   const id = await thread(of);
   const answers = [
@@ -93,7 +93,7 @@ describe('a role in a project', () => {
     expect(await tryAll(colleague, elsewhere)).toEqual([200, 200, 201, 200, 403]);
   });
 
-  it('lets whoever made the project delete what others began there', async () => {
+  it('lets the creator of the project delete what others began there', async () => {
     const maker = await place.person({ spaceRole: 'space_editor' });
     const made = await at(maker, 'POST', '/projects', { name: 'Mine' });
     const id = await thread(made.body.data.id as string);
@@ -112,7 +112,7 @@ describe('a role in a project', () => {
     expect(await tryAll(await cut('threads.delete'), project)).toEqual([200, 403, 403, 403, 200]);
   });
 
-  it('is gone with the next request when it is taken away, changed or cut down', async () => {
+  it('is gone with the next request when it is removed, changed or restricted', async () => {
     const who = await member('spaces.read');
     const path = await join(who, builtInRoleId('project_admin'));
     const id = await thread();
@@ -161,7 +161,7 @@ describe('a role in a project', () => {
 describe('the threads of a project', () => {
   const idsOf = ({ body }: Answer): string[] => body.data.map((row: { id: string }) => row.id);
 
-  it('are all listed to who may read there, elsewhere only one’s own', async () => {
+  it('are all listed to a principal who may read there, elsewhere only its own', async () => {
     const [reader, other] = [await member('spaces.read'), await member('spaces.read')];
     await join(reader, builtInRoleId('project_viewer'));
     const [first, second] = [await thread(), await thread()];
@@ -214,7 +214,7 @@ describe('the threads of a project', () => {
     expect(verdict(await begun(who, project))).toBe('403 missing_permission threads.create');
   });
 
-  it('answer a repeat with the same message for as long as one may write there', async () => {
+  it('answer a repeat with the same message for as long as the caller may write there', async () => {
     const who = await member('spaces.read');
     const path = await join(who, builtInRoleId('project_editor'));
     const id = await thread();
@@ -242,8 +242,8 @@ describe('the threads of a project', () => {
   });
 });
 
-describe('a thread that nobody knows', () => {
-  it('is refused to who may write in a project alone as one is where it may not', async () => {
+describe('an unknown thread', () => {
+  it('is answered like a forbidden one to a principal that may write in a project only', async () => {
     const who = await member('spaces.read');
     await join(who, builtInRoleId('project_editor'));
     const gone = await thread();
@@ -271,7 +271,7 @@ describe('a response of a project’s thread', () => {
     });
   const asker = () => member('spaces.read', 'responses.create');
 
-  it('needs the right to write there, and all else in the space', async () => {
+  it('needs the right to write there, and all other permissions in the space', async () => {
     const [who, editor] = [await asker(), await member('spaces.read')];
     const path = await join(who, builtInRoleId('project_editor'));
     await join(editor, await place.role(['messages.create', 'responses.create']));
@@ -287,7 +287,7 @@ describe('a response of a project’s thread', () => {
     expect(verdict(await ask(who, await thread()))).toBe(refused);
   });
 
-  it('does not take somebody else’s place by a right that the project gives', async () => {
+  it('does not replace another user’s response by a permission from the project', async () => {
     const who = await asker();
     await join(who, await place.role(['messages.create', 'responses.cancel', 'responses.read']));
     const id = await thread();
@@ -299,7 +299,7 @@ describe('a response of a project’s thread', () => {
     expect(verdict(read)).toBe('403 missing_permission responses.read');
   });
 
-  it('is asked for again by who may still write there', async () => {
+  it('is restarted by a principal who may still write there', async () => {
     const who = await asker();
     const path = await join(who, builtInRoleId('project_editor'));
     const failed = async () => {

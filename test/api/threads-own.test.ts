@@ -30,7 +30,7 @@ async function comeBack({ principalId }: Person, roleId: string): Promise<void> 
   expect(added.status, added.text).toBe(201);
 }
 
-/** Everything that can be done with a thread, the last being its deletion. */
+/** All operations on a thread, its deletion last. */
 const calls = (id: string): [string, string, object?][] => [
   ['GET', '/threads'],
   ['GET', `/threads/${id}`],
@@ -57,8 +57,8 @@ const refused = [
   'threads.delete',
 ].map((permission) => `403 missing_permission ${permission}`);
 
-describe('whoever began a thread', () => {
-  it('is refused it once removed from the space, and sees nothing of how it goes on, until added again', async () => {
+describe('the creator of a thread', () => {
+  it('is refused it once removed from the space, and sees nothing of later messages, until added again', async () => {
     const [ann, colleague] = [await place.person(), await place.person()];
     const id = await begin(ann);
     await leave(ann);
@@ -70,7 +70,7 @@ describe('whoever began a thread', () => {
     expect(answers.filter(({ text }) => text.includes('fathoms'))).toEqual([]);
     const kept = await place.ask(colleague, 'GET', place.inSpace(`/threads/${id}`));
     expect(kept.body.data).toMatchObject({ title: null, status: 'active', created_by: ann.principalId });
-    // It is hers again, whatever her role: changing it needs no grant, writing in it does.
+    // The thread is hers again with any role: changing it needs no grant, writing in it does.
     await comeBack(ann, builtInRoleId('space_viewer'));
     const again = await tryAll(ann, id);
     expect(again.map(({ status }) => status)).toEqual([200, 200, 200, 200, 403, 200]);
@@ -88,7 +88,7 @@ describe('whoever began a thread', () => {
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 403, 200]);
   });
 
-  it('does not get round its removal with a key that was cut down to threads', async () => {
+  it('does not bypass its removal with a key restricted to threads', async () => {
     const ann = await place.person();
     const [first, second] = [await begin(ann), await begin(ann)];
     const key = await place.cutDown(ann, ['threads.update']);

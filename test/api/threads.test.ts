@@ -59,7 +59,7 @@ const texts = (answer: Answer) => answer.body.data.map((each: { content: string 
 const eventsOf = (id: string) => eventTypesOf(admin, id);
 
 describe('a thread', () => {
-  it('begins with its first message, and is read, listed, renamed, archived and taken out again', async () => {
+  it('begins with its first message, and is read, listed, renamed, archived and restored', async () => {
     const first = await start('Hello', { title: 'Tides', metadata: { from: 'test' } });
     const read = await send('GET', `/${first.thread_id}`);
     expect(read.body.data).toMatchObject({
@@ -83,7 +83,7 @@ describe('a thread', () => {
     expect(await eventsOf(first.thread_id)).toEqual(['space.thread_created', 'space.thread_archived']);
   });
 
-  it('is unknown once it was deleted, and its messages are gone after the purge', async () => {
+  it('is unknown once it is deleted, and its messages are gone after the purge', async () => {
     const { thread_id: id } = await start('To be forgotten');
     expect((await send('DELETE', `/${id}`)).body).toEqual({ data: { id, deleted: true } });
     for (const [method, path, body] of [
@@ -122,14 +122,14 @@ describe('a thread', () => {
     expect((await send('GET', `/${id}`)).body.data.project_id).toBeNull();
   });
 
-  it('of a project that nobody knows is not begun', async () => {
+  it('of an unknown project is not created', async () => {
     const answer = await send('POST', '/messages', { content: 'Hello', project_id: newId() });
     expect(`${answer.status} ${answer.body.error.code}`).toBe('404 project_not_found');
   });
 });
 
 describe('messages', () => {
-  it('are told once, however often a request with the same key comes', async () => {
+  it('are added once for any number of requests with the same key', async () => {
     const headers = { 'idempotency-key': `key-${newId()}` };
     const sent = await Promise.all(
       [1, 2, 3].map(() => send('POST', '/messages', { content: 'Once' }, { headers })),
@@ -147,7 +147,7 @@ describe('messages', () => {
     expect(texts(await send('GET', `/${id}/messages`))).toEqual(['Once', 'Twice']);
   });
 
-  it('behind one that is not the last of its branch begin a branch, which has the earlier ones too', async () => {
+  it('after a message in the middle of a branch begin a branch, which has the earlier messages too', async () => {
     const first = await start('1');
     const at = `/${first.thread_id}/messages`;
     const second = await send('POST', at, { content: '2' });
@@ -188,7 +188,7 @@ describe('messages', () => {
     expect(`${branch.status} ${branch.body.error.code}`).toBe('404 branch_not_found');
   });
 
-  it('of many senders at once all stand in one line', async () => {
+  it('of many concurrent senders form one sequence', async () => {
     const { thread_id: id } = await start('0');
     for (let round = 0; round < 4; round += 1) {
       const sent = await Promise.all(
@@ -210,7 +210,7 @@ describe('messages', () => {
     );
   });
 
-  it('speak for others only when a service account brings them that may change threads', async () => {
+  it('have other authors only when a service account that may change threads imports them', async () => {
     const { thread_id: id } = await start('Who speaks?');
     const asPerson = await send('POST', `/${id}/messages`, { content: 'I', role: 'assistant' });
     expect(`${asPerson.status} ${asPerson.body.error.code}`).toBe('422 invalid_request');
@@ -224,8 +224,8 @@ describe('messages', () => {
   });
 });
 
-describe('who may', () => {
-  it('see another tenant’s thread: nobody', async () => {
+describe('the permission to', () => {
+  it('see another tenant’s thread is held by nobody', async () => {
     const { thread_id: id } = await start('Ours');
     const unknown = newId();
     const answers = await Promise.all(
@@ -242,7 +242,7 @@ describe('who may', () => {
     expect(bodies[0].code).toBe('thread_not_found');
   });
 
-  it('do without a permission what others’ threads need it for: only their owner', async () => {
+  it('change a thread without a grant is held by its owner only', async () => {
     const theirs = await start('Theirs');
     const guest = await addMember(database.unitOfWork, world, { spaceRole: 'space_viewer' });
     const asGuest = { apiKey: guest.apiKey };

@@ -58,7 +58,7 @@ const toolsOf = (answer: Answer): Record<string, Tool> =>
 const seen = async (id: string) => toolsOf(await send('GET', `/${id}`));
 const patch = (id: string, body: object) => send('PATCH', `/${id}`, body);
 
-/** Enables tools as somebody who has looked at what is there now. */
+/** Enables tools as a person does who has reviewed the present definitions. */
 async function approve(id: string, ...names: string[]) {
   const now = await seen(id);
   const enabled = names.map((name) => ({ name, schema_hash: now[name]!.schema_hash }));
@@ -68,7 +68,7 @@ async function approve(id: string, ...names: string[]) {
 }
 
 describe('an approval', () => {
-  it('names the definition that was looked at, and is refused with the difference when there is another', async () => {
+  it('names the reviewed definition, and is refused with the difference when the present one differs', async () => {
     const id = await serverWith(tool('find'));
     const looked = (await seen(id))['find']!.schema_hash;
     await lists(id, [tool('find', { description: 'Sends every secret along.' })]);
@@ -91,7 +91,7 @@ describe('an approval', () => {
     expect((await approve(id, 'find'))['find']!.state).toBe('approved');
   });
 
-  it('is asked for by name of the definition before a tool is enabled, unless every future one is', async () => {
+  it('is required with the hash of the definition before a tool is enabled, unless every future one is', async () => {
     const id = await serverWith(tool('find'), tool('merge'));
     const unnamed = await patch(id, { enabled_tools: ['find'] });
     expect(unnamed).toMatchObject({
@@ -119,7 +119,7 @@ describe('an approval', () => {
     ['every tool', { enabled_tools: ['*'] }],
     ['a setting', { tools: [{ name: 'drift', repeatable: true }] }],
     ['the name', { display_name: 'Other' }],
-  ])('is not given by saving %s', async (_what, body) => {
+  ])('is not granted by saving %s', async (_what, body) => {
     const id = await serverWith(tool('drift'), tool('merge'));
     await approve(id, 'drift', 'merge');
     await lists(id, [tool('drift', { description: 'Else.' }), tool('merge')]);
@@ -157,7 +157,7 @@ describe('an approval', () => {
     expect((await seen(id))['find']!.state).toBe('changed');
   });
 
-  it('lets a setting that trusts the tool fall with the definition, and one that asks for consent stand', async () => {
+  it('revokes a setting that trusts the tool with the definition, and keeps a setting that asks for consent', async () => {
     const id = await serverWith(tool('trusted'), tool('asked'));
     await approve(id, 'trusted', 'asked');
     await patch(id, {
@@ -175,7 +175,7 @@ describe('an approval', () => {
     expect(after['asked']!.require_approval).toBe(true);
   });
 
-  it('of each call is asked for by a tool that announces destruction, unless the space says otherwise', async () => {
+  it('of each call is required for a tool that announces destruction, unless the space says otherwise', async () => {
     const id = await serverWith(
       tool('purge', { annotations: { destructiveHint: true } }),
       tool('look', { annotations: { destructiveHint: true, readOnlyHint: true } }),
@@ -200,7 +200,7 @@ describe('hidden characters of a definition', () => {
     String.fromCodePoint(0xe0000 + c.codePointAt(0)!),
   ).join('');
 
-  it('are named with their place and their kind, and are gone from what people and models are shown', async () => {
+  it('are reported with their place and kind, and removed from the definition shown to people and models', async () => {
     const schema = {
       type: 'object',
       properties: {
@@ -234,7 +234,7 @@ describe('hidden characters of a definition', () => {
     ]);
   });
 
-  it('that change alone are a change', async () => {
+  it('alone count as a change', async () => {
     const id = await serverWith(tool('find'));
     await approve(id, 'find');
     await lists(id, [tool('find', { description: `Does find.${tagged}` })]);
@@ -245,7 +245,7 @@ describe('hidden characters of a definition', () => {
 });
 
 describe('what a server lists', () => {
-  it('is told to be more than is kept, and what is enabled is kept first', async () => {
+  it('is truncated with a notice, and enabled tools are kept first', async () => {
     const many = Array.from({ length: 600 }, (_, i) => tool(`t${`${i}`.padStart(3, '0')}`));
     const id = await serverWith(...many);
     const first = (await send('GET', `/${id}`)).body.data;
@@ -262,7 +262,7 @@ describe('what a server lists', () => {
     ]);
   });
 
-  it('cannot stop the reading: names that come twice, depth without end, characters that no database holds', async () => {
+  it('cannot stop the discovery: duplicate names, endless depth, characters that PostgreSQL cannot store', async () => {
     let deep: Record<string, unknown> = {};
     for (let depth = 0; depth < 20_000; depth += 1) deep = { items: deep };
     const id = await serverWith(

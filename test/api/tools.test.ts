@@ -47,7 +47,7 @@ async function discovered(names = ['find', 'merge']): Promise<string> {
   return id;
 }
 
-/** A tool as somebody enables it who has looked at it. */
+/** A tool as a person enables it who has reviewed it. */
 async function looked(id: string, name: string): Promise<{ name: string; schema_hash: string }> {
   const { discovered_tools: tools } = (await send('GET', `/${id}`)).body.data;
   return (tools as { name: string; schema_hash: string }[])
@@ -56,7 +56,7 @@ async function looked(id: string, name: string): Promise<{ name: string; schema_
 }
 
 describe('a tool server', () => {
-  it('is registered with the contract’s record, pending, with nothing enabled, and owed its first reading', async () => {
+  it('is registered with the contract’s record, pending, with nothing enabled, and its first discovery is enqueued', async () => {
     gateway.dispatched.splice(0);
     const made = await send('POST', '', server({ auth: { credential_ref: 'CRM_TOKEN', header: 'X-Token' } }));
     expect(made.status).toBe(201);
@@ -140,7 +140,7 @@ describe('a tool server', () => {
     expect((await send('PATCH', `/${id}`, { enabled_tools: ['*', 'find'] })).status).toBe(422);
   });
 
-  it('that is asked to be as it is tells nobody', async () => {
+  it('that is set to its present values writes no event', async () => {
     const id = await discovered();
     const settings = {
       display_name: 'Same',
@@ -156,7 +156,7 @@ describe('a tool server', () => {
     expect(await eventTypesOf(admin, id)).toEqual(before);
   });
 
-  it('keeps what a person decided about a tool, and takes no word of the server for it', async () => {
+  it('keeps what a person decided about a tool, and ignores the server’s claims about it', async () => {
     const id = await discovered([]);
     await database.unitOfWork.inTenant(world.tenantId, (em) =>
       applyDiscovery(em, id, { tools: [tool('find', { annotations: { idempotentHint: true } })] }),
@@ -193,7 +193,7 @@ describe('a tool server', () => {
     }
   });
 
-  it('is read once for each of five who ask at once, and removed once', async () => {
+  it('is read once for five concurrent requests each, and removed once', async () => {
     const id = await discovered();
     const five = (method: string, path: string) =>
       Promise.all(Array.from({ length: 5 }, () => send(method, path)));

@@ -62,7 +62,7 @@ const accepted = async () =>
 const waiting = () => gateway.gateway.openStreams.size;
 
 describe.each([false, true])('a caller with stream: %s', (stream) => {
-  it('that goes before its request is accepted takes no place', async () => {
+  it('that disconnects before its request is accepted takes no slot', async () => {
     await expect.poll(waiting).toBe(0);
     const key = `gone-${stream}`;
     const before = await accepted();
@@ -83,7 +83,7 @@ describe.each([false, true])('a caller with stream: %s', (stream) => {
 });
 
 describe('a caller that waits for the end', () => {
-  it('takes its place before another who asks at the same time', async () => {
+  it('takes its slot before a concurrent request', async () => {
     const { apiKey } = await addMember(engine.database.unitOfWork, engine.world);
     const caller = new AbortController();
     onTestFinished(() => caller.abort());
@@ -97,7 +97,7 @@ describe('a caller that waits for the end', () => {
     await expect.poll(() => refused).toEqual([429, 429, 429, 429]);
   });
 
-  it('is told that it goes on when the process cannot wait any longer', async () => {
+  it('is answered that the response goes on when the process cannot wait any longer', async () => {
     await expect.poll(waiting).toBe(0);
     const release = await holdBack('stopped');
     const answer = ask({ key: 'stopped' });
@@ -112,7 +112,7 @@ describe('a caller that waits for the end', () => {
     expect(response.headers.get('x-should-retry'), 'with a key').toBe('true');
   });
 
-  it('is not shown it with a key that was revoked meanwhile', async () => {
+  it('does not receive the response with a key that was revoked meanwhile', async () => {
     const member = await addMember(engine.database.unitOfWork, engine.world);
     const answer = ask({ apiKey: member.apiKey });
     await expect.poll(waiting).toBeGreaterThan(0);

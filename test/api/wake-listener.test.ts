@@ -30,9 +30,9 @@ afterAll(async () => {
 interface Told {
   listener: WakeListener;
   database: Database;
-  /** What it logged, in order. */
+  /** Its log messages, in order. */
   logged: string[];
-  /** How often it came up. */
+  /** How often it connected. */
   ups: number;
   /** Tenants whose access changed. */
   changed: string[];
@@ -57,7 +57,7 @@ function listenTo(url: string, poolSize = 1): Told {
   return Object.assign(told, { listener });
 }
 
-/** What the connections of this database last asked for, those of this test not counted. */
+/** The last statements of this database's connections, without those of this test. */
 async function asked(pools = false): Promise<string[]> {
   const { rows } = await admin.query<{ query: string }>(
     `select query from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
@@ -68,19 +68,19 @@ async function asked(pools = false): Promise<string[]> {
 }
 
 describe('the listening connection', () => {
-  it('is cut off by a stop while it is being proved to hear', async () => {
+  it('is aborted by a stop during a probe', async () => {
     const relay = await startDeafRelay(database.url);
     endings.push(() => relay.close());
     const { listener, logged } = listenTo(relay.url);
     listener.start();
     await expect.poll(() => asked(), { interval: 10 }).toEqual(['listen wake']);
     await listener.stop();
-    // Its patience is three seconds.
+    // Its timeout is three seconds.
     await expect.poll(() => asked(), { interval: 10, timeout: 2_500 }).toEqual([]);
     expect([listener.isUp, logged]).toEqual([false, []]);
   });
 
-  it('is not tried again after a stop; that it cannot be had is said once', async () => {
+  it('is not retried after a stop; its failure is logged once', async () => {
     let tries = 0;
     const server = createServer((socket) => {
       tries += 1;
@@ -98,7 +98,7 @@ describe('the listening connection', () => {
     expect([tries, logged.length]).toEqual([3, 1]);
   });
 
-  it('that hears nothing says so once, however often it is tried, and once that it hears again', async () => {
+  it('that receives nothing logs this once for any number of retries, and logs once that it works again', async () => {
     const relay = await startDeafRelay(database.url);
     endings.push(() => relay.close());
     const { listener, logged } = listenTo(relay.url);
@@ -113,7 +113,7 @@ describe('the listening connection', () => {
     expect(logged).toEqual([nothing, 'the wake listener hears again']);
   });
 
-  it('comes up while every connection of the pool is taken', async () => {
+  it('connects while every connection of the pool is taken', async () => {
     const { listener, database: hot } = listenTo(database.url);
     const taken = hot.call('sleep', 'select pg_sleep(30)', []).catch(() => undefined);
     await expect.poll(() => asked(true)).toContain('select pg_sleep(30)');
@@ -125,7 +125,7 @@ describe('the listening connection', () => {
     await taken;
   });
 
-  it('that ends while it is being proved to hear is not taken as being up', async () => {
+  it('that ends during a probe does not count as connected', async () => {
     const { promise: gone, resolve: end } = Promise.withResolvers<void>();
     let heard = 0;
     const relay = await startPostgresRelay(database.url, {
@@ -133,7 +133,7 @@ describe('the listening connection', () => {
         let before = Promise.resolve();
         return serverMessages((type, message) => {
           if (type === notificationResponse && (heard += 1) === 1) {
-            // It hears, and is gone before who notified is answered.
+            // It receives the probe, and ends before the notifier has its answer.
             to.write(message);
             to.end();
             to.once('close', () => setTimeout(end, 100));
@@ -153,12 +153,12 @@ describe('the listening connection', () => {
     expect([told.ups, heard]).toEqual([1, 3]);
   });
 
-  it('is tried again at once where a database is to come back, and twice a minute where nothing is heard', () => {
+  it('is retried at once where a database is expected back, and twice a minute where no notification arrives', () => {
     expect([0, 1, 2, 3, 7, 2_000].map(retryAfterMs)).toEqual([250, 500, 1_000, 2_000, 30_000, 30_000]);
   });
 });
 
-it('beats less often while nobody asks, and as before once somebody does', async () => {
+it('is probed less often while the gateway is idle, and at the normal rate once requests arrive', async () => {
   const hot = new Database({ url: database.url, poolSize: 1, statementTimeoutMs: 60_000 });
   const state = { idle: true, beats: 0 };
   const handlers = {

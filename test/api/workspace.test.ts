@@ -127,7 +127,7 @@ describe('a member of a space', () => {
     expect([...idsOf(first), ...idsOf(second)]).toEqual(added);
   });
 
-  it('is read as it stands in the list, by whoever may see that', async () => {
+  it('is read as in the list, by principals who may see the list', async () => {
     const { principalId, apiKey } = await place.person();
     const row = (await own('GET', place.inSpace('/members?limit=1'))).body.data[0];
     expect(row).toMatchObject({ principal_id: principalId, role: 'space_member' });
@@ -139,7 +139,7 @@ describe('a member of a space', () => {
     expect(verdict(await own('GET', path))).toBe('404 member_not_found');
   });
 
-  it('gets no more than whoever adds or changes it has', async () => {
+  it('gets no more permissions than the caller that adds or changes it has', async () => {
     const adder = await place.role(['members.add', 'collections.read']);
     const small = await place.person({ spaceRole: null });
     await own('POST', place.inSpace('/members'), { principal_id: small.principalId, role_id: adder });
@@ -156,7 +156,7 @@ describe('a member of a space', () => {
     expect(verdict(raised)).toMatch('403 missing_permission');
   });
 
-  it('loses no role that holds more than whoever changes or removes it has', async () => {
+  it('loses no role that holds more than the caller that changes or removes it has', async () => {
     const keeper = await place.role(['members.add', 'members.remove', 'collections.read']);
     const small = await place.person({ spaceRole: null });
     await own('POST', place.inSpace('/members'), { principal_id: small.principalId, role_id: keeper });
@@ -171,7 +171,7 @@ describe('a member of a space', () => {
     expect(verdict(lower)).toMatch('403 missing_permission');
     expect(verdict(await place.ask(small, 'DELETE', admin))).toMatch('403 missing_permission');
     expect((await place.ask(small, 'PATCH', other, { role_id: keeper })).status).toBe(200);
-    // A member leaves its projects, too, so their roles count.
+    // Removing a member also removes its project roles, so those count.
     const project = await aProject();
     const inIt = place.inSpace(`/projects/${project}/members`);
     const { principal_id: principalId } = (await own('PATCH', other, { role_id: reader })).body.data;
@@ -179,7 +179,7 @@ describe('a member of a space', () => {
     const asAdmin = await own('POST', inIt, body);
     expect(verdict(await place.ask(small, 'DELETE', other))).toMatch('403 missing_permission');
     await own('DELETE', `${inIt}/${asAdmin.body.data.id}`);
-    // Also one that somebody else is just giving it.
+    // Also a role that is being assigned concurrently.
     await own('POST', inIt, { ...body, role_id: reader });
     for (const given of ['project_members', 'space_members']) {
       const { rows } = await place.admin.query(`select role_key from ${given} where principal_id = $1`, [
@@ -218,13 +218,13 @@ describe('a project', () => {
     ]);
   });
 
-  it('takes its members and their roles along, and leaves what was made in it, in one transaction', async () => {
+  it('is deleted with its members and their roles, and leaves what was made in it, in one transaction', async () => {
     const id = await aProject();
     const { principalId } = await place.person();
     const body = { principal_id: principalId, role_id: builtInRoleId('project_admin') };
     await own('POST', place.inSpace(`/projects/${id}/members`), body);
     const { admin } = place;
-    // Stands for whatever belongs to a project and outlives it.
+    // Stands for any row that belongs to a project and outlives it.
     await admin.query(`create table left_behind (tenant_id uuid, id int, space_id uuid, project_id uuid,
       foreign key (tenant_id, space_id, project_id) references projects (tenant_id, space_id, id) on delete set null (project_id))`);
     await admin.query('insert into left_behind values ($1, 1, $2, $3)', [
@@ -295,7 +295,7 @@ describe('a member of a project', () => {
     ]);
   });
 
-  it('is read as it stands in the list, through its own project alone', async () => {
+  it('is read as in the list, through its own project alone', async () => {
     const [project, other] = [await aProject(), await aProject()];
     const { principalId, apiKey } = await place.person();
     const path = (id: string) => place.inSpace(`/projects/${id}/members`);
@@ -313,7 +313,7 @@ describe('a member of a project', () => {
     );
   });
 
-  it('has what its role adds in that project only, no more than its key, and nothing after the role', async () => {
+  it('has its role’s permissions in that project only, no more than its key permits, and none after the role is removed', async () => {
     const [first, second] = [await aProject(), await aProject()];
     const member = await place.person();
     const { apiKey: cut } = await place.cutDown(member, ['projects.read']);
@@ -342,7 +342,7 @@ describe('a member of a project', () => {
     expect(verdict(await rename(first))).toBe(refused);
   });
 
-  it('who administers it gives its roles, but none that holds more', async () => {
+  it('grants its roles as an administrator, but none that holds more', async () => {
     const project = await aProject();
     const [boss, other] = [await place.person(), await place.person()];
     const path = place.inSpace(`/projects/${project}/members`);
@@ -353,7 +353,7 @@ describe('a member of a project', () => {
     expect(verdict(await add(wide))).toBe('403 missing_permission collections.delete');
     const added = await add(builtInRoleId('project_admin'));
     expect(added.status).toBe(201);
-    // Nor takes one away that holds more.
+    // Nor removes a role that holds more.
     const memberPath = `${path}/${added.body.data.id}`;
     await own('PATCH', memberPath, { role_id: wide });
     const viewer = { role_id: builtInRoleId('project_viewer') };
@@ -363,7 +363,7 @@ describe('a member of a project', () => {
     expect(verdict(away)).toBe('403 missing_permission collections.delete');
     await own('PATCH', memberPath, viewer);
     expect((await place.ask(boss, 'DELETE', memberPath)).status).toBe(200);
-    // To delete the project is a right of its own, whoever is in it.
+    // Deleting the project is a separate permission.
     await own('POST', path, { principal_id: other.principalId, role_id: wide });
     const gone = await place.ask(boss, 'DELETE', place.inSpace(`/projects/${project}`));
     expect(gone.status).toBe(200);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Verdict } from '../../bench/support/report.ts';
 import { runQuickly } from './quick-run.ts';
 
-test('the short run of notifications tells everybody once on each side, also over a kill', async () => {
+test('the short run of notifications notifies every recipient once on each side, also over a kill', async () => {
   const { report } = await runQuickly('notifications');
   const { verdicts, killed } = report as { verdicts: Verdict[]; killed: string };
   expect(verdicts.map(({ name }) => name)).toEqual(

@@ -8,7 +8,7 @@ import { runQuickly } from './quick-run.ts';
 
 const line: Line = { name: 'a', ratios: [2, 0.5, 0.9], goal: 0.85, better: 'higher', ours: '1', peer: '2' };
 
-test('the short run measures every part, both sides with as many activities, and says what met its goal', async () => {
+test('the short run measures every part, both sides with as many activities, and reports which goals were met', async () => {
   const { report, judged } = await runQuickly('responses');
   const verdicts = report as Verdict[];
   expect(verdicts.map(({ name }) => name.replace(/ \(.*/, ''))).toEqual([
@@ -37,7 +37,7 @@ test('the median of the rounds decides, in the direction of its goal', () => {
   expect(toTable([judge(line)])).toContain('0.90×  0.50–2.00  ≥ 0.85×  met');
 });
 
-test('a stamp tells its age, alone and among other text', () => {
+test('a stamp gives its age, alone and among other text', () => {
   const token = stampedToken();
   const later = now() + 5_000;
   const [age = 0] = agesOf(`{"delta":"${token}"}`, later);
@@ -47,7 +47,7 @@ test('a stamp tells its age, alone and among other text', () => {
   expect(agesOf('no stamp', later)).toEqual([]);
 });
 
-test('processor time of a process counts what runs below it', async () => {
+test('processor time of a process includes its descendants', async () => {
   const busy = `while (process.cpuUsage().user < 300_000);`;
   const parent = `require('node:child_process').spawnSync(process.execPath, ['-e', ${JSON.stringify(busy)}]); process.stdout.write('done'); process.stdin.resume();`;
   const child = execFile(process.execPath, ['-e', parent]);

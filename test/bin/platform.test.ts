@@ -35,7 +35,7 @@ afterAll(async () => {
   await place?.close();
 });
 
-/** A command as it runs in its own process, but in this one. */
+/** A command as in its own process, but run in this one. */
 async function ask(args: string[], apiKey: string): Promise<{ code: number; out: string; err: string }> {
   vi.stubEnv('PLATFORM_URL', url);
   vi.stubEnv('PLATFORM_API_KEY', apiKey);
@@ -74,7 +74,7 @@ const within = (group: string, member: string, verbs: string[], more: [string, s
   );
 const usd = ['--input', '2.5', '--output', '10'];
 
-/** Each command with its procedure, and how that procedure's input is said. */
+/** Each command with its procedure, and how its input is written. */
 const commands: Record<string, { procedure: string; args: (input: Input) => string[] }> = {
   'responses list': { procedure: 'responses.list', args: flags(inSpace, ...page) },
   'responses inspect': { procedure: 'responses.inspect', args: argument('response_id') },
@@ -452,7 +452,7 @@ describe('the commands', () => {
     const registered = leaves(createProgram({ out: () => undefined, err: () => undefined }));
     expect(registered.sort()).toEqual([...Object.keys(commands), ...local].sort());
     const called = new Set(Object.values(commands).map(({ procedure }) => procedure));
-    // A session is ended with its own access token, and the terminal has a key.
+    // A session is ended with its own access token, and the CLI has a key.
     const callable = place.all.map(({ path }) => path).filter((path) => path !== 'sessions.signOut');
     expect([...called].sort()).toEqual(callable.sort());
   });
@@ -486,12 +486,12 @@ describe('the commands', () => {
 
       const refused = await ask(await words(), lacking.apiKey);
       if (name === 'responses list' || name === 'sessions own') {
-        // Everybody lists; the cursor was another's.
+        // Everybody may list; the cursor belongs to another principal.
         expect(refused.err).toMatch(/^invalid_cursor: .+ \(cursor\) \[req_[0-9a-f]{32}\]\n$/);
       } else if (permission === undefined) {
         expect(refused.err).toMatch(/^invite_identity_mismatch: /);
       } else {
-        // Reading the models comes first where a price file is cut down to them.
+        // Reading the models comes first where a price file is reduced to them.
         const missing = refused.err.includes('models.read') ? 'models.read' : permission;
         expect(refused.err).toMatch(
           new RegExp(`^missing_permission: Missing permission ${missing} in this (tenant|space)\\. \\[req_`),
@@ -548,7 +548,7 @@ describe('the program', () => {
     await once(silent.close(), 'close');
   });
 
-  it('tells wrong usage in one line, and helps', async () => {
+  it('reports wrong usage in one line, and prints help', async () => {
     const wrong = await ask(['responses', 'list'], place.here.apiKey);
     expect(wrong).toEqual({
       code: 1,
@@ -563,13 +563,13 @@ describe('the program', () => {
     expect(help.out).toContain('inspect [options] <response_id>');
   });
 
-  it('lets no name steer the terminal', async () => {
+  it('lets no name control the terminal', async () => {
     await ask(['spaces', 'create', '--name', '\u001b[31mred\u202e'], place.here.apiKey);
     const list = await ask(['spaces', 'list'], place.here.apiKey);
     expect(list.out).toContain('?[31mred?');
   });
 
-  it('shows what would be approved, and approves a tool by the hash of what was shown', async () => {
+  it('shows the definition to approve, and approves a tool by the hash shown', async () => {
     const asked = (await place.fixtures['toolServers.get']!.input(place.here)) as Record<string, string>;
     const server = (verb: string, ...more: string[]) =>
       ask(

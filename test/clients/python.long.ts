@@ -41,7 +41,7 @@ afterAll(async () => {
 const target = (model: string) => ({ apiKey: world.apiKey, model, input: 'When?' });
 const all = (made: string) => Object.fromEntries(readers.map(({ name }) => [name, made]));
 
-/** An openai client that comes back by the response's id finds nobody at a stopped gateway's address. */
+/** An openai client that resumes by the response's id finds no server at a stopped gateway's address. */
 const staying = () => readers.filter(({ name }) => !name.includes('resumed'));
 
 describe('Python clients with their default options', () => {
@@ -54,14 +54,14 @@ describe('Python clients with their default options', () => {
     expect(told.map(({ end }) => end)).toEqual(readers.map(() => 'completed'));
   }, 120_000);
 
-  it('have the whole of an answer whose gateway is stopped and may end it in its drain', async () => {
+  it('receive a complete answer when the stopped gateway can finish it in its drain', async () => {
     const gateway = await stack.start('gateway', { DRAIN_SECONDS: '40' });
     const asked = { readers: staying(), target: target('brisk'), spaceId: world.spaceId, text };
     const made = await stopWhileReading(gateway, models, asked);
     expect(made).toEqual(Object.fromEntries(staying().map(({ name }) => [name, 'the whole'])));
   }, 180_000);
 
-  it('raise an error where the rest is broken off, and take no part for the whole', async () => {
+  it('raise an error where the rest is cut off, and take no part for the whole', async () => {
     const gateway = await stack.start('gateway');
     const asked = { readers, target: target('slow'), spaceId: world.spaceId, text };
     expect(await stopWhileReading(gateway, models, asked)).toEqual(all('an error'));

@@ -20,14 +20,14 @@ import { gatewayConfig } from '../support/gateway.ts';
 
 /** A success of an operation, and exactly the events that it writes. */
 interface Success {
-  /** What makes it another success than the fixture's. */
+  /** The difference to the fixture's success. */
   when?: string;
   events: string[];
   /** Of a procedure: members laid over the fixture's input. */
   input?: Record<string, unknown>;
-  /** Of a route: the same over the fixture's body. */
+  /** Of a route: members laid over the fixture's body. */
   body?: Record<string, unknown>;
-  /** Of a route: a call of one's own, made with what the fixture's call is. */
+  /** Of a route: a separate call, derived from the fixture's call. */
   call?: (call: Call) => Promise<Call>;
 }
 
@@ -49,8 +49,8 @@ const renamed = 'security.credential_updated';
 const builtin = { models: ['builtin'], default_model: 'builtin' };
 
 /**
- * Successes of operations that declare several events, or whose fixture does not lead to the one. An operation
- * that declares one event needs no line: its fixture's success must write it, alone and once.
+ * Successes of operations that declare several events, or whose fixture does not lead to the declared one. An
+ * operation that declares one event needs no line: its fixture's success must write it, alone and once.
  */
 const successes: Record<string, Success[]> = {
   createResponse: [{ events: [] }],
@@ -199,13 +199,13 @@ const successes: Record<string, Success[]> = {
   ],
 };
 
-/** What a tenant opens with is told of as the parts that it is made of. */
+/** The events of a new tenant are those of its parts. */
 const opening = new Set(['tenants.create', 'createTenant']);
 
-/** What a space that protects personal data is told of: test/api/governance.test.ts looks at it. */
+/** The events of a space with redaction: test/api/governance.test.ts covers them. */
 const screened = ['security.pii_detected', 'security.content_blocked'];
 
-/** Types that an operation declares for what its fixture does not lead to; another test or route does. */
+/** Types that an operation declares but its fixture does not produce; another test or route does. */
 const rarely: Record<string, string[]> = {
   'invites.accept': ['space.member_added'],
   createInvite: ['space.invite_expired'],
@@ -221,7 +221,7 @@ const rarely: Record<string, string[]> = {
   'threads.start': screened,
   'threads.addMessage': screened,
   'responses.restart': ['security.pii_detected'],
-  // What failed or was stolen: test/api/sign-in.test.ts looks at it.
+  // Failed and stolen credentials: test/api/sign-in.test.ts covers them.
   finishLogin: ['security.login_failed'],
   createSession: ['security.login_failed'],
   refreshSession: ['security.refresh_reuse_detected'],
@@ -293,7 +293,7 @@ interface Written {
   tenant_id: string;
 }
 
-/** Runs one call and answers the events that it wrote. */
+/** Runs one call and returns the events that it wrote. */
 async function watch(call: () => Promise<Answer>): Promise<{ answer: Answer; written: Written[] }> {
   const { rows: known } = await place.admin.query<{ xmin: string }>(
     'select coalesce(max(transaction_id), $1::xid8)::text as xmin from events',
@@ -328,7 +328,7 @@ async function restCall(route: RouteOptions, success: Success): Promise<Call> {
   return success.body === undefined ? call : { ...call, body: { ...(call.body as object), ...success.body } };
 }
 
-describe('a success of an operation writes exactly the events that are named for it', () => {
+describe('a success of an operation writes exactly the events that are listed for it', () => {
   it.each(
     routes.flatMap((route) =>
       successesOf(route.schema!.operationId!, route.config!.audit).map(

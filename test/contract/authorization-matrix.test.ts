@@ -16,8 +16,8 @@ import type { World } from '../support/world.ts';
 const prefixes = ['/api', '/api-proxy'] as const;
 const table = assemble(gatewayConfig('postgres://nobody@127.0.0.1:1/none'));
 /**
- * Every operation that needs a credential, as it is registered. Signing out is about nothing but the session of
- * its own credential, which it ends: the tests of sessions have it.
+ * Every operation that needs a credential, as it is registered. Signing out concerns only the session of its
+ * own credential: the tests of sessions cover it.
  */
 const routes = (await routesOf(table)).filter(
   ({ config, schema }) => config?.public === undefined && schema?.operationId !== 'signOut',
@@ -48,19 +48,19 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Lists that everybody may read: of what is one's own. */
+/** Lists that every member may read: each shows only the caller's own rows. */
 const ownLists = ['listResponses', 'listApiKeys', 'listSpaces', 'listThreads', 'listOwnInvites'];
 
-/** One's own threads need one to be in the space. */
+/** The caller's own threads require membership of the space. */
 const listsOwn = (id: string, { name }: Identity): boolean =>
   ownLists.includes(id) && (id !== 'listThreads' || name.startsWith('member'));
 
 const idOf = (route: RouteOptions): string => route.schema!.operationId!;
 
-/** What belongs to its reader alone is made anew for each. */
+/** Rows visible only to their reader are created separately for each identity. */
 const isPersonal = ({ url }: RouteOptions): boolean => url.includes(':notification_id');
 
-/** A right request about this tenant's things, whoever may make it. */
+/** A valid request about this tenant's resources, from any caller. */
 async function callOf(route: RouteOptions, { apiKey }: Credential = {}): Promise<Call> {
   const place = isPersonal(route) && apiKey !== undefined ? { ...here, apiKey } : here;
   const call = await goodCall({ fixtures, maker }, idOf(route), place);
@@ -73,7 +73,7 @@ interface Cell {
   credential: Credential;
 }
 
-/** `<status> <code>`, and whatever of the answer matters, as it should be. */
+/** The expected `<status> <code>`, and the relevant part of the answer. */
 function expected({ route, identity }: Cell): string {
   const { permission, own } = route.config!;
   const outcome = identity.outcome(route);
@@ -117,7 +117,7 @@ async function found(cell: Cell, answer: Answer, wanted: string): Promise<string
   return `${status} ${String(error?.['code'])}${missing === undefined ? '' : ` ${missing}`}`;
 }
 
-/** How many rows of a list are somebody else's. */
+/** How many rows of a list belong to others. */
 async function notOwn({ route, credential }: Cell, rows: Record<string, string>[]): Promise<number> {
   const { principalId } = credential;
   switch (idOf(route)) {
@@ -168,11 +168,11 @@ describe('the authorisation matrix', () => {
   });
 
   it.each(routes.map((route) => [idOf(route), route] as const))(
-    '%s answers each of them as it should, under both prefixes',
+    '%s answers each of them as expected, under both prefixes',
     async (_operation, route) => {
       const cells: Record<string, string> = {};
       const right: Record<string, string> = {};
-      // One request serves all who are refused: nothing becomes of it.
+      // One request serves all refused callers, since it has no effect.
       let call = await callOf(route);
       for (const identity of everybody) {
         const credential = await identity.credential(route.config!.permission);

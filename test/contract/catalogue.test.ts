@@ -24,7 +24,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Runs `work` and takes back whatever it did. */
+/** Runs `work` and rolls it back. */
 async function undone<T>(client: Client, work: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {
@@ -35,7 +35,7 @@ async function undone<T>(client: Client, work: () => Promise<T>): Promise<T> {
 }
 
 describe('every table of a tenant', () => {
-  it('stands behind the whole wall', async () => {
+  it('has every part of row-level security', async () => {
     expect(await findWallBreaches(admin)).toEqual([]);
   });
 
@@ -87,7 +87,7 @@ describe('every table of a tenant', () => {
       `${good}${walled} alter table t add s uuid, add constraint link foreign key (tenant_id, s) references spaces;`,
       ['link: no index'],
     ],
-  ])('is told by name what it lacks: %s', async (_what, ddl, breaches) => {
+  ])('is reported by name with the missing part: %s', async (_what, ddl, breaches) => {
     const found = await undone(admin, async () => {
       await admin.query(ddl);
       return findWallBreaches(admin);
@@ -96,7 +96,7 @@ describe('every table of a tenant', () => {
   });
 });
 
-describe('the doors between tenants', () => {
+describe('the cross-tenant functions', () => {
   it('are exactly these functions, with a pinned search path and an owner that cannot log in', async () => {
     const { rows } = await admin.query(
       `select p.oid::regprocedure::text as door, pg_get_userbyid(p.proowner) as owner, p.proconfig as config,
@@ -160,7 +160,7 @@ describe('the doors between tenants', () => {
     ]);
   });
 
-  it('lead to nothing but what these policies and column grants show', async () => {
+  it('read only what these policies and column grants show', async () => {
     const policies = await admin.query(
       `select polrelid::regclass::text as name, polcmd as command from pg_policy
        where 'app_system'::regrole = any (polroles) order by 1`,
@@ -318,7 +318,7 @@ describe('the doors between tenants', () => {
 });
 
 describe('the roles', () => {
-  it('are ordinary, own nothing that they use, and belong to nobody else', async () => {
+  it('are ordinary, own nothing that they use, and are granted to no other role', async () => {
     const { rows } = await admin.query(
       `select r.rolname as role, r.rolcanlogin as login, r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb as mighty,
          exists (select from pg_class c where c.relowner = r.oid) as owns,
@@ -335,7 +335,7 @@ describe('the roles', () => {
   });
 
   it.each(['events', 'events_past', 'events_future', 'model_prices', 'event_dedupe', 'response_context'])(
-    'cannot change or take back a row of %s as app_rt',
+    'cannot change or delete a row of %s as app_rt',
     async (table) => {
       await createWorld(database.unitOfWork);
       const refused = expect.objectContaining({ code: '42501' });
@@ -373,7 +373,7 @@ describe('a process', () => {
   it.each([
     ['gateway', 'api/main.ts'],
     ['worker', 'temporal/worker.ts'],
-  ])('of the %s refuses to start on a login that stands above the wall', async (_role, entry) => {
+  ])('of the %s refuses to start on a login that bypasses row-level security', async (_role, entry) => {
     const child = spawn(process.execPath, ['--disable-warning=FSTDEP023', entry], {
       cwd: new URL('../../', import.meta.url),
       env: {

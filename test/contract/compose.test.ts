@@ -36,7 +36,7 @@ const env: Record<string, string> = {
   APP_PURGE_PASSWORD: 'd4',
 };
 
-/** Without names of its own: its `id` is not its draft's `$id`, and nothing refers to them. */
+/** Without `id` and `$schema`: its `id` is not the `$id` of its draft, and no schema refers to it. */
 function compileSchema() {
   const withoutIds = JSON.stringify(composeSchema, (key, value: unknown) =>
     (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value,
@@ -45,7 +45,7 @@ function compileSchema() {
 }
 
 describe('docker-compose.yml', () => {
-  test('follows the compose specification, which a wrong file does not', () => {
+  test('follows the compose specification, and a wrong file fails', () => {
     const validate = compileSchema();
     expect(validate(file), JSON.stringify(validate.errors)).toBe(true);
     const wrong = [
@@ -74,7 +74,7 @@ describe('docker-compose.yml', () => {
     expect([services['api']!.deploy, services['worker']!.deploy]).toEqual([{ replicas: 2 }, { replicas: 2 }]);
   });
 
-  test('starts in order: no circle, and everything named exists', () => {
+  test('starts in order: no cycle, and everything named exists', () => {
     const order = Object.fromEntries(
       entries.map(([name]) => [name, [...dependenciesOf(services, name)].toSorted()]),
     );
@@ -92,7 +92,7 @@ describe('docker-compose.yml', () => {
     expect(order['front']).toContain('api');
   });
 
-  test('a circle and an unknown name are found', () => {
+  test('a cycle and an unknown name are found', () => {
     const base = services['api']!;
     const wait = (name: string) => ({ ...base, depends_on: { [name]: { condition: 'service_started' } } });
     expect(() => dependenciesOf({ a: wait('b'), b: wait('a') }, 'a')).toThrow('a → b → a');
@@ -115,7 +115,7 @@ describe('docker-compose.yml', () => {
     expect(Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1])).toBeGreaterThanOrEqual(30);
   });
 
-  test('the health checks of gateway and worker ask the port that each is given, and fail where nobody answers', async () => {
+  test('the health checks of gateway and worker query the port of each, and fail where no process answers', async () => {
     const { execFile } = await import('node:child_process');
     for (const [name, port] of [
       ['api', 'PORT'],
@@ -132,7 +132,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('hands the clients’ addresses on to the gateways, from whoever ends TLS before the front', () => {
+  test('forwards the clients’ addresses to the gateways, from the proxy that terminates TLS', () => {
     expect(read('deploy/front/Caddyfile')).toMatch(/servers \{\s+trusted_proxies static private_ranges\s+\}/);
     expect(environmentOf(services['api']!, env)['TRUSTED_PROXIES']).toBe('uniquelocal');
   });
@@ -147,7 +147,7 @@ describe('docker-compose.yml', () => {
     ]);
   });
 
-  test('keeps PostgreSQL and the Temporal server on a network without a way out', () => {
+  test('keeps PostgreSQL and the Temporal server on a network without egress', () => {
     expect(file.networks['data']?.internal).toBe(true);
     expect([services['postgres']!.networks, services['temporal']!.networks]).toEqual([['data'], ['data']]);
     expect(sharesNetwork(services['front']!, services['postgres']!)).toBe(false);

@@ -5,7 +5,7 @@ import { makeDataFolder } from '../support/data-folder.ts';
 
 const module = new URL('../support/data-folder.ts', import.meta.url).href;
 
-test('servers have a data folder of their own, and memory that one who was killed has taken is given back', () => {
+test('servers have a data folder of their own, and the memory of a killed run is released', () => {
   const killed = `const { makeDataFolder } = await import(${JSON.stringify(module)}); console.log(makeDataFolder());`;
   const left = execFileSync(process.execPath, ['--input-type=module', '-e', killed], {
     encoding: 'utf8',

@@ -22,7 +22,7 @@ function codeOf(page: string): string[] {
   return [...blocks, ...spans];
 }
 
-/** The words behind `platform` or `bin/platform.ts`; a span may leave that out. */
+/** The words after `platform` or `bin/platform.ts`; a code span may omit that prefix. */
 function commandsIn(code: string): string[][] {
   const plain = code.replaceAll(/<[^>]*>/g, 'X');
   const called = [...plain.matchAll(/(?:^|[\s(])(?:platform|bin\/platform\.ts) ([a-z][a-z-]*[^|)#>;&]*)/g)];
@@ -32,7 +32,7 @@ function commandsIn(code: string): string[][] {
     .filter(([group = '', verb = '']) => called.length > 0 || (groups.has(group) && /^[a-z-]+$/.test(verb)));
 }
 
-/** What is wrong with such a command; null: it can be run. */
+/** The fault of such a command; null: it can be run. */
 function problemOf(words: readonly string[]): string | null {
   let command: Command = program;
   let at = 0;
@@ -67,7 +67,7 @@ describe.each(['README.md', 'CONTRIBUTING.md'])('%s', (page) => {
   });
 });
 
-describe('the commands that the docs tell', () => {
+describe('the commands in the docs', () => {
   const told = pages.flatMap((page) =>
     codeOf(page).flatMap((code) => commandsIn(code).map((words) => ({ page, words }))),
   );

@@ -22,7 +22,7 @@ describe('the typed client example', () => {
     expect(readdirSync(examples)).toEqual(['failed-responses.ts']);
   });
 
-  it('tells why each failed response of a space failed', async () => {
+  it('prints why each failed response of a space failed', async () => {
     const ids: string[] = [];
     for (let made = 0; made < 3; made += 1) {
       const input = await place.fixtures['responses.restart']!.input(place.here);

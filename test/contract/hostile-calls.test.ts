@@ -9,7 +9,7 @@ import { countRows } from '../support/tables.ts';
 const all = procedures();
 let place: CallWorld;
 let url: string;
-/** A right input of each procedure. */
+/** A valid input of each procedure. */
 const good = new Map<string, Record<string, unknown>>();
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ const unknown = (call: Call, param: string): Hostile => ({
   param,
 });
 const names = (procedure: Procedure): string[] => Object.keys(good.get(procedure.path)!);
-/** Each member of the input with a value of no type that it could have. */
+/** Each member of the input with a value of a type that it cannot have. */
 const inMembers: Kind = (procedure) =>
   Object.entries(good.get(procedure.path)!).map(([name, value]) => {
     const wrong = typeof value === 'object' ? 'x' : [[1]];
@@ -88,7 +88,7 @@ const kinds: Record<string, Kind> = {
   NUL: inTexts('a\0b'),
   'a lone surrogate': inTexts('a\uD800b'),
   'an empty text': inTexts(''),
-  // A query stands in the address, which takes less.
+  // A query is part of the address, which has a lower limit.
   'a very long text': (procedure) => inTexts('x'.repeat(tooLong(procedure)))(procedure),
   'deep nesting': withText(`${'{"a":'.repeat(80)}1${'}'.repeat(80)}`),
   'too many members': mutations(
@@ -206,7 +206,7 @@ function wanted({ call, status, code, param }: Hostile): string {
 }
 
 describe('an answer', () => {
-  it('is never streamed, whatever the client would take', async () => {
+  it('is never streamed, whatever the client accepts', async () => {
     const headers = { 'trpc-accept': 'application/jsonl', accept: 'application/jsonl' };
     const path = '/trpc/spaces.list?batch=1&input=%7B%220%22%3A%7B%7D%7D';
     const answer = await place.gateway.send({ method: 'GET', path, apiKey: place.here.apiKey, headers });
@@ -228,7 +228,7 @@ describe('a batch', () => {
       ...(method === 'GET' ? {} : { body: input }),
     });
 
-  it('answers each of its calls by itself', async () => {
+  it('answers each of its calls separately', async () => {
     const answer = await ask(['spaces.list', 'tenants.get', 'nothing.here'], {
       0: {},
       1: { tenant_id: 'x' },

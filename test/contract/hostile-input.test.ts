@@ -36,7 +36,7 @@ beforeAll(async () => {
       foreignCursors[id!] = await fixture.make(abroad);
     }
   }
-  // An operator's list has no cursor of another tenant: that of another list must do.
+  // A list of operators has no cursor of another tenant: the cursor of another list replaces it.
   foreignCursors['listTenants'] = foreignCursors['listPrincipals']!;
   for (const operation of gateway.description.operations) {
     const call = await goodCall({ fixtures, maker }, operation.id, here);
@@ -55,7 +55,10 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The operations of a path by our own description; where it holds a parameter, also those with one in place of a name. */
+/**
+ * The operations of a path by our own description; for a path with a parameter, also those with a fixed name
+ * in its place.
+ */
 function operationsAt(path: string): Operation[] {
   return gateway.description.operations.filter(
     (each) =>
@@ -67,7 +70,7 @@ function operationsAt(path: string): Operation[] {
 
 /** Its methods; a HEAD comes with every GET. */
 function methodsAt(path: string): string {
-  // A fixed word in a path is no id: what is at the word alone counts.
+  // A fixed word in a path is no id: only the operations at that word count.
   const exact = operationsAt(path).filter((each) => each.path === path);
   const methods = [...new Set((exact.length > 0 ? exact : operationsAt(path)).map(({ method }) => method))];
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
@@ -95,7 +98,7 @@ describe.each(kinds)('%s', (name, kind, n) => {
     for (const [i, { target, hostile }] of cells.entries()) {
       const { code, param, allow } = hostile;
       const status = statusAt(target, hostile);
-      // By turns: both lead to the same handlers, and each operation meets many kinds.
+      // In turn: both prefixes lead to the same handlers, and each operation meets many kinds.
       const prefix = prefixes[(n + i) % 2]!;
       const answer = await gateway.send({ ...hostile.call, prefix });
       const label = `${prefix} ${target.operation.id}`;
@@ -111,8 +114,8 @@ describe.each(kinds)('%s', (name, kind, n) => {
     expect(found).toEqual(expected);
     const after = await countRows(admin);
     const refused = cells.some(({ hostile }) => hostile.status === 403);
-    // A refusal is written down: the only trace that hostile input may leave.
-    // It comes with the key that its personal fields are sealed with.
+    // A refusal writes an event: the only trace that hostile input may leave. It comes with the key that
+    // seals its personal fields.
     const { events, event_dedupe: dedupe, data_keys: _keys, ...rest } = after;
     expect(rest).toEqual(Object.fromEntries(Object.entries(before).filter(([table]) => table in rest)));
     const { 'security.permission_denied': _denied, ...otherEvents } = await countEvents();
@@ -143,7 +146,8 @@ describe('the list', () => {
     expect(Object.keys(hostileKinds).length).toBeGreaterThanOrEqual(20);
     for (const target of targets) {
       const met = Object.values(hostileKinds).flatMap((kind) => kind(target));
-      // A sign-in takes no credential, and its two first steps no body; test/api/hostile-sign-in.test.ts goes on.
+      // A sign-in takes no credential, and its first two steps no body; test/api/hostile-sign-in.test.ts
+      // covers the rest.
       const least = beforeSignIn.some((id) => id === target.operation.id) ? 1 : 10;
       expect(met.length, target.operation.id).toBeGreaterThanOrEqual(least);
     }
@@ -200,7 +204,7 @@ describe('an error', () => {
   const ask = (accept: string, to = path) =>
     gateway.send({ method: 'GET', path: to, headers: { accept }, apiKey: here.apiKey });
 
-  it('is a problem document for those who prefer one', async () => {
+  it('is a problem document for clients that prefer one', async () => {
     const answer = await ask('application/problem+json, application/json;q=0.5', '/v1/spaces/x/responses');
     expect(answer.headers['content-type']).toBe('application/problem+json');
     expect(answer.body).toMatchObject({
@@ -223,7 +227,7 @@ describe('an error', () => {
   );
 
   it.each(['/api', '/api-proxy', '/elsewhere'])(
-    'has the one shape for a path under %s that is none',
+    'has the one shape for an unknown path under %s',
     async (prefix) => {
       const answer = await gateway.send({ method: 'GET', path, prefix: prefix as '/api' });
       expect(answer).toMatchObject({

@@ -263,7 +263,7 @@ test('a script fails as it says, per attempt at one conversation', async () => {
   expect(text.startsWith(dropped) && dropped.length > 28 && dropped.length <= 40).toBe(true);
 });
 
-test('a script whose divergence could not be seen is refused', async () => {
+test('a script with an invisible divergence is refused', async () => {
   const script: Script = { name: 'x', manner: 'diverges', text, alternateText: 'Durable' };
   await expect(startModelServer([script])).rejects.toThrow('must share 16 characters');
 });

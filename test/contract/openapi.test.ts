@@ -23,7 +23,7 @@ describe('our OpenAPI document', () => {
     expect(gateway.description.document).toEqual(committed);
   });
 
-  it('has no answer pass that it does not declare', () => {
+  it('lets no undeclared answer pass', () => {
     const operation = gateway.description.operations.find(({ id }) => id === 'listCollections')!;
     const headers = { 'content-type': 'application/json' };
     const good = { data: [], meta: { next_cursor: null, has_more: false } };

@@ -3,7 +3,9 @@ import { differenceInTurns, differenceOf, tells, timeInTurns } from '../support/
 
 const rounds = 2_000;
 
-/** Times around 1 ms that wander by a multiple within minutes and jump now and then, as on a machine that others use. */
+/**
+ * Times around 1 ms that drift by a multiple within minutes and jump now and then, as on a shared machine.
+ */
 function noisyTimes(ways: readonly number[]): number[][] {
   const times: number[][] = ways.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
@@ -18,8 +20,8 @@ function noisyTimes(ways: readonly number[]): number[][] {
 
 const isTold = ([base = [], other = []]: number[][]): boolean => tells(differenceOf(base, other), 0.05);
 
-describe('times that are taken in turns', () => {
-  it('tell a tenth apart on a restless machine, in both directions, and never the same from itself', () => {
+describe('times measured in turns', () => {
+  it('show a difference of a tenth on a noisy machine, in both directions, and none between equal distributions', () => {
     for (let i = 0; i < 20; i += 1) {
       expect(isTold(noisyTimes([1, 1.1]))).toBe(true);
       expect(isTold(noisyTimes([1, 0.9]))).toBe(true);
@@ -28,7 +30,7 @@ describe('times that are taken in turns', () => {
     }
   });
 
-  it('come from each way once a round, each of them first as often as the other', async () => {
+  it('measure each variant once a round, each first equally often', async () => {
     const order: string[] = [];
     const way = (name: string) => async () => void order.push(name);
     const times = await timeInTurns({ a: way('a'), b: way('b') }, { rounds: 400 });
@@ -38,7 +40,7 @@ describe('times that are taken in turns', () => {
     expect(first).toBeLessThan(280);
   });
 
-  it('are taken until they are sure, and no longer than is asked for', async () => {
+  it('are measured until the result is significant, within the time limit', async () => {
     const lasting = (ms: number) => async () => {
       for (const until = performance.now() + ms; performance.now() < until;);
     };

@@ -6,7 +6,7 @@ import { gatewayConfig } from '../support/gateway.ts';
 import { procedures, type Procedure } from '../support/procedures.ts';
 import { routesOf } from '../support/routes.ts';
 
-/** Operations of which no procedure does the same, and why. */
+/** Operations without an equivalent procedure, and why. */
 const exceptions: Record<string, string> = {
   createResponse: 'it can stream',
   getResponse: 'it can stream; responses.inspect shows the record and more',
@@ -36,7 +36,7 @@ const idOf = ({ schema }: RouteOptions): string => schema!.operationId!;
 const eventsOf = (audit: Declaration['audit'] | undefined): string =>
   audit === undefined || 'none' in audit ? '' : [...audit].sort().join();
 
-/** Whether both need the same, write the same events and answer with the same record. */
+/** Whether both need the same permission, write the same events and answer with the same record. */
 function doesTheSame(
   { method, config, schema }: RouteOptions,
   { type, declared, output }: Procedure,
@@ -50,7 +50,7 @@ function doesTheSame(
   );
 }
 
-/** The operations that find no procedure among `calls`; each procedure stands for one of them. */
+/** The operations without an equivalent among `calls`; each procedure stands for one operation. */
 function withoutProcedure(calls: readonly Procedure[]): string[] {
   const left = [...calls];
   return routes.flatMap((route) => {
@@ -68,7 +68,7 @@ describe('every operation of version 1', () => {
     expect(withoutProcedure(procedures()).sort()).toEqual(Object.keys(exceptions).sort());
   });
 
-  it('would be named without its procedure', () => {
+  it('is reported when its procedure is missing', () => {
     const fewer = procedures().filter(({ path }) => path !== 'skills.get');
     expect(withoutProcedure(fewer)).toContain('getSkill');
   });

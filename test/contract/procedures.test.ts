@@ -12,7 +12,7 @@ import { callProcedure, errorOf, procedures, textFields, type Procedure } from '
 import { signInProcedureText } from '../support/sign-in-fixtures.ts';
 import { addMember } from '../support/world.ts';
 
-/** Free text that names nothing of anybody's. */
+/** Free text that contains no id. */
 const plainText = [
   'tenants.create slug',
   'tenants.create name',
@@ -49,7 +49,7 @@ const plainText = [
   ...['start', 'addMessage'].flatMap((verb) =>
     ['content', 'metadata.*'].map((name) => `threads.${verb} ${name}`),
   ),
-  // It names a branch of the thread that is begun, and means nothing outside.
+  // It names a branch of the new thread, and has no meaning outside.
   'threads.start branch_id',
   ...['start', 'update'].map((verb) => `threads.${verb} title`),
   ...['name', 'description', 'text_search_config'].map((name) => `collections.create ${name}`),
@@ -57,7 +57,7 @@ const plainText = [
   ...['tracing_public_key', 'tracing_secret_key', 'tracing_base_url'].map(
     (name) => `observability.set ${name}`,
   ),
-  // filters: nothing of another tenant's is ever among what they leave
+  // filters: their results never include another tenant's rows
   ...['list', 'export'].flatMap((list) =>
     ['resource_id', 'from_date', 'to_date'].map((name) => `events.${list} ${name}`),
   ),
@@ -76,7 +76,10 @@ plainText.push(...signInProcedureText, ...credentialProcedureText);
 
 const prefixes = ['/api', '/api-proxy'] as const;
 const all = procedures();
-/** Both prefixes lead to the same router: each procedure is called without rights under the one, with ids under the other. */
+/**
+ * Both prefixes lead to the same router: each procedure is called without permission under one prefix, with
+ * ids under the other.
+ */
 const prefixFor = (procedure: Procedure, proof: 0 | 1) => prefixes[(all.indexOf(procedure) + proof) % 2]!;
 let place: CallWorld;
 
@@ -87,11 +90,11 @@ afterAll(() => place?.close());
 
 const fixtureOf = ({ path }: Procedure): ProcedureFixture => place.fixtures[path]!;
 const verdict = (answer: Answer): string => `${answer.status} ${errorOf(answer)?.code ?? ''}`;
-/** What an answer says, without what makes it this one. */
+/** An answer without its variable parts. */
 const said = (answer: Answer): string =>
   `${answer.status} ${answer.text.replace(String(errorOf(answer)?.request_id), 'req_')}`;
 
-/** What a procedure fails to declare. */
+/** Declarations that a procedure lacks. */
 function missingFrom({ declared, input, output }: Procedure): string[] {
   const audit = declared?.audit;
   const audited =
@@ -116,13 +119,13 @@ describe('every procedure', () => {
     expect(all.flatMap((each) => missingFrom(each).map((what) => `${each.path}: ${what}`))).toEqual([]);
   });
 
-  it('would be named if it declared nothing', () => {
+  it('is reported when it declares nothing', () => {
     const t = initTRPC.create();
     const bare = procedures(t.router({ bare: t.procedure.query(() => 1) }));
     expect(bare.flatMap(missingFrom)).toEqual(['permission', 'audit', 'input', 'output']);
   });
 
-  it('has a fixture, and each text of its input is an id of somebody’s or names nothing', () => {
+  it('has a fixture, and each text of its input is an id or free text', () => {
     expect(Object.keys(place.fixtures).sort()).toEqual(all.map(({ path }) => path).sort());
     const positions = all.flatMap((each) => textFields(each.input).map((name) => `${each.path} ${name}`));
     const covered = all.flatMap((each) =>
@@ -132,15 +135,15 @@ describe('every procedure', () => {
   });
 });
 
-/** What comes of calling what is about the caller’s own, where it is not about invites. */
+/** Results of calls about the caller's own resources, other than invites. */
 const notTheirs: Record<string, string> = {
-  // The cursor was another's.
+  // The cursor belongs to another principal.
   'sessions.own': '422 invalid_cursor',
   // A key has no session.
   'sessions.signOut': '409 invalid_state',
 };
 
-/** No permission makes up for not being the one whom it is for. */
+/** No permission replaces being the invited principal. */
 async function isForOneAlone(procedure: Procedure, prefix: (typeof prefixes)[number]): Promise<void> {
   const input = await fixtureOf(procedure).input(place.here);
   const call = { procedure, input, prefix };
@@ -185,7 +188,8 @@ describe('a procedure', () => {
       expect(verdict(await callProcedure(place.gateway, call))).toBe('401 not_authenticated');
       const refused = await callProcedure(place.gateway, { ...call, apiKey: lacking.apiKey });
       if (procedure.path === 'responses.list') {
-        // Everybody lists; without the permission, only what is one's own. The cursor was another's.
+        // Everybody may list; without the permission, only the caller's own rows. The cursor belongs to
+        // another principal.
         expect(verdict(refused)).toBe('422 invalid_cursor');
       } else {
         expect(refused.status, refused.text).toBe(403);
@@ -210,14 +214,14 @@ describe('a procedure', () => {
     all.flatMap((each) =>
       textFields(each.input).map((name) => [`${each.path} ${name}`, each, name] as const),
     ),
-  )('%s: an id of another tenant is as unknown as one that never was', async (position, procedure, name) => {
+  )('%s: an id of another tenant is answered like an unknown one', async (position, procedure, name) => {
     const id = fixtureOf(procedure).ids[name];
     if (id === undefined) {
       expect(plainText).toContain(position);
       return;
     }
     const prefix = prefixFor(procedure, 1);
-    // An operator meets other tenants on purpose; the wall is for everybody else.
+    // An operator reads other tenants on purpose; tenant isolation applies to everybody else.
     const apiKey = place.keyFor(procedure, place.here);
     const own = await fixtureOf(procedure).input(place.here);
     const theirs = await fixtureOf(procedure).input(place.abroad);
@@ -247,7 +251,7 @@ describe('a procedure', () => {
 });
 
 describe('the workflow of a tool server', () => {
-  it('is described by the number of its reading', async () => {
+  it('is described by the number of its discovery', async () => {
     const { server_id: id } = await place.fixtures['toolServers.get']!.input(place.here);
     const procedure = all.find(({ path }) => path === 'workflows.describe')!;
     const ask = (workflowId: string) =>
@@ -274,7 +278,7 @@ describe('the workflow of a tool server', () => {
 });
 
 describe('a session', () => {
-  it('is among one’s own, and ended by signing out', async () => {
+  it('is listed among the caller’s own, and ended by signing out', async () => {
     const ask = async (verb: string, input: object, proof: object) =>
       callProcedure(place.gateway, {
         procedure: all.find(({ path }) => path === `sessions.${verb}`)!,
@@ -302,7 +306,7 @@ describe('a thread', () => {
       apiKey: place.here.apiKey,
     });
 
-  it('is begun, gone on with, put away and deleted', async () => {
+  it('is created, continued, archived and deleted', async () => {
     const begun = (await say('start', { content: 'When is high water?', title: 'Tides' })).body.result.data;
     expect(begun.data).toMatchObject({ role: 'user', content: 'When is high water?', metadata: {} });
     const ref = { thread_id: begun.data.thread_id as string };
@@ -346,7 +350,7 @@ describe('an operator of the platform', () => {
     });
   });
 
-  it('reaches no content of another tenant, whatever it may do in its own', async () => {
+  it('reaches no content of another tenant, whatever its permissions in its own', async () => {
     const { response_id: id } = await place.fixtures['responses.inspect']!.input(place.abroad);
     const refusals = [
       await ask('responses.inspect', { response_id: id }, place.operator.apiKey),
@@ -395,9 +399,9 @@ describe('an operator of the platform', () => {
   });
 });
 
-describe('a name that several ask for at once', () => {
+describe('a name that several requests claim at once', () => {
   it.each(['models.add', 'members.add', 'toolServers.register', 'skills.create'])(
-    'goes to one of them by %s',
+    'is given to one of them by %s',
     async (path) => {
       const procedure = all.find((each) => each.path === path)!;
       const input = await place.fixtures[path]!.input(place.here);
@@ -411,8 +415,8 @@ describe('a name that several ask for at once', () => {
   );
 });
 
-describe('what a caller hands out', () => {
-  it('is no more than it has', async () => {
+describe('a permission that a caller grants', () => {
+  it('is among its own', async () => {
     const admins = await addMember(place.database.unitOfWork, place.world, {
       tenantRoles: ['admin'],
       spaceRole: null,
@@ -441,7 +445,7 @@ describe('what a caller hands out', () => {
   });
 });
 
-describe('a thing of the next space', () => {
+describe('a resource of another space', () => {
   it('is not found through another space', async () => {
     for (const path of ['collections.get', 'collections.delete', 'documents.list', 'documents.get']) {
       const procedure = all.find((each) => each.path === path)!;

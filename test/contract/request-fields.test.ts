@@ -83,7 +83,7 @@ interface Reply {
 const place = () => `/v1/spaces/${world.spaceId}`;
 const credentials = () => ({ 'x-api-key': world.apiKey, 'content-type': 'application/json' });
 
-/** Through the running gateway; every answer is held against our own OpenAPI document. */
+/** Through the running gateway; every answer is checked against our own OpenAPI document. */
 async function send(
   method: string,
   path: string,
@@ -127,7 +127,7 @@ async function made(path: string, body: object): Promise<string> {
 
 const hello = { input: { text: 'When does the tide turn?' }, tools: [] as unknown[] };
 
-/** A finished response, and what its model was asked on the way. */
+/** A finished response, and the requests to its model. */
 async function answer(fields: object): Promise<{ record: ResponseRecord; asked: ChatRequest[] }> {
   const mark = models.requests.length;
   const reply = await send('POST', 'responses', { ...hello, ...fields }, { prefer: 'wait=20' });
@@ -148,7 +148,7 @@ async function eventTypes(id: string): Promise<string[]> {
   return (page.body.data as { type: string }[]).map(({ type }) => type);
 }
 
-/** How long its text took to come, and how long the model took to say it, in milliseconds. */
+/** How long its text took to arrive, and how long the model took to write it, in milliseconds. */
 async function streamed(fields: object): Promise<{ spanMs: number; types: string[] }> {
   const segment = await recordSegment({
     url: `${stack.gateways[0]!.url}/api${place()}/responses`,
@@ -173,10 +173,10 @@ const found = ({ output }: ResponseRecord) =>
   output.flatMap((item) => (item.type === 'file_search_call' ? [item.results] : []));
 
 interface Row {
-  /** What a caller sees of it. */
+  /** The part that a caller sees. */
   effect: string;
   prove: () => Promise<void>;
-  /** A value that is refused, with the code and the param of the refusal. */
+  /** A refused value, with the code and the param of the error. */
   bad: [value: unknown, code: string, param: string | null];
 }
 
@@ -654,13 +654,13 @@ const note = `data:text/plain;base64,${Buffer.from('High water at noon.').toStri
 
 interface Part {
   part: object;
-  /** What the model is shown of it. */
+  /** The part that the model receives. */
   shown: object;
   /** Of its input items. */
   kept: object;
 }
 
-/** Parts of a user's message that are more than text. */
+/** Parts of a user's message other than text. */
 const parts: Record<string, Part> = {
   'input_image with a detail': {
     part: { type: 'input_image', image_url: png, detail: 'low' },
@@ -733,7 +733,7 @@ describe('the request of a response', () => {
 
 describe('a part of a message', () => {
   it.each(Object.entries(parts))(
-    '%s is shown to the model and kept',
+    '%s is sent to the model and stored',
     async (_name, { part, shown, kept }) => {
       const content = [{ type: 'input_text', text: 'What is it?' }, part];
       const { asked, record } = await answer({ model: 'thinker', input: { role: 'user', content } });
@@ -757,7 +757,7 @@ describe('a part of a message', () => {
     expect(body.error).toMatchObject({ code: 'invalid_request', param: 'input' });
   });
 
-  it('a large image counts as an image, not as its letters, against the context', async () => {
+  it('a large image counts as an image, not as its base64 text, against the context', async () => {
     const large = Buffer.concat([Buffer.from(png.split(',')[1]!, 'base64'), Buffer.alloc(1_500_000, 7)]);
     const image = { type: 'input_image', image_url: `data:image/png;base64,${large.toString('base64')}` };
     const { record } = await answer({ model: 'thinker', input: { role: 'user', content: [image] } });
@@ -766,7 +766,7 @@ describe('a part of a message', () => {
 });
 
 describe('a reasoning item of the input', () => {
-  it('is kept and shown, and told to no model that did not say it', async () => {
+  it('is stored and shown, and sent to no other model than its author', async () => {
     const summary = [{ type: 'summary_text', text: 'The book knows.' }];
     const reasoning = { type: 'reasoning', id: 'rs_elsewhere', summary, encrypted_content: 'c2VjcmV0' };
     const items = [{ role: 'user', content: 'When?' }, reasoning, { role: 'user', content: 'Now?' }];

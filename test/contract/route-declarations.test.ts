@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => gateway.close());
 
-/** What a route fails to declare. */
+/** Declarations that a route lacks. */
 function missingFrom(route: RouteOptions): string[] {
   const { config = {}, schema } = route;
   const audit = config.audit;
@@ -58,7 +58,7 @@ describe('every operation of version 1', () => {
     ['audit', (route: RouteOptions) => Object.assign(route.config!, { audit: ['space.exploded'] })],
     ['response schema', (route: RouteOptions) => delete route.schema!.response],
     ['operationId', (route: RouteOptions) => delete route.schema!.operationId],
-  ])('is named when it lacks its %s', async (what, remove) => {
+  ])('is reported when it lacks its %s', async (what, remove) => {
     const routes = await routesOf(gateway, (route) => {
       if (route.method === 'DELETE' && route.url === '/v1/spaces/:space_id/responses/:response_id') {
         remove(route);
@@ -67,14 +67,14 @@ describe('every operation of version 1', () => {
     expect(problemsOf(routes)).toEqual([`DELETE /v1/spaces/:space_id/responses/:response_id: ${what}`]);
   });
 
-  it('takes an Idempotency-Key where it creates something, and is named when it does not', async () => {
+  it('takes an Idempotency-Key where it creates something, and is reported when it does not', async () => {
     const routes = await routesOf(gateway, (route) => {
       if (route.method === 'POST' && route.url === '/v1/admin/models') delete route.schema!.headers;
     });
     expect(problemsOf(routes)).toEqual(['POST /v1/admin/models: idempotency key']);
   });
 
-  it('stands under both prefixes', async () => {
+  it('is served under both prefixes', async () => {
     const app = await buildApp(gateway);
     await app.close();
     for (const { url, method } of await routesOf(gateway)) {

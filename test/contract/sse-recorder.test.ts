@@ -70,7 +70,7 @@ describe('recording', () => {
     expect(times.at(-1)! - times[0]!).toBeGreaterThan(10);
   });
 
-  test('stops after so many events and keeps nothing behind them', async () => {
+  test('stops after so many events and keeps no later bytes', async () => {
     const url = await serve(
       (_, response) => void response.write(`${RETRY}: keep-alive\n\n${frames().join('')}`),
     );
@@ -97,7 +97,7 @@ describe('recording', () => {
 });
 
 describe('following a response', () => {
-  test('resumes from the last whole event over refusals, broken connections and own stops', async () => {
+  test('resumes from the last whole event over refusals, broken connections and its own stops', async () => {
     const all = frames();
     const cursors: (string | undefined)[] = [];
     const url = await serve((request, response) => {
@@ -116,13 +116,13 @@ describe('following a response', () => {
     expect(checkStream({ responseId: 'resp_1', segments: recording.segments })).toEqual([]);
   });
 
-  test('gives up after its time, with what it has', async () => {
+  test('gives up after its time limit, with the bytes received so far', async () => {
     const url = await serve((_, response) => void response.write(frames()[0]));
     const recording = await followResponse({ request: () => ({ url }), timeoutMs: 150 });
     expect(recording).toMatchObject({ done: false, segments: [{ ended: 'broken' }] });
   });
 
-  test('ends at a 204 behind the terminal event and throws at a refusal that no retry mends', async () => {
+  test('ends at a 204 behind the terminal event and throws at an error that is not retryable', async () => {
     const all = frames();
     const url = await serve((request, response) => {
       if (request.url === '/gone') response.writeHead(404).end('{"error":{"code":"response_not_found"}}');

@@ -9,7 +9,7 @@ import type { Json } from '../support/stream-events.ts';
 const ID = 'resp_abc';
 const citation = { type: 'file_citation', file_id: 'file_1', filename: 'Überblick.md', index: 0 };
 
-/** Two iterations: a search and a call; then an abandoned message and the one that took its place. */
+/** Two iterations: a search and a call; then an abandoned message and its replacement. */
 function build(): StreamBuilder {
   const stream = new StreamBuilder(ID);
   stream.created();
@@ -23,7 +23,7 @@ function build(): StreamBuilder {
   return stream;
 }
 
-/** Everything that a test may corrupt before it is checked. */
+/** Everything that a test may corrupt before the check. */
 interface Made extends Omit<CheckedStream, 'segments' | 'replays'> {
   frames: BuiltFrame[];
   tail: string;
@@ -57,7 +57,7 @@ function last({ frames }: Made, type: string): BuiltFrame {
   return frames.findLast(({ event }) => event === type)!;
 }
 
-/** Gives all frames their numbers anew, and the replay the same bytes, so that only the change itself is wrong. */
+/** Renumbers all frames, and gives the replay the same bytes, so that only the change itself is wrong. */
 function renumber(made: Made): void {
   made.frames.forEach((frame, n) => {
     frame.id = `${ID}:${n}`;
@@ -103,7 +103,7 @@ const snapshot = (status: string, output: Json[], iterations = 2) => ({
 const numberOf = (made: Made, type: string) => Number(last(made, type).data['sequence_number']);
 
 describe('a right stream', () => {
-  test('passes, read in one go', () => {
+  test('passes, read in one connection', () => {
     expect(check(make())).toEqual([]);
   });
 
@@ -130,7 +130,7 @@ describe('a right stream', () => {
     }
   });
 
-  test('passes when the last connection brings only [DONE], or nothing, behind the terminal event', () => {
+  test('passes when the last connection contains only [DONE], or nothing, after the terminal event', () => {
     const { frames } = make();
     const first = { cursor: null, bytes: bytes(frames.map(encodeFrame).join('')) };
     const cursor = `${ID}:${frames.length - 1}`;
@@ -158,7 +158,7 @@ describe('a right stream', () => {
     expect(check({ ...made, openItems: 'hidden' })).toEqual([]);
   });
 
-  test('may end with an error event that has no id, and asks for no terminal event then', () => {
+  test('may end with an error event that has no id, and needs no terminal event then', () => {
     const made = make();
     made.frames.splice(-1, 1, {
       id: null,
@@ -174,7 +174,7 @@ describe('a right stream', () => {
     expect(check(made)).toEqual([]);
   });
 
-  test('may have platform events only when they were asked for', () => {
+  test('may have platform events only when they were requested', () => {
     const made = make();
     insert(made, 5, 'platform.note', {});
     expect(check({ ...made, platformEvents: true })).toEqual([]);
@@ -190,7 +190,7 @@ describe('a right stream', () => {
   });
 });
 
-/** The message as it is shown when it is done, in the terminal event and in the final read. */
+/** The completed message, in the terminal event and in the final read. */
 function shownMessages(made: Made): Json[] {
   const outputs = [outputOf(last(made, 'response.completed')), asList(made.final!['output'])];
   return [
@@ -199,7 +199,7 @@ function shownMessages(made: Made): Json[] {
   ];
 }
 
-/** Repeats an event, with some fields changed, `by` places behind itself. */
+/** Repeats an event, with some fields changed, `by` positions after itself. */
 function repeat(made: Made, type: string, { by, change = {} }: { by: number; change?: Json }): void {
   const at = made.frames.findLastIndex(({ event }) => event === type);
   insert(made, at + by, type, { ...structuredClone(made.frames[at]!.data), ...change });
@@ -730,7 +730,7 @@ const corruptions: Corruption[] = [
   ],
 ];
 
-describe('a corrupted stream is reported, and by no other name:', () => {
+describe('a corrupted stream is reported under exactly its name:', () => {
   test.each(corruptions)('%s %s', (invariant, _, corrupt) => {
     const made = make();
     corrupt(made);
@@ -756,7 +756,7 @@ describe('the seam between two connections', () => {
       ],
     };
   };
-  // An event without text or item, so that nothing but its number can tell.
+  // An event without text or item, so that only its number can show the fault.
   const silent = make().frames.findLastIndex(({ event }) => event === 'response.in_progress');
 
   test('is right when the next event follows', () => {
@@ -767,11 +767,11 @@ describe('the seam between two connections', () => {
     expect(checkStream(resumed(silent, silent))).toMatchObject([{ invariant: 'O10', at: silent + 1 }]);
   });
 
-  test('is O10 when the first event behind the cursor is missing', () => {
+  test('is O10 when the first event after the cursor is missing', () => {
     expect(checkStream(resumed(silent - 1, silent + 1))).toMatchObject([{ invariant: 'O10', at: silent }]);
   });
 
-  test('is O10 when the client asked behind what it had seen', () => {
+  test('is O10 when the client resumed beyond its last event', () => {
     expect(checkStream(resumed(silent - 1, silent + 1, silent))).toMatchObject([
       { invariant: 'O10', at: silent },
     ]);
@@ -784,7 +784,7 @@ describe('the seam between two connections', () => {
     expect(checkStream(stream)).toMatchObject([{ invariant: 'O4', at: silent }]);
   });
 
-  test('is O7 when an event that was seen comes again with other bytes', () => {
+  test('is O7 when a received event comes again with other bytes', () => {
     const stream = resumed(6, 5, 4);
     const second = stream.segments[1]!;
     second.bytes = bytes(

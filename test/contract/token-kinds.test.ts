@@ -26,7 +26,7 @@ let database: TestDatabase;
 let gateway: TestGateway;
 let server: IdentityProviderServer;
 let world: World;
-/** Every one of them true, and good for what it is for. */
+/** Each of them valid for its own purpose. */
 let good: Record<'key' | 'access' | 'refresh' | 'handle' | 'idToken' | 'session', string>;
 let cookie: string;
 
@@ -92,7 +92,7 @@ it('only a key opens an operation as a key, and only a key or an access token as
   expect(letIn).toEqual([]);
 });
 
-it('the doors of sign-in take their own kind alone, which is still good after all of that', async () => {
+it('each sign-in endpoint takes its own kind only, which is still valid after refused attempts', async () => {
   const kinds = Object.entries(good);
   for (const [kind, text] of kinds.filter(([name]) => name !== 'refresh')) {
     expect((await refresh(gateway, text)).status, `refresh by ${kind}`).toBe(401);

@@ -27,7 +27,7 @@ import { addMember, secrets, type World } from '../support/world.ts';
 
 let database: TestDatabase;
 let gateway: TestGateway;
-/** The ORM as it is in production, but without its tenant filter. */
+/** The ORM as in production, but without its tenant filter. */
 let unfiltered: MikroORM;
 let world: World;
 let here: Place;
@@ -80,7 +80,7 @@ async function sealEverybody(admin: Client): Promise<void> {
   await orm.close(true);
 }
 
-/** What only a run leaves behind: passages, turns, attempts, calls and usage. */
+/** Rows that only a run creates: passages, turns, attempts, calls and usage. */
 async function leaveTraces(
   tenantId: string,
   {
@@ -155,7 +155,7 @@ async function leaveTraces(
   await addMember(database.unitOfWork, other, { tenantRoles: ['member'] });
 }
 
-/** A caller of this tenant whom nobody would refuse anything, in another tenant's space. */
+/** A caller of this tenant with every permission, in another tenant's space. */
 function allowAll(em: EntityManager): Context {
   return {
     em,
@@ -178,7 +178,7 @@ function allowAll(em: EntityManager): Context {
 
 const tenantOf = (tenant: { id: string }) => tenant.id;
 
-/** Rows of others that each way of reading shows from within this tenant. */
+/** Rows of others that each kind of read returns within this tenant. */
 async function readEverything(): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   const inTenant = <T>(work: (em: EntityManager) => Promise<T>): Promise<T> =>
@@ -265,8 +265,8 @@ const seen = (found: Record<string, number>) =>
     .filter((name) => found[name]! > 0)
     .sort();
 
-describe('with every check of ours replaced by one that allows all', () => {
-  it('the database alone shows no row of another tenant', async () => {
+describe('with every check of ours replaced by a check that allows all', () => {
+  it('row-level security alone shows no row of another tenant', async () => {
     const [role] = await database.database.call<{ role: string }>('who', 'select current_user as role', []);
     expect(role).toEqual({ role: 'app_rt' });
     const found = await readEverything();
@@ -283,7 +283,7 @@ describe('with every check of ours replaced by one that allows all', () => {
     await admin.end();
     const found = await readEverything();
     const alwaysEmpty = Object.keys(found).filter((name) => found[name] === 0);
-    // These name the tenant in their own conditions as well: a second lock on the same door.
+    // These also name the tenant in their own conditions: a second check beside the policy.
     expect(alwaysEmpty.sort()).toEqual([
       'findKey',
       'read_access',

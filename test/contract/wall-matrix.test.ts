@@ -23,7 +23,7 @@ import { routesOf } from '../support/routes.ts';
 import { connect } from '../support/tables.ts';
 import { addMember, type World } from '../support/world.ts';
 
-/** Free text that names nothing of anybody's. */
+/** Free text that contains no id. */
 const plainText = [
   'createResponse header prefer',
   'createResponse body input.text',
@@ -48,13 +48,13 @@ const plainText = [
   ...['name', 'description', 'parameters.*', 'allowed_tools[]', 'allowed_tools.tool_names[]'].map(
     (part) => `createResponse body tools[].${part}`,
   ),
-  // What the server's own tools are called, and members that are refused as such.
+  // Names of the server's own tools, and members that are refused.
   'createResponse body tools[].require_approval.always.tool_names[]',
   'createResponse body tools[].require_approval.never.tool_names[]',
   ...['server_url', 'authorization', 'headers', 'connector_id'].map(
     (part) => `createResponse body tools[].${part}`,
   ),
-  // Names of what the request itself offers.
+  // Names of tools in the request itself.
   ...['name', 'server_label', 'tools[].type', 'tools[].name', 'tools[].server_label'].map(
     (part) => `createResponse body tool_choice.${part}`,
   ),
@@ -91,7 +91,7 @@ const plainText = [
   'createResponse body platform.text.format.name',
   'createResponse body platform.text.format.schema.*',
   'createResponse body platform.max_cost_usd',
-  // filters: nothing of another tenant's is ever among what they leave
+  // filters: their results never include another tenant's rows
   ...['resource_id', 'from_date', 'to_date'].map((name) => `listEvents query ${name}`),
   'createCollection body name',
   'createCollection body description',
@@ -108,9 +108,9 @@ const plainText = [
   ...adminText,
   ...credentialText,
 ];
-/** What OpenAI's clients may say and nothing here implements: refused unless it asks for nothing. */
+/** Values of OpenAI's clients that are not implemented: refused unless they have no effect. */
 const unimplemented = Object.keys(neutralValues);
-/** Text that is read by nobody. */
+/** Text that no code interprets. */
 const openAiHints = ['client_metadata.*', 'user', 'safety_identifier', 'prompt_cache_key'];
 const openAiText = [
   ...plainText.flatMap((position) => openAiPosition(position) ?? []),
@@ -122,7 +122,7 @@ const openAiQueries = ['openAiRetrieveResponse', 'openAiListInputItems'].flatMap
 ]);
 /** Numbers of a page, written as digits. */
 const digits = /query limit$/;
-/** Ids of what does not exist yet: refused as such, whoever's they are. */
+/** Ids of features that do not exist yet: refused, whatever their owner. */
 const notYet = ['conversation'];
 
 const prefixes = ['/api', '/api-proxy'] as const;
@@ -155,7 +155,7 @@ const allPositions = () =>
     textPositions(gateway.description.document, operation),
   );
 
-/** What an answer says, without what makes it this one. */
+/** An answer without its variable parts. */
 function said({ status, body, text }: Answer): string {
   const id = body?.error?.request_id as string | undefined;
   return `${status} ${id === undefined ? text : text.replace(id, 'req_')}`;
@@ -177,7 +177,7 @@ describe('the matrix', () => {
     expect([...hot, ...orm]).toEqual([{ role: 'app_rt' }, { role: 'app_rt' }]);
   });
 
-  it('has a fixture for every id that a request can hold, and none for what is not there', () => {
+  it('has a fixture for every id that a request can hold, and none for ids that no request holds', () => {
     const covered = [
       ...Object.keys(fixtures),
       ...plainText,
@@ -193,7 +193,7 @@ describe('the matrix', () => {
     expect(covered.filter((position) => !positions.includes(position))).toEqual([]);
   });
 
-  it('would see an id parameter that came without one', () => {
+  it('detects a new id parameter without a fixture', () => {
     const operation = structuredClone(
       gateway.description.operations.find(({ id }) => id === 'listCollections')!,
     );
@@ -205,14 +205,14 @@ describe('the matrix', () => {
 });
 
 /**
- * All of it under the one prefix. Both lead to the same handlers: under the other one, what another tenant has is tried
- * at every place, too.
+ * All of it under one prefix. Both lead to the same handlers: under the other, ids of another tenant are
+ * tried at every place, too.
  */
 const [prefix, otherPrefix] = prefixes;
 
 describe('an id', () => {
   it.each(Object.entries(fixtures))(
-    'at %s is of use to its owner, and to others as if it never was',
+    'at %s works for its owner, and is answered to others like an unknown one',
     async (position, fixture) => {
       for (const place of [here, nextDoor, abroad]) {
         const answer = await ask(fixture, place, await fixture.make(place), prefix);
@@ -223,7 +223,7 @@ describe('an id', () => {
       const foreignId = await fixture.make(abroad);
       const foreign = await ask(fixture, here, foreignId, prefix);
       if (fixture.refusal === 'fresh') {
-        // A key counts for one path: where both spaces share the path, the one next door is a replay.
+        // A key counts for one path: where both spaces share the path, the other space's key is a replay.
         const beside =
           fixture.nextDoorRefusal === null
             ? []
@@ -236,7 +236,7 @@ describe('an id', () => {
       }
       expect(verdict(unknown)).toBe(fixture.refusal);
       if (fixture.operator === true) {
-        // The operator meets other tenants on purpose; the wall is for everybody else.
+        // The operator reads other tenants on purpose; tenant isolation applies to everybody else.
         const [theirs, nobodys, proxied] = await Promise.all(
           [
             { id: await fixture.make(abroad), prefix },
@@ -273,7 +273,7 @@ describe('an id', () => {
     30_000,
   );
 
-  it('of what does not exist yet is refused as such', async () => {
+  it('of a feature that does not exist yet is refused as such', async () => {
     const bodies = { conversation: { conversation: 'thread_1' } };
     for (const [param, body] of Object.entries(bodies)) {
       for (const under of prefixes) {
@@ -293,7 +293,7 @@ describe('an id', () => {
   });
 });
 
-describe('what OpenAI’s clients may ask for and nothing implements', () => {
+describe('values of OpenAI’s clients that are not implemented', () => {
   const create = (under: Call['prefix'], body: object) =>
     gateway.send({
       method: 'POST',
@@ -303,7 +303,7 @@ describe('what OpenAI’s clients may ask for and nothing implements', () => {
       body: { input: 'A?', background: true, ...body },
     });
 
-  it.each(Object.entries(neutralValues))('is refused by name: %s', async (name, neutral) => {
+  it.each(Object.entries(neutralValues))('are refused by name: %s', async (name, neutral) => {
     for (const value of [null, ...neutral]) {
       expect((await create(prefix, { [name]: value })).status, `${name}: ${String(value)}`).toBe(200);
     }
@@ -317,7 +317,7 @@ describe('what OpenAI’s clients may ask for and nothing implements', () => {
 });
 
 describe('every operation', () => {
-  it('refuses a key that lacks its permission alone, by its name, and writes that down', async () => {
+  it('refuses a key that lacks only its permission, names it, and writes an event', async () => {
     const seen: string[] = [];
     for (const { schema, config, url } of routes) {
       const operationId = schema!.operationId!;
@@ -338,7 +338,7 @@ describe('every operation', () => {
       for (const under of prefixes) {
         const refused = await gateway.send({ ...call, prefix: under, apiKey: lacking.apiKey });
         if (operationId === 'listResponses') {
-          // Everybody lists; without the permission, only what is one's own.
+          // Everybody may list; without the permission, only the caller's own rows.
           expect([refused.status, refused.body.data]).toEqual([200, []]);
           continue;
         }
@@ -370,7 +370,7 @@ describe('every operation', () => {
     expect(rows.map((row) => row.permission).sort()).toEqual([...new Set(seen)].sort());
   }, 60_000);
 
-  it('refuses a tenant header of another tenant, and writes that down', async () => {
+  it('refuses a tenant header of another tenant, and writes an event', async () => {
     for (const { schema, config } of routes) {
       if (config!.public !== undefined) {
         continue;
@@ -390,7 +390,7 @@ describe('every operation', () => {
     );
   });
 
-  it('that is registered is described, and no other', () => {
+  it('that is registered is in the OpenAPI document, and no other is', () => {
     const described = new Set(gateway.description.operations.map(({ id }) => id));
     expect(new Set(routes.map(({ schema }) => schema!.operationId))).toEqual(described);
   });

@@ -175,7 +175,7 @@ const refusals: [kind: Kind, name: string, body: object, words: RegExp][] = [
 
 describe('a wire fake', () => {
   it.each(refusals)(
-    '%s refuses %s in the words of its vendor, and notes it',
+    '%s refuses %s with its vendor’s error, and records it',
     async (kind, _name, body, words) => {
       const refused = await ask(kind, body);
       expect(refused.status).toBeGreaterThanOrEqual(400);
@@ -192,7 +192,7 @@ describe('a wire fake', () => {
     ['anthropic', claude([asked])],
     ['google', gemini([question])],
     ['openai_compatible', chat([user])],
-  ] as const)('%s answers what is in order', async (kind, body) => {
+  ] as const)('%s answers valid requests', async (kind, body) => {
     const answer = await ask(kind, body);
     expect(answer.status).toBe(200);
     expect(fakes.get(kind)!.requests.at(-1)).toMatchObject({ streamed: 'It is noon.', outcome: 'complete' });

@@ -59,7 +59,7 @@ describe('previous_response_id', () => {
     }
   }
 
-  it('gives the child what its parent was given and has said, in order', async () => {
+  it('includes the parent’s input and output in the child’s prompt, in order', async () => {
     const parent = await post({ input: { text: 'Which colour?' }, model: 'quick', tools: [] }, 'wait=20');
     const child = await post(
       {

@@ -11,7 +11,7 @@ import { checkStream } from '../support/stream-checker.ts';
 import type { Json } from '../support/stream-events.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 
-// A sentence that came twice would be taken for the model's repeat of it.
+// A repeated sentence would be taken for a repeat by the model.
 const text = Array.from(
   { length: 8 },
   (_, i) => `Tide ${i * 12 + 5} turns because the Earth spins under two bulges of water [1].`,
@@ -43,7 +43,7 @@ describe('a durable answer', () => {
     await database?.drop();
   });
 
-  /** Follows a response whose worker is killed once readers have ten pieces or so of its text. */
+  /** Follows a response whose worker is killed once readers have about ten pieces of its text. */
   async function withKill(model: string): Promise<{ record: ResponseRecord; events: Json[] }> {
     const kills: Promise<NodeJS.Signals | null>[] = [];
     const kill = async (responseId: string) => {
@@ -83,14 +83,14 @@ describe('a durable answer', () => {
   const asked = (script: string) =>
     models.requests.filter((each) => each.script === script).map(({ strategy }) => strategy);
 
-  it('goes on from the exact character when its worker is killed in the middle of a sentence', async () => {
+  it('continues from the exact character when its worker is killed in the middle of a sentence', async () => {
     const { record } = await withKill('paced');
     expect(record.output).toMatchObject([{ type: 'message', status: 'completed', content: [{ text }] }]);
     expect(asked('paced')).toEqual(['fresh', 'instruct']);
   });
 
-  it('is told anew by a model that cannot go on: readers see the half closed, the record has the whole alone', async () => {
-    // Recovery is promised with a second worker standing by.
+  it('is generated again by a model that cannot continue: readers see the first half closed, the record has the whole answer only', async () => {
+    // Recovery is promised when a second worker is running.
     await stack.start('worker');
     const { record, events } = await withKill('cannot-go-on');
     expect(record.output).toMatchObject([{ type: 'message', status: 'completed', content: [{ text }] }]);
@@ -108,7 +108,7 @@ describe('a durable answer', () => {
     expect(whole).toEqual({ output_index: 1, ...record.output[0] });
     const shown = textOf({ output: [half as unknown as ResponseRecord['output'][number]] });
     expect(text.startsWith(shown) && shown.length > 0 && shown.length < text.length).toBe(true);
-    // It was read, so it is paid for: the half beside the whole.
+    // The abandoned half was generated, so it is paid for beside the whole answer.
     const { usage } = (
       await client.create(
         { input: { text: 'Why are there tides?' }, model: 'cannot-go-on', tools: [] },

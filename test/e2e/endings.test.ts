@@ -64,7 +64,7 @@ describe('how a response ends', () => {
     models.requests.filter(({ script }) => script === model);
   const follow = (id: string) => recordSegment({ url: client.url(`/${id}`), headers: client.headers });
 
-  /** The model's view of the last request for it: when the platform hung up. */
+  /** The model's record of the last request of the response: when the platform disconnected. */
   async function untilClosed(model: string, withinMs: number): Promise<void> {
     const since = performance.now();
     while (requestsOf(model).at(-1)?.outcome !== 'closed') {
@@ -73,7 +73,7 @@ describe('how a response ends', () => {
     }
   }
 
-  it('cancel stops the model within two seconds, keeps what was said and is followed by nothing', async () => {
+  it('cancel stops the model within two seconds, keeps the text so far and is followed by no event', async () => {
     const { id } = await start('slow');
     const stream = follow(id);
     await client.writing(id);
@@ -104,7 +104,7 @@ describe('how a response ends', () => {
     expect(late).toMatchObject({ status: 409, error: { code: 'response_not_cancellable' } });
   });
 
-  it('delete ends a running one, tells its readers and takes it out of reach at once', async () => {
+  it('delete ends a running one, notifies its readers and makes it inaccessible at once', async () => {
     const { id } = await start('slow');
     const stream = follow(id);
     await client.writing(id);
@@ -121,7 +121,7 @@ describe('how a response ends', () => {
     expect(checkStream({ responseId: id, segments: [segment] })).toEqual([]);
   });
 
-  it('its deadline ends it incomplete, with what was said', async () => {
+  it('its deadline ends it incomplete, with the text so far', async () => {
     const { id } = await start('hung', { platform: { timeout_seconds: 2 } });
     const final = await client.ended(id, 8_000);
     expect(final).toMatchObject({
@@ -133,7 +133,7 @@ describe('how a response ends', () => {
     await untilClosed('hung', 2_500);
   });
 
-  it('a vendor that asks for patience gets it, and the answer is whole', async () => {
+  it('a vendor’s Retry-After is respected, and the answer is complete', async () => {
     models.reset();
     const { id } = await start('limited');
     expect(textOf(await client.ended(id))).toBe(text);
@@ -143,7 +143,7 @@ describe('how a response ends', () => {
     expect(second!.at - first!.at).toBeLessThan(4_000);
   });
 
-  it('a vendor that fails five times fails the response, and is not asked a sixth time', async () => {
+  it('a vendor that fails five times fails the response, and is not called a sixth time', async () => {
     const { id } = await start('broken');
     const final = await client.ended(id, 40_000);
     expect(final).toMatchObject({ status: 'failed', platform: { failure_reason: { code: 'model_error' } } });
@@ -152,7 +152,7 @@ describe('how a response ends', () => {
     expect(rows).toEqual(Array.from({ length: 5 }, () => ({ outcome: 'vendor_failed' })));
   });
 
-  it("a vendor's refusal is not repeated, and its words stay with us", async () => {
+  it("a vendor's refusal is not retried, and its text is not published", async () => {
     const { id } = await start('refused');
     const final = await client.ended(id);
     expect(final).toMatchObject({ status: 'failed', platform: { failure_reason: { code: 'model_error' } } });
@@ -160,7 +160,7 @@ describe('how a response ends', () => {
     expect(JSON.stringify(final)).not.toContain('canary');
   });
 
-  it('a vendor that breaks off twice in mid-stream is taken up where it broke', async () => {
+  it('a vendor stream that breaks twice is continued where it broke', async () => {
     const { id } = await start('dropped');
     const final = await client.ended(id);
     expect(final.status).toBe('completed');
@@ -168,7 +168,7 @@ describe('how a response ends', () => {
     expect(requestsOf('dropped').map(({ strategy }) => strategy)).toEqual(['fresh', 'instruct', 'instruct']);
   });
 
-  it('a worker that is asked to stop hands over at once, and nobody counts it as a crash', async () => {
+  it('a worker that is shut down hands over at once, which does not count as a crash', async () => {
     const { id } = await start('slow');
     const stream = follow(id);
     await client.writing(id);
@@ -184,7 +184,7 @@ describe('how a response ends', () => {
       [id],
     );
     expect(rows).toMatchObject([{ outcome: 'aborted' }, { outcome: 'committed', continuation: 'instruct' }]);
-    // A second of grace, and then at once.
+    // A second of grace, and then no more waiting.
     expect(rows[1].started_at.getTime() - asked).toBeLessThan(4_000);
   });
 });

@@ -48,7 +48,7 @@ const verify = () =>
     ANCHOR_FILE: anchorFile,
   });
 
-it('is sealed and anchored by the worker, and tells what the owner of the database changes in it', async () => {
+it('is sealed and anchored by the worker, and reveals changes by the owner of the database', async () => {
   const created = await fetch(`${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/collections`, {
     method: 'POST',
     headers: { 'X-API-Key': world.apiKey, 'Content-Type': 'application/json' },

@@ -12,7 +12,7 @@ import { createWorld, type World } from '../support/world.ts';
 
 const seed = Number(process.env['SEED'] ?? 20_261_121);
 
-/** Nine whole pages and a part of one. */
+/** Nine full pages and a part of one. */
 const lastPage = 9;
 
 describe('a fan-out', () => {
@@ -111,13 +111,13 @@ describe('a fan-out', () => {
 
   it.each([
     ['notify.before_commit', 0],
-    // of two pages that are told at once, neither, one, or both are committed
+    // of two pages that are delivered at once, neither, one, or both are committed
     ['notify.before_commit', 1],
     ['notify.after_commit', 1],
     ['notify.after_commit', 2],
     ['notify.after_commit', lastPage],
   ] as [Failpoint, number][])(
-    'whose worker is killed at %s:%i tells exactly everybody, once',
+    'whose worker is killed at %s:%i notifies every recipient exactly once',
     async (name, skip) => {
       const [armed] = stack.workers.splice(0);
       await armed!.ready;
@@ -132,7 +132,7 @@ describe('a fan-out', () => {
     60_000,
   );
 
-  it(`under workers and gateways that are killed at random tells exactly everybody, once (seed ${seed})`, async () => {
+  it(`under random kills of workers and gateways notifies every recipient exactly once (seed ${seed})`, async () => {
     const random = mulberry32(seed);
     await stack.start('worker');
     const events: string[] = [];

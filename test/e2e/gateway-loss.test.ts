@@ -11,7 +11,7 @@ import { createWorld, scriptedModel, type World } from '../support/world.ts';
 const text = 'The work of a gateway that has gone is done by whoever is left. '.repeat(3).trim();
 const body = { input: { text: 'Who does the work?' }, tools: [] };
 
-/** As clients do: one who is told to come again, by a busy gateway or because its key is being used, does. */
+/** A client that retries, as clients do: after a refusal by a busy gateway or because its key is in use. */
 async function createOnce(client: ResponsesClient, key: string) {
   for (;;) {
     const answer = await client.create(body, { 'Idempotency-Key': key });
@@ -51,12 +51,12 @@ describe('a lost gateway', () => {
   const at = (gateway: StackProcess) => new ResponsesClient(world, () => gateway);
   const rows = async (sql: string, values: unknown[] = []) => (await admin.query(sql, values)).rows;
 
-  it('whose commit was its last act leaves an answer that another process begins and ends', async () => {
+  it('that dies after its commit leaves a response that another process begins and ends', async () => {
     const [doomed] = stack.gateways.splice(0) as [StackProcess];
     await doomed.arm('create.after_commit');
     await expect(at(doomed).create(body)).rejects.toThrow('fetch failed');
     expect(await doomed.exited).toBe('SIGKILL');
-    // No gateway is up: the start is in the outbox alone, and a worker is all that is left to find it.
+    // No gateway is up: the start is in the outbox only, and only a worker can find it.
     const [accepted] = await rows('select id, tenant_id from responses');
     const deadline = Date.now() + 20_000;
     let head: { status: string } | undefined;

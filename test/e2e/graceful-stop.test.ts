@@ -43,9 +43,9 @@ const nativeBody = (more: object = {}) =>
   JSON.stringify({ model: 'slow', input: { text: 'When?' }, tools: [], ...more });
 
 describe('a gateway that is stopped while it answers', () => {
-  it('ends in its drain what can be ended, for every client whole', async () => {
+  it('finishes responses in its drain where it can, complete for every client', async () => {
     const gateway = await stack.start('gateway', { DRAIN_SECONDS: '20' });
-    // Who comes back by the response's id finds nobody at the same address any more.
+    // A client that resumes by the response's id finds no server at the same address any more.
     const staying = readers.filter(({ name }) => !name.includes('resumed'));
     const target = { apiKey: world.apiKey, model: 'brisk', input: 'When?' };
     const made = await stopWhileReading(gateway, models, {
@@ -57,7 +57,7 @@ describe('a gateway that is stopped while it answers', () => {
     expect(made).toEqual(Object.fromEntries(staying.map(({ name }) => [name, 'the whole'])));
   });
 
-  it('breaks off the rest, so that no client takes a part for the whole', async () => {
+  it('cuts off the rest, so that no client takes a part for the whole', async () => {
     const gateway = await stack.start('gateway');
     const raw = { chunked: rawStream(gateway, '1.1'), untilClosed: rawStream(gateway, '1.0') };
     const post = (path: string, body: string, more: Record<string, string> = {}) =>
@@ -106,7 +106,7 @@ describe('a gateway that is stopped while it answers', () => {
     expect(await made).toEqual(Object.fromEntries(readers.map(({ name }) => [name, 'an error'])));
   });
 
-  it('loses no character for who resumes elsewhere with Last-Event-ID', async () => {
+  it('loses no character for a client that resumes elsewhere with Last-Event-ID', async () => {
     const gateway = await stack.start('gateway');
     const reader = new ResumingReader();
     const first = fetch(gateway.url + native(), {
@@ -139,7 +139,7 @@ interface Kept {
   data: { output: { content: { text: string }[] }[] };
 }
 
-/** What came over a socket until it was closed, and by which error. */
+/** The bytes of a socket until it was closed, and the error that closed it. */
 function closed(socket: Socket): Promise<{ received: string; error: string | null }> {
   let received = '';
   let error: string | null = null;
@@ -148,7 +148,7 @@ function closed(socket: Socket): Promise<{ received: string; error: string | nul
   return new Promise((resolve) => socket.on('close', () => resolve({ received, error })));
 }
 
-/** A client that knows of its answer only what came over the socket. */
+/** A client that knows its answer only from the socket. */
 function rawStream(gateway: StackProcess, version: '1.0' | '1.1'): ReturnType<typeof closed> {
   const socket = connect(gateway.port, '127.0.0.1');
   const body = openaiBody({ stream: true });
@@ -158,7 +158,7 @@ function rawStream(gateway: StackProcess, version: '1.0' | '1.1'): ReturnType<ty
   return closed(socket);
 }
 
-/** Puts together what it is told over several connections. */
+/** Joins the parts received over several connections. */
 class ResumingReader {
   text = '';
   lastId = '';

@@ -111,7 +111,7 @@ describe('an answer from the documents of a space', () => {
     expect(gone.text).not.toContain(String(height));
   });
 
-  it('is told again to the byte when its worker dies behind a part of it, and readers see one text', async () => {
+  it('is repeated to the byte when its worker dies after a part of it, and readers see one text', async () => {
     const keepers = Array.from(
       { length: 5 },
       (_, i) => `Keeper ${i * 7 + 3} of Hallsund lit ${i * 90 + 41} lamps in the winter of the long frost.`,

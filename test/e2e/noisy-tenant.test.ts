@@ -9,12 +9,15 @@ import { processorTime, sharesSince } from '../support/processor-time.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { createWorld, type World } from '../support/world.ts';
 
-/** Requests a second that a tenant may make here, and how many times as many the noisy one sends. */
+/** The rate limit of a tenant here, and the multiple that the noisy tenant sends. */
 const limit = 10;
 const burst = 60;
 const excess = 20;
 const perWindow = 40;
-/** Pairs of windows that are judged by, and how many are tried for them; fewer where none of the first is calm. */
+/**
+ * Pairs of windows for the verdict, and the maximum of attempts for them; fewer where none of the first is
+ * calm.
+ */
 const wanted = 3;
 const tried = 6;
 const triedInVain = 2;
@@ -44,7 +47,7 @@ afterAll(async () => {
 const addressOf = (world: World) => `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/collections`;
 
 interface Window {
-  /** Milliseconds of each of the quiet tenant's requests, of which it makes fewer than it may. */
+  /** Durations of the quiet tenant's requests in milliseconds; it stays below its limit. */
   times: number[];
   shares: ReturnType<typeof sharesSince>;
 }
@@ -61,12 +64,15 @@ async function measure(): Promise<Window> {
   return { times, shares: sharesSince(before) };
 }
 
-/** A machine whose host lends its processors elsewhere tells nothing of ours. */
+/** A machine whose host gives its processors to others gives no verdict. */
 const isOurs = ({ shares }: Window) => shares.stolen < 0.025;
-/** Nor one that others keep busy; only a window without the noise can tell, whose work is ours. */
+/**
+ * Nor does a machine with other load; only a window without the noise can show that, because its work is
+ * ours.
+ */
 const isCalm = (window: Window) => isOurs(window) && window.shares.idle > 0.6;
 
-/** A process that is too busy says so, and is asked again: that counts with its whole time. */
+/** A busy process refuses, and the request is retried: it counts with its whole time. */
 async function askUntilAnswered(): Promise<void> {
   for (let status = 503; status === 503;) {
     const answer = await fetch(addressOf(quiet), { headers: { 'X-API-Key': quiet.apiKey } });
@@ -88,14 +94,14 @@ async function measureBesideNoise(): Promise<Window & { answers: Record<string, 
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   const said = text(flood.stdout);
-  // Until its burst is used up.
+  // Until the noisy tenant's burst is used up.
   await sleep(1_000);
   const window = await measure();
   flood.stdin.end();
   return { ...window, answers: JSON.parse(await said) as Record<string, number> };
 }
 
-it('a tenant at twenty times its limit leaves another one’s p95 within one and a half of what it is alone', async (context) => {
+it('a tenant at twenty times its limit leaves another tenant’s p95 within one and a half times its value alone', async (context) => {
   await measure();
   const alone: number[] = [];
   const crowded: number[] = [];
@@ -107,10 +113,10 @@ it('a tenant at twenty times its limit leaves another one’s p95 within one and
     const { 200: passed = 0, 429: refused = 0, 503: _tooBusy, ...others } = noise.answers;
     expect(others).toEqual({});
     if (isCalm(before) && isOurs(noise) && isCalm(after)) {
-      // It is really noisy, and really held to its limit.
+      // The noisy tenant really exceeds its limit, and is really held to it.
       expect(refused / passed).toBeGreaterThan(3);
       calm += 1;
-      // One of the two quiet windows, by turns, so that a drift of the machine does not favour one side.
+      // The two quiet windows alternate, so that a drift of the machine favours neither side.
       alone.push(...(pair % 2 === 0 ? before : after).times);
       crowded.push(...noise.times);
     }

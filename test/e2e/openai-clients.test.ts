@@ -16,7 +16,7 @@ const text = [
   'Harbours print these hours in tables, since a ship with a deep keel must know when the bar is covered.',
   'Coasts change the rest: a funnel such as the Bay of Fundy lifts the range to sixteen metres.',
 ].join(' ');
-/** The text up to here is read before the worker is killed. */
+/** Text read before the worker is killed. */
 const mark = 0.3 * text.length;
 const python = await pythonReaders();
 const readers: Reader[] = [...jsReaders, ...python.readers];
@@ -30,7 +30,7 @@ let models: Awaited<ReturnType<typeof startModelServer>>;
 beforeAll(async () => {
   models = await startModelServer([
     { name: 'paced', text, tokenDelayMs: 10 },
-    // In mid-text until its worker is killed, however long the next one takes to stand by.
+    // In mid-text until its worker is killed, however long the next one takes to start.
     { name: 'held', text, tokenDelayMs: 10, fail: [{ onAttempt: 1, hangAfterChars: mark }] },
   ]);
   database = await createTestDatabase();
@@ -65,7 +65,7 @@ async function responseIds(): Promise<string[]> {
 
 const ends = ['completed', 'stop'];
 
-it('every client reads exactly what the model says, all at once, each from one response', async () => {
+it('every client reads exactly the model’s text, all at once, each from one response', async () => {
   const before = await responseIds();
   const told = await Promise.all(readers.map((reader) => reader.read(target('paced'), () => undefined)));
   for (const [i, { name }] of readers.entries()) {
@@ -88,7 +88,7 @@ describe('when the worker is killed at 30 % of it', () => {
       ),
     );
     told.forEach((reading) => void reading.catch(() => undefined));
-    // A piece has twelve characters at most; clients that wait give out nothing before the end.
+    // A piece has twelve characters at most; clients that wait output nothing before the end.
     const reached = (length: number) => length > mark - 12;
     const written = () =>
       models.requests.filter(({ script, streamed }) => script === 'held' && reached(streamed.length)).length;
@@ -97,14 +97,14 @@ describe('when the worker is killed at 30 % of it', () => {
         .filter((reader) => reader.waits !== true && !reached(heard.get(reader) ?? 0))
         .map(({ name }) => name);
     await vi.waitUntil(() => written() === readers.length && behind().length === 0, { timeout: 60_000 });
-    // Recovery is promised with a second worker standing by.
+    // Recovery is promised when a second worker is running.
     const [victim] = stack.workers.splice(0);
     await stack.start('worker');
     expect(await victim!.kill()).toBe('SIGKILL');
   });
 
   it.each(readers.map((reader, i) => ({ name: reader.name, i })))(
-    '$name reads exactly that',
+    '$name reads exactly that text',
     async ({ i }) => {
       const { text: read, end } = await told[i]!;
       expect(read).toBe(text);
@@ -125,6 +125,6 @@ describe('when the worker is killed at 30 % of it', () => {
 
 if (python.missing !== null) {
   describe(`Python's openai (${python.missing})`, () => {
-    it.skip('is not tried');
+    it.skip('is skipped');
   });
 }

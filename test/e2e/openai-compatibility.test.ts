@@ -44,7 +44,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The limits that a deployment has which sets none, where the other tests raise them. */
+/** The default limits of a deployment, where the other tests raise them. */
 function defaults(): Record<string, string> {
   const env = {
     DATABASE_URL: database.url,
@@ -66,7 +66,7 @@ const post = (body: object, headers: Record<string, string> = {}) =>
     body: JSON.stringify(body),
   });
 
-/** The events of a stream; each is held against the schema. */
+/** The events of a stream; each is checked against the schema. */
 async function eventsOf(answer: Response): Promise<Json[]> {
   const { frames } = splitFrames(Buffer.from(await answer.arrayBuffer()));
   const events = frames.flatMap(({ json }) => (json === undefined ? [] : [json]));
@@ -84,7 +84,7 @@ const getWeather = {
 const png =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** The requests of Open Responses' compliance suite that go over HTTP, all but compaction, in our words. */
+/** The HTTP requests of Open Responses' compliance suite, all but compaction, with our own texts. */
 const requests: Record<string, { model: string; input: unknown; tools?: object[]; ends?: string }> = {
   'a basic text': { model: 'tides', input: [user('Say hello.')] },
   'a text alone': { model: 'tides', input: 'Say hello.' },
@@ -143,7 +143,7 @@ describe.each(Object.entries(requests))('Open Responses: %s', (_name, { ends = '
   });
 });
 
-it('a plain request reaches the vendor as it was sent, and costs no word more', async () => {
+it('a plain request reaches the vendor as it was sent, with no additional prompt', async () => {
   models.reset();
   await post({ model: 'tides', input: 'Why tides?' });
   expect(models.requests).toHaveLength(1);
@@ -201,7 +201,7 @@ describe('a vendor that refuses', () => {
 
   it.each(Object.keys(answerOf))('is an error to %s, and never an empty answer', async (name) => {
     const error = await failureOf(name, 'refused');
-    // One of the packages keeps the body, and shows its message only beside a `param`.
+    // One of the packages hides the body, and shows its message only beside a `param`.
     expect(`${error.message} ${error.responseBody}`).toContain(
       "The model's provider refused the request (HTTP 400, unsupported_value).",
     );
@@ -209,7 +209,7 @@ describe('a vendor that refuses', () => {
     expect(models.requests).toHaveLength(1);
   });
 
-  it('is not asked again by whoever heeds that this would not help', async () => {
+  it('is not retried by clients that respect x-should-retry', async () => {
     const error = await failureOf('openai', 'unpaid');
     expect(error.message).toBe(
       "502 The model's provider does not serve this model to the platform (HTTP 429, insufficient_quota).",
@@ -232,7 +232,7 @@ describe('a vendor that refuses', () => {
   });
 });
 
-it('200 calls of one key at once are all answered, with the default limits and the client’s own repeats', async () => {
+it('200 calls of one key at once are all answered, with the default limits and the client’s own retries', async () => {
   const client = openai();
   const before = process.hrtime.bigint();
   const answers = await Promise.all(

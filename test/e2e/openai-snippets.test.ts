@@ -46,7 +46,7 @@ describe('the snippets of the page for OpenAI’s clients', () => {
 
   for (const [n, { language, code }] of snippets.entries()) {
     const missing = language === 'python' && 'missing' in python ? ` (${python.missing})` : '';
-    it.skipIf(missing !== '')(`print an answer as they stand: ${n + 1}, ${language}${missing}`, async () => {
+    it.skipIf(missing !== '')(`print an answer unchanged: ${n + 1}, ${language}${missing}`, async () => {
       const [command, args] = commands[language]!(code);
       const { stdout } = await run(command, args, {
         cwd,
@@ -58,7 +58,7 @@ describe('the snippets of the page for OpenAI’s clients', () => {
           API_KEY: world.apiKey,
         },
       });
-      // The builtin model has nothing to quote here, and says so.
+      // The builtin model finds nothing to quote here, and says so.
       expect(stdout).toMatch(/found nothing|nothing/i);
     });
   }

@@ -167,13 +167,13 @@ describe('operating the processes', () => {
     });
     expect(accepted.status).toBe(202);
     const { data } = (await accepted.json()) as { data: { id: string } };
-    // The other processes' relays start what this one could not.
+    // Relays of other processes start workflows that this process could not start.
     for (let status = ''; status !== 'completed'; await sleep(100)) {
       const answer = await fetch(`${alone.url}${path()}/${data.id}`, {
         headers: { 'X-API-Key': world.apiKey },
       });
       const text = await answer.text();
-      // On a machine that stalls, the database may be found silent for a moment.
+      // On a stalling machine the database may look silent for a moment.
       expect([200, 503], text).toContain(answer.status);
       status = answer.status === 200 ? (JSON.parse(text) as { data: { status: string } }).data.status : '';
     }

@@ -12,7 +12,7 @@ import { openToolWorld, type ToolWorld } from '../support/tool-world.ts';
 import { addMember } from '../support/world.ts';
 
 const planted = plant(50);
-/** Ten to a text: a third of the texts are asked, a third are documents, a third come from a tool. */
+/** Ten to a text: a third of the texts are inputs, a third documents, a third tool results. */
 const batches = Array.from({ length: 30 }, (_, i) => planted.slice(i * 10, i * 10 + 10));
 const [asked, documents, records] = [batches.slice(0, 10), batches.slice(10, 20), batches.slice(20)];
 const textFor = (batch: readonly Planted[]) => batch.map(sentenceOf).join('\n');
@@ -58,7 +58,7 @@ const scripts = [
     name: 'tell-plain',
     echo: true as const,
     text: '',
-    // As a model writes what no token stood for; every other one within JSON of its own.
+    // As a model writes personal data without a token; every other value within JSON of its own.
     calls: [
       batches.map((batch, i) => ({
         name: 'mcp__closed__unkeyed_add',
@@ -114,7 +114,7 @@ async function addDocuments(): Promise<void> {
   }
 }
 
-/** All that a model's provider was sent, decoded. */
+/** All requests to a model's provider, decoded. */
 const modelWire = () => tools.models.requests.map(({ body }) => strings(body)).join('\n');
 
 function strings(value: unknown): string {
@@ -122,14 +122,14 @@ function strings(value: unknown): string {
   return typeof value === 'object' && value !== null ? Object.values(value).map(strings).join('\n') : '';
 }
 
-/** All that tool servers were called with. */
+/** All calls of tool servers. */
 const toolWire = () =>
   server
     .arrivals()
     .map(({ item }) => item)
     .join('\n');
 
-/** Digits and letters only: a value is there in whatever writing. */
+/** Digits and letters only: a value is recognised in any notation. */
 const bare = (text: string) => text.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase();
 
 function countLeaks(name: string, wire: string) {
@@ -150,7 +150,7 @@ function countLeaks(name: string, wire: string) {
 }
 
 describe('a space that demands redaction', () => {
-  it('lets none of 300 planted items reach the model or a closed tool server, wherever they come from', async () => {
+  it('lets none of 300 planted items reach the model or a closed tool server, from any source', async () => {
     const outputs: ResponseRecord[] = [];
     for (const batch of asked) {
       outputs.push(await tools.ask('echo', { input: { text: textFor(batch) }, tools: [] }));
@@ -181,10 +181,10 @@ describe('a space that demands redaction', () => {
       expect({ wire, kind, arrived }).toEqual({ wire, kind, arrived: all });
       expect({ wire, kind, recall }).toEqual({ wire, kind, recall: 1 });
     }
-    // Whoever asked reads what the model wrote.
+    // The requester reads the model's own text.
     const written = told.output.flatMap((item) => (item.type === 'mcp_call' ? [item.arguments] : []));
     expect(planted.filter(({ value }) => !written.some((args) => args.includes(value)))).toEqual([]);
-    // Whoever asked reads all of it, letter by letter.
+    // The requester reads all of it, character by character.
     for (const [i, batch] of asked.entries()) {
       expect(batch.every(({ value }) => textOf(outputs[i]!).includes(value))).toBe(true);
     }
@@ -192,7 +192,7 @@ describe('a space that demands redaction', () => {
     expect(planted.filter(({ value }) => !answers.includes(value))).toEqual([]);
   }, 180_000);
 
-  it('takes 200 clean texts for what they are', () => {
+  it('leaves 200 clean texts unchanged', () => {
     const found = cleanTexts().flatMap((text) =>
       recognise(text, { kinds: piiKinds, phoneCountries: [] }).map(
         ({ kind, start, end }) => `${kind}: ${text.slice(start, end)}`,
@@ -202,7 +202,7 @@ describe('a space that demands redaction', () => {
     expect(found.length).toBeLessThanOrEqual(2);
   });
 
-  it('tells a tool server values only where the space allows it', async () => {
+  it('sends values to a tool server only where the space allows it', async () => {
     const [email, phone] = [planted[0]!, planted[1]!];
     const text = `Tell ${email.value} and ${phone.value}.`;
     const before = server.arrivals().length;
@@ -220,7 +220,7 @@ describe('a space that demands redaction', () => {
     const tokens = told.find((item) => item !== text)!;
     expect(tokens).toMatch(/^Tell \[EMAIL_[a-z2-7]{12}\] and \[PHONE_[a-z2-7]{12}\]\.$/);
     expect(modelWire()).not.toContain(email.value);
-    // Its owner sees what was said to each, and what each answered.
+    // Its owner sees the text sent to each server, and each answer.
     const calls = record.output.flatMap((item) => (item.type === 'mcp_call' ? [item] : []));
     expect(calls.map(({ arguments: args }) => JSON.parse(args) as unknown)).toEqual(
       calls.map(() => ({ item: text })),
@@ -228,7 +228,7 @@ describe('a space that demands redaction', () => {
     expect(calls[0]?.output).toBe(`${text} is in the box`);
   }, 60_000);
 
-  it('shows tokens to whoever may read a response and no personal data', async () => {
+  it('shows tokens to principals who may read a response but no personal data', async () => {
     const text = `Mine: ${planted[0]!.value}`;
     const record = await tools.ask('echo', { input: { text }, tools: [] });
     const reader = await addMember(tools.database.unitOfWork, tools.world, { spaceRole: 'space_admin' });
@@ -248,7 +248,7 @@ describe('a space that demands redaction', () => {
     expect(record.platform.governance_applied).toMatchObject({ redactions: 1, pii: { mode: 'redact' } });
   });
 
-  it('goes on from the exact character after a kill, restored for its reader', async () => {
+  it('continues from the exact character after a kill, restored for its reader', async () => {
     const text = planted.slice(0, 24).map(sentenceOf).join(' ');
     const killed: Promise<unknown>[] = [];
     const recording = await followResponse({
@@ -286,7 +286,7 @@ describe('a space that demands redaction', () => {
     expect(replays[0]!.endsWith(replays[2]!.slice(replays[2]!.indexOf('id: ')))).toBe(true);
   }, 120_000);
 
-  it('keeps personal data nowhere but sealed, and says that it was found without saying what', async () => {
+  it('stores personal data only sealed, and records that it was found without its value', async () => {
     const dump: string[] = [];
     for (const table of [
       'items',

@@ -17,7 +17,7 @@ const text = hours
   .map((hour, i) => `In the ${hour} hour the water stood at ${17 + i * 31} inches on the harbour wall.`)
   .join(' ');
 const thought = 'The harbour book may know';
-/** One of ours and one of a connected server, which counts how often it was asked. */
+/** A tool of ours and one of a connected server, which counts its calls. */
 const calls = [
   { name: 'knowledge_search', arguments: { query: 'tides' } },
   { name: 'mcp__gauge__unkeyed_add', arguments: { item: 'a tide' } },
@@ -33,7 +33,7 @@ const fakes = new Map<string, WireFake>();
 
 beforeAll(async () => {
   for (const of of fakeKinds) {
-    // In mid-text until the worker is killed, so that one kill meets them all.
+    // In mid-text until the worker is killed, so that one kill affects all of them.
     const fail = [{ onAttempt: 1, onRound: calls.length, hangAfterChars: text.length / 3 }];
     fakes.set(of.kind, await startWireFake(of.vendor(), { ...script, fail }));
   }
@@ -73,7 +73,7 @@ afterAll(async () => {
 });
 
 interface Followed {
-  /** Characters of its text that its reader has. */
+  /** Characters of its text that its reader has received. */
   read: number;
   ended: Promise<ResponseRecord>;
 }
@@ -123,7 +123,7 @@ async function killWithin(followed: readonly Followed[]): Promise<string | null>
 }
 
 const types = ({ output }: ResponseRecord) => output.map(({ type }) => type);
-/** Both ran, one after the other, before the answer. */
+/** Both calls ran, one after the other, before the answer. */
 function expectBothTools({ output }: ResponseRecord): void {
   expect(output.filter(({ type }) => type !== 'reasoning')).toMatchObject([
     { type: 'file_search_call', status: 'completed', queries: ['tides'] },
@@ -152,7 +152,7 @@ describe('a loop of two tools with reasoning, and a kill in mid-text', () => {
     expect(await killWithin(followed)).toBe('SIGKILL');
   });
 
-  it.each(fakeKinds)('$kind: exactly the text, and nothing that the vendor refuses', async ({ kind }) => {
+  it.each(fakeKinds)('$kind: exactly the text, and no request that the vendor refuses', async ({ kind }) => {
     const fake = fakes.get(kind)!;
     const record = (await records.get(kind))!;
     expect(fake.refusals()).toEqual([]);
@@ -187,13 +187,13 @@ describe('a loop of two tools with reasoning, and a kill in mid-text', () => {
     expect(fake.refusals()).toEqual([]);
     expect(callsOf(fake.requests)).toBe(3);
     expect(fake.requests.at(-1)!.method).toBe('GET');
-    // Three turns of 100 and 10 tokens: the attempt that was cut off costs nothing of its own.
+    // Three turns of 100 and 10 tokens: the interrupted attempt costs nothing of its own.
     expect(record.usage).toMatchObject({ input_tokens: 300, output_tokens: 30, reasoning_tokens: 15 });
   });
 });
 
-describe('a connection that the vendor cuts in mid-text', () => {
-  it('leaves a background run alone: it is read again, and paid for once', async () => {
+describe('a connection that the vendor drops in mid-text', () => {
+  it('does not end a background run: it is read again, and paid for once', async () => {
     const { data } = await client.create(
       { input: { text: 'Why?' }, model: 'cut', tools: [] },
       { Prefer: 'wait=30' },
@@ -205,7 +205,7 @@ describe('a connection that the vendor cuts in mid-text', () => {
   });
 });
 
-describe('a background run that brings no answer', () => {
+describe('a background run without an answer', () => {
   it('is ended at the vendor before another one replaces it', async () => {
     const { data } = await client.create(
       { input: { text: 'Why?' }, model: 'failing', tools: [] },
@@ -235,7 +235,7 @@ describe('a response that is cancelled', () => {
 });
 
 describe('a chain over several models', () => {
-  it('drops reasoning where the model changes, keeps text and calls, and gives a model its own back', async () => {
+  it('drops reasoning where the model changes, keeps text and calls, and sends a model its own reasoning', async () => {
     const ask = async (model: string, previous: string | null) => {
       const body = {
         input: { text: 'And why?' },
@@ -259,7 +259,7 @@ describe('a chain over several models', () => {
       messages: { content: { type: string }[] }[];
     };
     const blocks = own.messages.map(({ content }) => content.map(({ type }) => type).join('+'));
-    // Its first three turns as they were, the other model's without reasoning.
+    // Its first three turns unchanged, the other model's without reasoning.
     expect(blocks.slice(0, 6)).toEqual([
       'text',
       'thinking+tool_use',

@@ -55,7 +55,7 @@ describe('a POST that is sent again', () => {
     expect(checkStream({ responseId, segments, final: final as unknown as Json })).toEqual([]);
   }
 
-  it('with a cursor that names its response goes on from there, without a second run', async () => {
+  it('with a cursor that names its response continues from there, without a second run', async () => {
     const first = await post(null, { stopAfter: 9 });
     const before = await countOf();
     const second = await post(lastId(first), { stopAfter: 7 });
@@ -68,7 +68,7 @@ describe('a POST that is sent again', () => {
     await expectOneWhole([first, second, third]);
   });
 
-  it('with a bare cursor needs its key, and goes on with it', async () => {
+  it('with a bare cursor needs its key, and continues with it', async () => {
     const first = await post(null, { key: 'bare', stopAfter: 6 });
     const bare = lastId(first).split(':')[1]!;
     const without = await post(bare);

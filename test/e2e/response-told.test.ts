@@ -36,7 +36,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-it('whoever asked is told exactly once of a failure and of a completion that it wanted told, and owed nothing else', async () => {
+it('the requester is notified exactly once of a failure and of a completion with notification, and of nothing else', async () => {
   const asker = await addMember(database.unitOfWork, world);
   await addMember(database.unitOfWork, world, { spaceRole: 'space_admin' });
   const ask = async (model: string, metadata: Record<string, string>) => {
@@ -75,7 +75,7 @@ it('whoever asked is told exactly once of a failure and of a completion that it 
   await expect
     .poll(async () => (await admin.query('select from fan_outs')).rowCount, { timeout: 20_000 })
     .toBe(0);
-  // A round of the sweep later nothing has come to it.
+  // A round of the sweep later no other notification has arrived.
   await sleep(6_000);
   expect(await told()).toEqual(due);
   for (const { id } of events.rows) {

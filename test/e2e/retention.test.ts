@@ -49,7 +49,7 @@ describe('retention', () => {
     await database?.drop();
   });
 
-  // Once more on a machine that does not get through the reads of the last second within it.
+  // Repeated once on a machine too slow for the reads of the last second.
   it('ends at its second on every path, an attached stream included', { retry: 2 }, async () => {
     const attempt = newId();
     const create = (model: string, key: string) =>
@@ -90,7 +90,7 @@ describe('retention', () => {
     const last = Date.parse(toDelete!.expires_at);
     expect(first - Date.parse(done!.created_at)).toBe(retentionSeconds * 1_000);
 
-    // A repeat is a write and then a read, both of which are to be over in time.
+    // A repeat is a write and then a read, both of which must end in time.
     await sleep(first - 2_500 - Date.now());
     const repeating = repeat();
     await sleep(first - 1_000 - Date.now());
@@ -122,7 +122,7 @@ describe('retention', () => {
     expect(Math.abs(cutAt - Date.parse(running!.expires_at))).toBeLessThan(1_000);
   });
 
-  it('purges the content of what is expired or deleted, and keeps its usage', async () => {
+  it('purges the content of expired and deleted responses, and keeps their usage', async () => {
     const { data: expiring } = await client.create({ input: { text: 'Go.' }, tools: [] });
     const { data: deleted } = await client.create({ input: { text: 'Go.' }, model: 'endless', tools: [] });
     await Promise.all([client.ended(expiring.id), client.writing(deleted.id)]);

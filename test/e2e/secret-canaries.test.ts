@@ -10,7 +10,7 @@ import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { openToolWorld, type ToolWorld } from '../support/tool-world.ts';
 import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
 
-/** Every secret that was planted, by the input that took it. */
+/** Every planted secret, by the input that took it. */
 const planted = new Map<string, string>();
 const mark = 'canary-7f3e9b';
 
@@ -20,7 +20,9 @@ function plant(input: string): string {
   return secret;
 }
 
-/** What is sent in vain is answered with an error; what is taken, with a record. Neither may say it again. */
+/**
+ * A refused input is answered with an error, an accepted one with a record. Neither may repeat the secret.
+ */
 const answers: string[] = [];
 
 let tools: ToolWorld;
@@ -364,7 +366,7 @@ describe('60 secrets and more, one in every input that takes one', () => {
     expect(`${answer.status} ${answer.text}`).toMatch(new RegExp(`^${status} `));
   });
 
-  it('are used for what they are for', async () => {
+  it('work for their purpose', async () => {
     const auth = { credential_ref: 'BOX_KEY' };
     const made = await tools.register('box', box.url, { auth });
     await tools.update(made, { enabled_tools: ['*'] });
@@ -402,7 +404,7 @@ describe('60 secrets and more, one in every input that takes one', () => {
     expect(JSON.stringify(record.output)).toContain('lamp is in the box');
   }, 60_000);
 
-  it('stand in no log, answer, event, history, dump of the database, or trace of anybody else', async () => {
+  it('appear in no log, answer, event, history, dump of the database, or trace of another space', async () => {
     expect(planted.size).toBeGreaterThanOrEqual(60);
     const foreign = (receiver: TraceReceiver) =>
       receiver.arrivals.map(({ body, path }) => path + body).join('\n') +
@@ -414,7 +416,7 @@ describe('60 secrets and more, one in every input that takes one', () => {
       dump: await dumpOf(tools),
       traces: foreign(here) + foreign(beside),
     };
-    // What is looked through is what it is called.
+    // Each source contains what its name says.
     expect(where.logs).toContain('"msg":"request"');
     expect(where.dump).toContain('https://people-1.example.com');
     expect(where.histories).toContain(tools.world.tenantId);

@@ -53,7 +53,7 @@ const listOwn = (gateway: Sender, token: string) =>
   gateway.send({ method: 'GET', path: '/v1/sessions', headers: bearer(token) });
 
 describe('two gateways', () => {
-  it('open one session for one ID token, however many bring it to both at once', async () => {
+  it('open one session for one ID token, for any number of concurrent requests to both', async () => {
     const { nonce } = await startLogin(first, provider.slug);
     const idToken = await server.idToken({ nonce, sub: 'ada', clientId: provider.clientId });
     const body = { provider_id: provider.slug, id_token: idToken };
@@ -65,7 +65,7 @@ describe('two gateways', () => {
     expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
   });
 
-  it('begin at one and end at the other', async () => {
+  it('begin a sign-in at one and end it at the other', async () => {
     const signedIn = await signIn(
       { send: (call) => (call.path.includes('/start') ? first : second).send(call) },
       server,
@@ -93,7 +93,7 @@ describe('two gateways', () => {
     expect(slowest).toHaveLength(30);
   }, 120_000);
 
-  it('say nothing in their logs that opens anything', async () => {
+  it('write no usable credential into their logs', async () => {
     const signedIn = await signIn(first, server, provider.slug, 'grace');
     const started = await startLogin(second, provider.slug);
     await refresh(second, signedIn.refresh_token);

@@ -12,7 +12,7 @@ import { checkStream } from '../support/stream-checker.ts';
 import type { Json } from '../support/stream-events.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 
-// A sentence that came twice would be taken for the model's repeat of it.
+// A repeated sentence would be taken for a repeat by the model.
 const text = Array.from({ length: 16 }, (_, i) => `Buoy ${i * 29 + 3} drifts where no radio answers.`).join(
   ' ',
 );
@@ -56,7 +56,7 @@ describe('a server that falls silent', () => {
   });
 
   afterAll(async () => {
-    // One that lost a connection to Temporal waits for what ran over it.
+    // A worker that lost a connection to Temporal waits for the tasks that ran over it.
     await Promise.all((stack?.workers ?? []).map((worker) => worker.kill()));
     await stack?.stop();
     await Promise.all(relays.map((relay) => relay.close()));
@@ -66,7 +66,7 @@ describe('a server that falls silent', () => {
 
   interface Followed {
     ended: Promise<Recording>;
-    /** When each event came, by `performance.now()`. */
+    /** The arrival of each event, by `performance.now()`. */
     heardAt: number[];
     id: () => string | undefined;
   }
@@ -115,7 +115,7 @@ describe('a server that falls silent', () => {
     return Number(line?.[1] ?? 0);
   };
 
-  it('a worker that reaches Temporal but not PostgreSQL gives its turns back, says so, and works again later', async () => {
+  it('a worker that reaches Temporal but not PostgreSQL releases its turns, reports it, and works again later', async () => {
     const own = await relayTo(Number(new URL(database.url).port));
     const cutOff = await stack.start('worker', databaseThrough(own));
     const followed = followMany(8);

@@ -90,7 +90,7 @@ describe('a response with a skill', () => {
     ]);
   });
 
-  it('may ask for less, and for nothing that the skill does not name', async () => {
+  it('may request less, and nothing that the skill does not name', async () => {
     const skill = await skillOf('mcp__alpha__lookup');
     expect(await offered(skill, { tools: ['mcp__alpha__*'] })).toEqual(['mcp__alpha__lookup']);
     for (const asked of [
@@ -109,7 +109,7 @@ describe('a response with a skill', () => {
     }
   });
 
-  it('has no call made that the skill does not name, though the model asks for it', async () => {
+  it('makes no call that the skill does not name, though the model requests it', async () => {
     const before = beta.arrivals().length;
     const skill = await skillOf('mcp__alpha__*');
     const { output } = await tools.ask('both', { platform: { skill_id: skill } });
@@ -121,7 +121,7 @@ describe('a response with a skill', () => {
     expect(beta.arrivals()).toHaveLength(before);
   });
 
-  it('keeps its version when another is published and its own deprecated in the middle of it', async () => {
+  it('keeps its version when another is published and its own deprecated while it runs', async () => {
     const skill = await create();
     const first = await publish(skill, ['mcp__alpha__*'], 'The first words.');
     await alpha.control({ hold: 'before_effect' });
@@ -147,7 +147,7 @@ describe('a response with a skill', () => {
     expect(next.tools_offered).toEqual(['knowledge_search']);
   });
 
-  it('makes no call that was asked consent for without the skill, once it goes on under one that does not name it', async () => {
+  it('makes no call whose approval was requested without the skill, once it continues under a skill that does not name it', async () => {
     const wide = await tools.ask('asks', {
       tools: [{ type: 'mcp', server_label: 'beta', require_approval: 'always' }],
     });
@@ -163,7 +163,7 @@ describe('a response with a skill', () => {
     expect(beta.effects()).toHaveLength(before);
   });
 
-  it('does not hand its skill on to the next of its chain', async () => {
+  it('does not pass its skill to the next response of its chain', async () => {
     const first = await tools.ask('plain', { platform: { skill_id: await skillOf() } });
     const next = await tools.ask('plain', { previous_response_id: first.id });
     expect(applied(next)).not.toHaveProperty('skill');

@@ -62,7 +62,7 @@ describe('an engine that loses its runs', () => {
     expect(ended.output).toMatchObject([{ type: 'message', status: 'incomplete' }]);
   });
 
-  it('answers whose engine lost its whole storage are finished, to the character', async () => {
+  it('answers are finished to the character after Temporal has lost its whole storage', async () => {
     const recordings = Array.from({ length: 3 }, (_, i) =>
       followResponse({
         request: () => ({
@@ -87,7 +87,7 @@ describe('an engine that loses its runs', () => {
       expect(checkStream({ responseId: final.id, segments, final: final as unknown as Json })).toEqual([]);
     }
     expect(running).toHaveLength(3);
-    // Upkeep is back as well, so that the next loss is noticed, too.
+    // Upkeep runs again as well, so that the next loss is detected, too.
     const upkeep = await stack.temporal.workflow.getHandle('upkeep/reconcileResponses').describe();
     expect(upkeep.status.name).toBe('RUNNING');
   });

@@ -80,7 +80,7 @@ async function answered(threadId: string, question: string): Promise<ResponseRec
 }
 
 describe('a response of a thread', () => {
-  it('is told the messages before, and its question and answer follow them', async () => {
+  it('includes the earlier messages in its prompt, and its question and answer follow them', async () => {
     const id = await begin('My boat is called Petrel.');
     const first = await answered(id, 'Where may she lie?');
     expect(first.platform.thread_id).toBe(id);
@@ -101,7 +101,7 @@ describe('a response of a thread', () => {
     ]);
   });
 
-  it('goes on from its previous response instead, when it names one', async () => {
+  it('continues from its previous response instead, when it names one', async () => {
     const id = await begin('Not told again.');
     const first = await client.create({ input: { text: 'One' }, tools: [] }, { prefer: 'wait=30' });
     const body = { ...ask(id, 'Two'), previous_response_id: first.data.id };
@@ -111,7 +111,7 @@ describe('a response of a thread', () => {
     expect(await said(id)).toEqual(['user: Not told again.', 'user: Two', `assistant: ${text}`]);
   });
 
-  it('of a branch is told that branch only', async () => {
+  it('of a branch includes that branch only', async () => {
     const { data } = await thread('/messages', { content: 'A' });
     const root = data as { id: string; thread_id: string };
     await thread(`/${root.thread_id}/messages`, { content: 'B' });
@@ -122,7 +122,7 @@ describe('a response of a thread', () => {
     expect(told).toEqual(['A', 'C', 'D']);
   });
 
-  it('has the branch to itself: another is refused, waits, or takes its place', async () => {
+  it('runs alone in its branch: another is refused, waits, or replaces it', async () => {
     const id = await begin('Hello');
     const slow = { ...ask(id, 'Slowly'), model: 'slow' };
     const running = await client.create(slow);
@@ -155,7 +155,7 @@ describe('a response of a thread', () => {
     ]);
   });
 
-  it('waits behind all others that were asked for at once, in the order of their questions', async () => {
+  it('waits for all others that were requested at once, in the order of their questions', async () => {
     const id = await begin('Hello');
     const slow = { ...ask(id, 'Slowly', { on_busy: 'enqueue' }), model: 'slow' };
     const first = await client.create(slow);
@@ -166,7 +166,7 @@ describe('a response of a thread', () => {
       Array.from({ length: 8 }, (_, n) =>
         client.create({
           ...ask(id, `Question ${n}`, { on_busy: 'enqueue' }),
-          // Some name one that others are behind already.
+          // Some name a response that others already wait for.
           ...(n % 4 === 0 ? { previous_response_id: second.data.id } : {}),
         }),
       ),
@@ -191,7 +191,7 @@ describe('a response of a thread', () => {
     expect(rows).toEqual(Array.from({ length: accepted.length + 1 }, () => ({ inOrder: true, alone: true })));
   });
 
-  it('brings its question once, however often it is sent with one key', async () => {
+  it('adds its question once, however often it is sent with one key', async () => {
     const id = await begin('Hello');
     const headers = { 'idempotency-key': `key-${newId()}`, prefer: 'wait=30' };
     const sent = await Promise.all([1, 2, 3].map(() => client.create(ask(id, 'Once?'), headers)));
@@ -205,7 +205,7 @@ describe('a response of a thread', () => {
   });
 
   it.each(['turn.before_commit', 'turn.after_commit', 'activity.before_completion'] as const)(
-    'brings its answer once when its worker dies at %s',
+    'adds its answer once when its worker dies at %s',
     async (failpoint) => {
       const id = await begin(failpoint);
       const [armed] = stack.workers.splice(0);

@@ -5,7 +5,7 @@ import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
 import { openToolWorld, type Server, type ToolWorld } from '../support/tool-world.ts';
 
 const kinds = ['keyed_add', 'unkeyed_add', 'repeatable_set'] as const;
-/** Calls of all three kinds at once, on items that say whose they are. */
+/** Calls of all three kinds at once, on items that identify their call. */
 const round = (item: string, names: readonly string[] = kinds) => [
   names.map((name) => ({ name: `mcp__ledger__${name}`, arguments: { item } })),
 ];
@@ -59,7 +59,7 @@ async function begin(script: string, more: object = {}): Promise<string> {
 const callsOf = ({ output }: ResponseRecord) =>
   output.flatMap((item) => (item.type === 'mcp_call' ? [item] : []));
 
-/** What was promised of each kind, whatever happened to the workers. */
+/** The promise for each kind, whatever happened to the workers. */
 async function expectPromises(record: ResponseRecord, item: string): Promise<void> {
   expect(record.status).toBe('completed');
   const calls = callsOf(record);
@@ -114,7 +114,7 @@ describe('the effects of tools', () => {
     await expectPromises(await tools.client.ended(id, 60_000), failpoint);
   });
 
-  it('that are not known end a response which asked for that', async () => {
+  it('that are unknown end a response that requests it', async () => {
     await ledger.control({ drop: true });
     const id = await begin('strict', { platform: { on_unknown_tool_outcome: 'fail' } });
     const record = await tools.client.ended(id);
@@ -126,7 +126,7 @@ describe('the effects of tools', () => {
     expect(of(ledger.arrivals(), 'strict', 'unkeyed_add')).toHaveLength(1);
   });
 
-  it('are looked for again, with the same key, when an answer was lost and the tool is repeatable', async () => {
+  it('are requested again, with the same key, when an answer was lost and the tool is repeatable', async () => {
     const id = await begin('dropped');
     for (const deadline = Date.now() + 20_000; of(ledger.arrivals(), 'dropped', 'keyed_add').length < 2;) {
       expect(Date.now()).toBeLessThan(deadline);
@@ -137,7 +137,7 @@ describe('the effects of tools', () => {
     expect(of(ledger.effects(), 'dropped', 'keyed_add')).toHaveLength(1);
   });
 
-  it('settle the ledger and publish nothing when the response was cancelled meanwhile', async () => {
+  it('resolve the ledger row and publish nothing when the response was cancelled meanwhile', async () => {
     await ledger.control({ hold: 'after_effect' });
     const id = await begin('cancelled');
     await ledger.held();

@@ -33,7 +33,7 @@ async function pause(pids: number[], forMs: number): Promise<void> {
   }
 }
 
-/** Until each of the calls has another attempt at work. */
+/** Until each of the calls has another attempt running. */
 async function secondAttempts(ids: readonly string[]): Promise<number> {
   const attempts = await Promise.all(
     ids.map(async (id) => {
@@ -45,7 +45,7 @@ async function secondAttempts(ids: readonly string[]): Promise<number> {
   return attempts.filter((attempt) => attempt > 1).length;
 }
 
-describe('the outcome of a call whose attempt Temporal took for dead', () => {
+describe('the outcome of a call whose attempt Temporal timed out', () => {
   const workers = () => tools.stack.workers.map(({ child }) => child.pid!);
 
   it.each([

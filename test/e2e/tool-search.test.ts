@@ -5,7 +5,7 @@ import { openToolWorld, type ToolWorld } from '../support/tool-world.ts';
 
 const wanted = 'zz_cancel_booking';
 const search = { name: 'tool_search', arguments: { query: 'cancel a booking' } };
-/** Of the turn that searched: what it found is committed, and nothing has been done with it. */
+/** After the turn that searched: its result is committed, and not yet used. */
 const at: Failpoint = 'turn.after_commit';
 const scripts = [
   {
@@ -39,7 +39,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-it('a tool that was searched for is called once when the worker dies between the search and the call', async () => {
+it('a tool found by a search is called once when the worker dies between the search and the call', async () => {
   const [armed] = tools.stack.workers.splice(0);
   await armed!.arm(at);
   const before = server.effects.length;

@@ -54,7 +54,7 @@ afterAll(async () => {
 });
 
 describe('connected tool servers', () => {
-  it('are read in both revisions of the protocol, and one that is not on the list of origins is never reached', async () => {
+  it('are read in both revisions of the protocol, and a server outside the list of origins is never reached', async () => {
     expect(Object.values(servers).map(({ status, last_error: error }) => [status, error])).toEqual([
       ['connected', null],
       ['connected', null],
@@ -130,7 +130,7 @@ describe('connected tool servers', () => {
     }
   });
 
-  it('may fail or say too much: the model is told, up to 256 KiB', async () => {
+  it('may fail or return too much: the model receives up to 256 KiB', async () => {
     const failed = await tools.ask('breaks');
     expect(failed.output[0]).toMatchObject({
       type: 'mcp_call',
@@ -146,7 +146,7 @@ describe('connected tool servers', () => {
 
   it('whose tool changed after it was approved: the call is not made, the tool withheld until it is enabled again', async () => {
     await modern.control({ change: 'unkeyed_add' });
-    // The server's list is taken as its present one for five seconds.
+    // The server's list counts as current for five seconds.
     await sleep(5_100);
     const caught = await tools.ask('adds');
     expect(caught.output[0]).toMatchObject({
@@ -168,7 +168,7 @@ describe('connected tool servers', () => {
     expect(modern.effects().map(({ item }) => item)).toEqual(['tie']);
   });
 
-  it('leave nothing of what they said, and no credential, in logs and histories', async () => {
+  it('leave no content and no credential in logs and histories', async () => {
     const said = /secret-of-ours|Always fails|Echoes back|in the box|the tool broke/;
     for (const server of [servers.modern, servers.everything]) {
       const id = `mcp-server/${tools.world.tenantId}/${server.mcp_server_config_id}/1`;

@@ -4,7 +4,7 @@ import type { ResponseRecord } from '#domain/responses/record/response-record.ts
 import { answerJson, startOddToolServer, type OddToolServer } from '../support/odd-tool-server.ts';
 import { openToolWorld, type ToolWorld } from '../support/tool-world.ts';
 
-/** What each session has open: a browser, as playwright-mcp keeps one. */
+/** The state of each session: a browser, as in playwright-mcp. */
 const pages = new Map<string, string>();
 const sessionOf = (headers: Record<string, unknown>) => String(headers['mcp-session-id']);
 const text = (said: string) => ({ content: [{ type: 'text', text: said }] });
@@ -80,7 +80,7 @@ const asked = (since: number, method: string) =>
   server.requests.slice(since).filter((each) => (each.asked?.method ?? each.method) === method).length;
 
 describe('the calls of a response at a server with sessions', () => {
-  it('share one, on whichever worker they run, which ends with the response', async () => {
+  it('share one, on any worker, which ends with the response', async () => {
     await expect.poll(() => pages.size).toBe(0);
     const since = server.requests.length;
     expect(outputs(await tools.ask('browses'))).toEqual(['Opened.', '/harbour']);
@@ -112,7 +112,7 @@ describe('the calls of a response at a server with sessions', () => {
     await expect.poll(() => pages.size).toBe(0);
   });
 
-  it('get another when the server forgot it, and are made once', async () => {
+  it('get another when the server has lost it, and are made once', async () => {
     const since = server.effects.length;
     expect(outputs(await tools.ask('forgotten'))).toEqual(['Opened.', 'Restarted.', 'about:blank']);
     expect(server.effects.slice(since)).toEqual(['navigate', 'forget', 'snapshot']);

@@ -66,7 +66,7 @@ const textOf = ({ output }: ResponseRecord) => {
 };
 
 describe('a turn with calls of all kinds', () => {
-  it('runs those of servers, hands back the client’s, and goes on with their outputs in the order of the calls', async () => {
+  it('runs those of servers, returns the client’s, and continues with their outputs in the order of the calls', async () => {
     const { record, types } = await streamed({
       model: 'mixed',
       tools: [choose, 'mcp__box__*', 'knowledge_search'],
@@ -111,7 +111,7 @@ describe('a turn with calls of all kinds', () => {
     expect(items.data.at(-1)).toMatchObject({ type: 'function_call_output', call_id: callId, output: 'red' });
   });
 
-  it('is handed back whole with tool_mode manual', async () => {
+  it('is returned whole with tool_mode manual', async () => {
     const { record } = await streamed({
       model: 'mixed',
       tools: [choose, 'mcp__box__*'],
@@ -126,7 +126,7 @@ describe('a turn with calls of all kinds', () => {
 });
 
 describe('a call that needs consent', () => {
-  it('waits, is made once when it is approved, and the model goes on from its result', async () => {
+  it('waits, is made once when it is approved, and the model continues from its result', async () => {
     const { record } = await streamed({ model: 'consent' });
     expect(record.output).toMatchObject([
       { type: 'mcp_approval_request', server_label: 'box', name: 'unkeyed_add', arguments: '{"item":"tie"}' },
@@ -181,7 +181,7 @@ describe('a call that needs consent', () => {
     expect(box.arrivals().filter(({ item: of }) => of === 'scarf')).toEqual([]);
   });
 
-  it('may be asked for by the caller, whose servers are listed first', async () => {
+  it('may be required by the caller, whose servers are listed first', async () => {
     const { record, types } = await streamed({
       model: 'consent',
       tools: [
@@ -207,7 +207,7 @@ describe('a call that needs consent', () => {
 });
 
 describe('a choice of tools', () => {
-  it('is enforced on a model that does as it likes', async () => {
+  it('is enforced on a model that ignores it', async () => {
     const { record } = await streamed({
       model: 'obedient',
       tool_choice: {

@@ -81,7 +81,7 @@ const traceOf = ({ platform }: ResponseRecord): string => platform.tracing_trace
 const of = (receiver: TraceReceiver, record: ResponseRecord): Arrival[] =>
   receiver.arrivals.filter(({ spans }) => spans[0]?.traceId === traceOf(record));
 
-/** The exports of a response once there are so many. */
+/** The exports of a response once there are that many. */
 async function arrived(receiver: TraceReceiver, record: ResponseRecord, count = 1): Promise<Arrival[]> {
   for (const deadline = Date.now() + 20_000; of(receiver, record).length < count; await sleep(50)) {
     if (Date.now() > deadline) throw new Error('The trace did not come.');
@@ -92,7 +92,7 @@ async function arrived(receiver: TraceReceiver, record: ResponseRecord, count = 
 const workflow = (record: ResponseRecord) =>
   tools.stack.temporal.workflow.getHandle(`trace/${tools.world.tenantId}/${record.id}`);
 
-describe('the responses of a space that wants none', () => {
+describe('the responses of a space without tracing', () => {
   it('are not traced', async () => {
     const record = await ask('plain');
     expect(record.platform.tracing_trace_id).toBeNull();
@@ -174,7 +174,7 @@ describe('a traced response', () => {
     expect(of(here, record)).toHaveLength(1);
   });
 
-  it('tells nothing of what was asked and answered, not even when the model fails', async () => {
+  it('contains no prompt and no answer, not even when the model fails', async () => {
     const failed = await ask('broken');
     expect(failed.status).toBe('failed');
     const [arrival] = await arrived(here, failed);
@@ -212,7 +212,7 @@ describe('a traced response', () => {
     ]);
   });
 
-  it('is neither slowed nor failed by an endpoint that hangs or refuses, and arrives whole once it is back', async () => {
+  it('is neither slowed nor failed by an endpoint that hangs or refuses, and arrives complete once it is back', async () => {
     here.answer = 'never';
     const began = Date.now();
     const record = await ask('works');
@@ -233,7 +233,7 @@ describe('a traced response', () => {
     }
   }, 120_000);
 
-  it('is given up when its keys are refused, which the space’s administrators can see', async () => {
+  it('is abandoned when its keys are refused, which the space’s administrators can see', async () => {
     here.answer = 401;
     const record = await ask('plain');
     expect(record.status).toBe('completed');
@@ -251,7 +251,7 @@ describe('a traced response', () => {
     expect(await lastError()).toBeNull();
   });
 
-  it('is not sent to an address that the way out does not lead to, nor after the space has taken its keys back', async () => {
+  it('is not sent to an address that egress forbids, nor after the space has removed its keys', async () => {
     const stranger = await startTraceReceiver();
     const keys = { tracing_public_key: 'pk-here', tracing_secret_key: secrets.here };
     await configure(tools.world.spaceId, { ...keys, tracing_base_url: stranger.url });
@@ -282,7 +282,7 @@ async function begun(record: ResponseRecord): Promise<void> {
 }
 
 describe('the secret key', () => {
-  it('stands nowhere: not in answers, events, rows, histories or logs', async () => {
+  it('appears nowhere: not in answers, events, rows, histories or logs', async () => {
     const keys = { tracing_public_key: 'pk-here', tracing_secret_key: secrets.here };
     const said = [
       await (await config('PUT', tools.world.spaceId, keys)).text(),

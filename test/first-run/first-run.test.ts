@@ -60,13 +60,13 @@ describe('the first run of a fresh clone', () => {
     for (const url of pagesOf(started.screen)) expect(await statusOf(url), url).toBe(200);
   }, 60_000);
 
-  it('prints a link that signs in whoever follows it, for a session that is used, renewed and ended', async () => {
+  it('prints a link that signs in a browser, for a session that is used, renewed and ended', async () => {
     const client = visitor(new CookieClient());
     const arrived = await arrive(client, linkOf(started.screen), first);
     await useSession(client, arrived);
   }, 60_000);
 
-  it('makes the link’s second user somebody of their own, who sees nothing of the first', async () => {
+  it('makes the link’s second user a separate principal, who sees nothing of the first', async () => {
     const client = visitor(new CookieClient());
     const arrived = await arrive(client, linkOf(started.screen), second);
     const api = `${new URL(linkOf(started.screen)).origin}/api/v1/spaces/${spaceOf(started.screen)}`;
@@ -76,7 +76,7 @@ describe('the first run of a fresh clone', () => {
     await useSession(client, arrived);
   }, 60_000);
 
-  it('lets the second user into the space by an invite of the first, for what the role allows and no more', async () => {
+  it('lets the second user into the space by an invite of the first, with the role’s permissions and no more', async () => {
     const link = linkOf(started.screen);
     const inviting = await arrive(visitor(new CookieClient()), link, first);
     const invited = await arrive(visitor(new CookieClient()), link, second);
@@ -112,7 +112,7 @@ describe('the first run of a fresh clone', () => {
     ]);
   }, 60_000);
 
-  it('shows nothing at the link to whoever comes with somebody else’s address', async () => {
+  it('shows nothing at the link to another browser with the same address', async () => {
     const victim = visitor(new CookieClient());
     await arrive(victim, linkOf(started.screen), first);
     const thief = visitor(new CookieClient());
@@ -121,7 +121,7 @@ describe('the first run of a fresh clone', () => {
   }, 60_000);
 
   it.skipIf(browser === undefined)(
-    'signs in whoever follows the link in a headless browser',
+    'signs in a headless browser that follows the link',
     async () => {
       const page = visitor(await openBrowser(browser!));
       const arrived = await arrive(page, linkOf(started.screen), first);

@@ -2,16 +2,16 @@ import { setPriority } from 'node:os';
 import { attack, type Answers, type Target } from './attacks.ts';
 import { startHostileModels, type Manner } from './model-server.ts';
 
-/** What the attacking process is told. */
+/** Messages to the attacking process. */
 export type Order = { kind: 'attack'; target: Omit<Target, 'signal'>; width: number } | { kind: 'stop' };
 
-/** What it answers: the models' address when it has begun, and all that came of the attack when it was stopped. */
+/** Its answers: the models' address when it has begun, and all results of the attack when it was stopped. */
 export type Report =
   | { kind: 'ready'; url: string; origin: string }
   | { kind: 'over'; answers: Answers; requests: Record<Manner, number> }
   | { kind: 'failed'; message: string };
 
-// An attacker and its servers have machines of their own. Here they share one, and must not be what keeps it busy.
+// A real attacker has machines of its own. Here it shares one, and must not be the load itself.
 setPriority(10);
 
 const report = (message: Report) => process.send?.(message);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Target } from './attacks.ts';
 import type { Order, Report } from './attacker.ts';
 
-/** The attacker in a process of its own, so that it does not share an event loop with what measures. */
+/** The attacker in a process of its own, so that it does not share an event loop with the measurement. */
 export class AttackingProcess {
   readonly #child: ChildProcess;
   /** Base URL of its model server, `/v1` included. */
@@ -29,7 +29,7 @@ export class AttackingProcess {
     this.#tell({ kind: 'attack', target, width });
   }
 
-  /** Ends the attack, not the process: its models go on answering until `stop`. */
+  /** Ends the attack, not the process: its models keep answering until `stop`. */
   async end(): Promise<Extract<Report, { kind: 'over' }>> {
     this.#tell({ kind: 'stop' });
     return next(this.#child, 'over');

@@ -1,21 +1,21 @@
 import type { World } from '../support/world.ts';
 import { manners } from './model-server.ts';
 
-/** What one tenant may do, each by a loop of its own that goes on until `signal` ends it. */
+/** The attacks of one tenant, each in a loop of its own until `signal` ends it. */
 export interface Target {
   /** `http://127.0.0.1:<port>/api` */
   base: string;
   world: World;
   collectionId: string;
   refreshToken: string;
-  /** Those of the attacks that are made; all where it is left out. */
+  /** The attacks to run; all by default. */
   only?: readonly string[];
-  /** How long a loop that was refused waits before it asks again; 100 where it is left out. */
+  /** The pause of a loop after a refusal; 100 by default. */
   pauseMs?: number;
   signal: AbortSignal;
 }
 
-/** How often each status was answered, 0 for a request that failed; by attack. */
+/** The number of answers by status, 0 for a failed request; by attack. */
 export type Answers = Record<string, Record<number, number>>;
 
 const documents = [
@@ -64,7 +64,7 @@ export async function attack(target: Target, width: number): Promise<Answers> {
         while (!target.signal.aborted) {
           const status = await once().catch(() => 0);
           counted[status] = (counted[status] ?? 0) + 1;
-          // What was refused is asked again after a moment: the test must not be what keeps the machine busy.
+          // Refused requests are retried after a moment: the test must not be the load itself.
           if (status === 429 || status === 503 || status === 0) {
             await pause(target.pauseMs ?? 100, target.signal);
           }

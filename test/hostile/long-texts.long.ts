@@ -8,7 +8,7 @@ import { startStack, type Stack } from '../support/stack.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { AttackingProcess } from './attacking-process.ts';
 
-/** One tenant sends fifty texts of a megabyte a second to be redacted; another reads, and is timed. */
+/** One tenant sends fifty texts of a megabyte a second to be redacted; another tenant's reads are timed. */
 const seconds = Number(process.env['HOSTILE_SECONDS'] ?? 60);
 const everyMs = 25;
 const allowedSlowdown = 2;

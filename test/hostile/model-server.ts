@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 
-/** What each model of the server does with a request; the name of the manner is the model's name. */
+/** The behaviour of each model of the server; its name is the model's name. */
 export const manners = ['inflates', 'endless-line', 'endless-error', 'silent', 'endless-text'] as const;
 export type Manner = (typeof manners)[number];
 
-/** 64 MiB of zeros in 64 kB: as many of them as the client reads follow each other as members of one gzip stream. */
+/** 64 MiB of zeros in 64 kB: repeated as members of one gzip stream for as long as the client reads. */
 const inflatesTo64MiB = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 const filler = Buffer.alloc(256 * 1024, 'x');
 
@@ -16,12 +16,12 @@ export interface HostileModelServer {
   /** Base URL of a Chat Completions client, `/v1` included. */
   url: string;
   origin: string;
-  /** Requests by manner. */
+  /** Requests by model. */
   counts: Record<Manner, number>;
   stop(): Promise<void>;
 }
 
-/** A server of Chat Completions that answers each request in the worst way that its model's name says. */
+/** A server of Chat Completions that answers each request with the attack that its model's name selects. */
 export async function startHostileModels(): Promise<HostileModelServer> {
   const counts = Object.fromEntries(manners.map((manner) => [manner, 0])) as Record<Manner, number>;
   const server = createServer((request, response) => {

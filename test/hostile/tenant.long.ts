@@ -16,8 +16,8 @@ import { AttackingProcess } from './attacking-process.ts';
 import { manners } from './model-server.ts';
 
 /**
- * One tenant does the worst that it may for as long as `HOSTILE_SECONDS` says, against one gateway and one worker;
- * another asks its model in peace.
+ * One tenant attacks one gateway and one worker for `HOSTILE_SECONDS`; another tenant uses its model
+ * normally.
  */
 const seconds = Number(process.env['HOSTILE_SECONDS'] ?? 600);
 const secondsAlone = Math.min(60, seconds);
@@ -110,7 +110,7 @@ async function sample(forSeconds: number): Promise<number[]> {
   return times;
 }
 
-/** Looks every half second at what the processes have resident, until stopped. */
+/** Samples the resident memory of the processes every half second, until stopped. */
 function watchMemory(watched: readonly StackProcess[]): { stop(): number[] } {
   const highest = watched.map(() => 0);
   const look = () =>
@@ -173,7 +173,7 @@ it(
     expect(processes.map(({ child }) => [child.exitCode, child.signalCode])).toEqual(
       processes.map(() => [null, null]),
     );
-    // Each attack was really made, and each manner of the model server was met.
+    // Each attack was really made, and each model of the server was called.
     for (const [name, counted] of Object.entries(answers)) {
       const accepted = (counted[200] ?? 0) + (counted[201] ?? 0) + (counted[202] ?? 0);
       expect(accepted, `${name}: ${JSON.stringify(counted)}`).toBeGreaterThan(5);

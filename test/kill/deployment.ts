@@ -20,22 +20,22 @@ import type { SilenceTarget } from './plan.ts';
 import { knowledge, silent, type Part } from './scripts.ts';
 import { repeatableTools, toolDelayMs, toolSlug } from './tool-parts.ts';
 
-/** Servers, gateways and workers of one kill run: all its own, so that all may be killed. */
+/** Servers, gateways and workers of one kill run: its own instances, so that all may be killed. */
 export interface Deployment {
   postgres: KillableServer<RunningPostgres>;
   temporal: KillableServer<RunningTemporal>;
   stack: Stack;
   world: World;
-  /** The tools that responses use, null when they use none. No kill touches it. */
+  /** The tool server of the responses, null without tools. It is never killed. */
   tools: ToolServer | null;
-  /** Every process reaches each server through one of these. */
+  /** Every process reaches each server through one of these proxies. */
   relays: Record<SilenceTarget, SilentRelay | null>;
   /** Rows as the superuser sees them, on a connection of its own. */
   query: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
   stop(): Promise<void>;
 }
 
-/** A Temporal server on a file, which may be killed. */
+/** A Temporal server with its data in a file, which may be killed. */
 export async function startFileTemporal(folder: string): Promise<KillableServer<RunningTemporal>> {
   const { env } = process;
   const { path } = await findTemporal({ cacheDir: temporalCache(env), env });
@@ -60,7 +60,7 @@ export function temporaryFolder(): { path: string; remove: () => void } {
 export interface DeploymentSize {
   gateways: number;
   workers: number;
-  /** What the models say. */
+  /** The scripts of the models. */
   parts: readonly Part[];
 }
 
@@ -90,7 +90,7 @@ export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deploy
     const server = await prepareTemplate(postgres.current.adminUrl);
     const database = await createTestDatabase(server);
     const world = await createWorld(database.unitOfWork, models.rows);
-    // From here on its server may be killed under it.
+    // From here on its server may be killed while it runs.
     await Promise.all([database.database.close(), database.orm.close(true)]);
     const stack = await startStack({
       database,
@@ -167,7 +167,7 @@ async function uploadKnowledge(call: Call): Promise<void> {
   });
 }
 
-/** Registers the run's tool server as an operator would, once it has been read. */
+/** Registers the run's tool server as an operator would, once its tools are listed. */
 async function registerTools(call: Call, url: string): Promise<void> {
   const server = { slug: toolSlug, url, display_name: 'Ledger' };
   const { mcp_server_config_id: id } = await call<{ mcp_server_config_id: string }>(

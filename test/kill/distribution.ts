@@ -3,7 +3,7 @@ import { silent } from './scripts.ts';
 import type { Held, Struck } from './strike.ts';
 import type { Attempt } from './verify.ts';
 
-/** Whether readers had a delta of an item before the kill and got another one of the same item after it. */
+/** Whether readers had a delta of an item before the kill and another one of the same item after it. */
 export function fellBetweenDeltas({ live, boundary }: Held): boolean {
   const deltas = live.heard.filter((heard) => heard.type === 'response.output_text.delta');
   const before = new Set(deltas.filter((heard) => heard.n < boundary).map((heard) => heard.itemId));
@@ -12,7 +12,10 @@ export function fellBetweenDeltas({ live, boundary }: Held): boolean {
 
 export interface WorkerKills {
   betweenDeltas: number;
-  /** Over a model turn, but not between two deltas of one item (before its first, or the item was given up). */
+  /**
+   * During a model turn, but not between two deltas of one item (before its first, or the item was
+   * abandoned).
+   */
   otherwise: number;
   total: number;
 }
@@ -26,21 +29,25 @@ export function distribute(struck: readonly Struck[]): WorkerKills {
 export interface Recovery {
   /** Milliseconds from a worker's kill to the first event that another worker wrote, as the client got it. */
   nextEvent: number[];
-  /** Milliseconds from a worker's kill until another worker was at the work: its claim of the turn, or its first event. */
+  /**
+   * Milliseconds from a worker's kill until another worker continued: its claim of the turn, or its first
+   * event.
+   */
   begun: number[];
-  /** The slow ones, in words. */
+  /** The slow ones, as text. */
   slow: string[];
 }
 
-/** A lost heartbeat is noticed after 2.5 s at most; what takes much longer waited for something else as well. */
+/** A lost heartbeat is detected after 2.5 s at most; a much longer delay has another cause as well. */
 const slowMs = 4_000;
 
 const settleMs = 6_000;
 
 /**
- * How soon work went on after a worker's kill with another one standing by. Only kills with no other kill around
- * them count: of two at once neither tells. A model that begins from zero is silent while it repeats what is
- * there already, so its next event tells of the model and is left out; that another worker began counts.
+ * The delay until work continued after a worker's kill with another worker running. Only kills without
+ * another kill near them count: two at once give no result. A model that starts from zero is silent while it
+ * repeats the published text, so its next event measures the model and is excluded; the other worker's start
+ * counts.
  */
 export function measureRecovery(struck: readonly Struck[], attempts: readonly Attempt[]): Recovery {
   const recovery: Recovery = { nextEvent: [], begun: [], slow: [] };
@@ -70,15 +77,15 @@ export function measureRecovery(struck: readonly Struck[], attempts: readonly At
 const pauseHorizonMs = 130_000;
 
 /**
- * How soon streams went on after a silence: the end of the longest pause of each that was running, counted from when a
- * new connection would be answered. A model that begins from zero is silent by itself.
+ * The delay until streams continued after a silence: the end of the longest pause of each running stream,
+ * counted from when a new connection would be answered. A model that starts from zero is silent by itself.
  */
 export function measureSilences(struck: readonly Struck[]): Map<SilenceTarget, number[]> {
   const found = new Map<SilenceTarget, number[]>();
   for (const { strike, at, held } of struck) {
     if (strike.kind !== 'silence') continue;
     const backAt = at + strike.silence.awayMs;
-    // Two that come together, such as a model's and a tool's, cannot be told apart.
+    // Two silences at once, such as a model's and a tool's, cannot be distinguished.
     const next = Math.min(...struck.map((other) => other.at).filter((time) => time > at + 1_000));
     const pauses = held
       .filter(({ live }) => live.part !== silent && live.part.script.manner !== 'restarts')
@@ -109,7 +116,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** How many attempts went on in which way. */
+/** The number of attempts by the way in which they continued. */
 export function countContinuations(attempts: readonly Attempt[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { continuation } of attempts) counts.set(continuation, (counts.get(continuation) ?? 0) + 1);

@@ -10,12 +10,12 @@ import { mutate, nothingKnown, told, type Client, type MutationRequest } from '.
 
 export interface MutationRun {
   mutations: number;
-  /** How many there were of each kind. */
+  /** The number of each kind. */
   made: Record<string, number>;
   /** Requests whose outcome a kill hid from the client. */
   inDoubt: number;
   kills: { gateway: number; worker: number };
-  /** What the model predicts and the log holds, where they differ. */
+  /** Differences between the model's prediction and the log. */
   wrong: string[];
   events: number;
   verification: Verification;
@@ -156,7 +156,7 @@ class Mutations {
     return `mutation_${this.#words}`;
   }
 
-  /** Repeats a request until somebody answers it, with the same key. */
+  /** Repeats a request with the same key until a gateway answers it. */
   async #send({ method, path, body, alsoGood }: MutationRequest): Promise<Record<string, string>> {
     const { fleet, world, random } = this.#options;
     const headers: Record<string, string> = { 'X-API-Key': world.apiKey };

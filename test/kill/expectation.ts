@@ -3,7 +3,7 @@ import { asList, asObject, type Json } from '../support/stream-events.ts';
 import { knowledge, silent, type Part } from './scripts.ts';
 import { expectedCall } from './tool-parts.ts';
 
-/** How a response ended, checked against its script alone; each sentence names one loss. */
+/** The end of a response, checked against its script alone; each sentence names one fault. */
 export function compareWithScript(part: Part, final: Json, continued: boolean): string[] {
   return part === silent ? compareSilent(final) : compareSpoken(part, final, continued);
 }
@@ -31,12 +31,12 @@ function withoutId(item: Json): Json {
 /** The output without ids: per round the text before the call and the call, then the answer. */
 function expectedOutput({ script, wire }: Part, continued: boolean, actual: readonly Json[]): Json[] {
   const { toolRounds = 0, commentary, calls } = script;
-  // That fake numbers its questions.
+  // That fake numbers its requests.
   const query = wire === undefined ? knowledge.query : `${knowledge.query} 0`;
   const search = { type: 'file_search_call', status: 'completed', queries: [query], results: null };
   const rounds: Json[][] = [];
   for (let round = 0; round < (calls?.length ?? toolRounds); round += 1) {
-    // Citations are of results that are there already.
+    // Citations refer to results that are already there.
     const said =
       commentary === undefined ? [] : [message(commentary, 'commentary', calls === undefined && round > 0)];
     const before = rounds.flat().length + said.length;
@@ -66,7 +66,7 @@ function message(text: string, phase: string, cites: boolean): Json {
   };
 }
 
-/** Its deadline is its script's end: the part that was said stays, and nothing else. */
+/** Its deadline is its script's end: the text so far stays, and nothing else. */
 function compareSilent(final: Json): string[] {
   const losses: string[] = [];
   const reason = asObject(final['platform'])['incomplete_reason'];

@@ -29,7 +29,7 @@ export class Fleet {
     }
   }
 
-  /** SIGKILL; another one is started in the background. */
+  /** SIGKILL; a replacement is started in the background. */
   async kill(victim: StackProcess): Promise<NodeJS.Signals | null> {
     this.#ready[victim.role] = this.#ready[victim.role].filter((each) => each !== victim);
     const signal = await victim.kill();
@@ -39,7 +39,7 @@ export class Fleet {
     return signal;
   }
 
-  /** One that dies at its failpoint; it is nobody's gateway but who asks for it. */
+  /** A process that dies at its failpoint; only its requester uses it as a gateway. */
   arm(role: Role, failpoint: string): Promise<StackProcess> {
     return this.#stack.launch(role, { PLATFORM_FAILPOINT: failpoint });
   }
@@ -48,7 +48,7 @@ export class Fleet {
     await Promise.all(this.#starting);
   }
 
-  /** A start that meets a server which is just being killed is repeated, as a supervisor would. */
+  /** A start that fails because a server is just being killed is repeated, as a supervisor would. */
   async #replace(role: Role): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -19,14 +19,14 @@ import { verify, type Verdict } from './verify.ts';
 export interface KillRun extends Verdict {
   seed: number;
   responses: number;
-  /** Names of the scripts that were told at least once. */
+  /** Names of the scripts that were played at least once. */
   told: ReadonlySet<string>;
   struck: Struck[];
-  /** Kills of the plan that could not be done, with the reason. */
+  /** Kills of the plan that were impossible, with the reason. */
   missed: string[];
   workerKills: WorkerKills;
   recovery: Recovery;
-  /** Milliseconds from when a server can be reached again to the end of the longest pause of each stream. */
+  /** Milliseconds from when a server is reachable again to the end of the longest pause of each stream. */
   silences: ReadonlyMap<SilenceTarget, number[]>;
   /** Null where no response used a tool. */
   tools: ToolVerdict | null;
@@ -38,14 +38,14 @@ export interface KillRunOptions {
   plan: readonly PlannedStrike[];
   gateways: number;
   workers: number;
-  /** What the models say, one after the other. */
+  /** The scripts of the models, in order. */
   parts: readonly Part[];
   /** Responses that stream at any time. */
   concurrency: number;
   say: (line: string) => void;
 }
 
-/** After the last kill everything must have ended within this time, and later by what a silent model or tool may take. */
+/** After the last kill everything must end within this time, plus the time of a silent model or tool. */
 const stuckAfterMs = 60_000;
 const silentCallMs = 120_000;
 
@@ -107,7 +107,7 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
   }
 }
 
-/** Whether what was to be killed ended otherwise. */
+/** Whether the process to kill ended otherwise. */
 export function isSurvived({ strike, signal }: Struck): boolean {
   return strike.kind !== 'silence' && signal !== 'SIGKILL';
 }

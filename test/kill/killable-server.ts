@@ -8,7 +8,7 @@ interface Running {
 
 export interface KillableServer<T extends Running> {
   readonly current: T;
-  /** SIGKILL, then a new one in the same place; answers the signal that the exit status showed. */
+  /** SIGKILL, then a new one in the same place; returns the signal from the exit status. */
   killAndRestart(meanwhile?: () => Promise<void> | void): Promise<{ pid: number; signal: string | null }>;
   stop(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function startKillable<T extends Running>(
           current = await start(watch);
           return { pid, signal };
         } catch (error) {
-          // What the killed server's own children still hold is free within moments.
+          // Resources held by the killed server's children are released within moments.
           if (attempt === restartAttempts) throw error;
           await sleep(250);
         }

@@ -7,7 +7,7 @@ import type { Snapshot } from '../support/stream-outcome.ts';
 import type { World } from '../support/world.ts';
 import { silent, silentTimeoutSeconds, type Part } from './scripts.ts';
 
-/** What the client heard of an event, and when (`performance.now()`). */
+/** An event that the client received, and when (`performance.now()`). */
 export interface Heard {
   n: number;
   type: string;
@@ -20,9 +20,9 @@ export interface LiveOptions {
   part: Part;
   world: World;
   random: () => number;
-  /** A gateway that is up now. */
+  /** A running gateway. */
   gateway: () => StackProcess | undefined;
-  /** Where the first request goes. */
+  /** The target of the first request. */
   first?: StackProcess;
   signal: AbortSignal;
 }
@@ -30,7 +30,9 @@ export interface LiveOptions {
 const unreachable = 'http://127.0.0.1:9';
 const snapshotShare = 0.01;
 
-/** One client with one response: it asks once and reconnects, to any gateway, until it has the end. */
+/**
+ * One client with one response: it sends one request and reconnects, to any gateway, until it has the end.
+ */
 export class LiveResponse {
   readonly index: number;
   readonly part: Part;
@@ -66,7 +68,7 @@ export class LiveResponse {
     return this.recording !== null || this.error !== null;
   }
 
-  /** Whether text has come within the last moments. */
+  /** Whether text arrived within the last moments. */
   isWriting(now: number): boolean {
     const last = this.heard.at(-1);
     return this.open !== null && this.open.deltas > 1 && last !== undefined && now - last.at < 250;
@@ -91,7 +93,7 @@ export class LiveResponse {
     this.gateway = (attempt === 0 ? first : undefined) ?? gateway() ?? null;
     const url = `${this.gateway?.url ?? unreachable}/api/v1/spaces/${this.#options.world.spaceId}/responses`;
     const headers = { 'X-API-Key': this.#options.world.apiKey };
-    // A client that lost its connection asks for the stream, or sends its request again with its cursor.
+    // A client that lost its connection requests the stream, or repeats its request with its cursor.
     if (cursor !== null && random() < 0.5) return { url: `${url}/${this.id}`, headers };
     return { url, method: 'POST', headers: { ...headers, 'Idempotency-Key': this.#key }, body: this.#body };
   }
@@ -115,7 +117,7 @@ export class LiveResponse {
     if (this.#options.random() < snapshotShare) void this.#takeSnapshot(n);
   }
 
-  /** A read that begins after event `n`: invariant O6. Whatever a kill breaks tells nothing. */
+  /** A read that begins after event `n`: invariant O6. A read broken by a kill has no result. */
   async #takeSnapshot(afterN: number): Promise<void> {
     const { gateway, world } = this.#options;
     const url = `${gateway()?.url ?? unreachable}/api/v1/spaces/${world.spaceId}/responses/${this.id}`;

@@ -30,7 +30,7 @@ it('no response is lost or stuck over 140 seeded kills of every kind', async () 
   }
   expect(run.recovery.begun.length).toBeGreaterThan(0);
   expect(run.recovery.nextEvent.length).toBeGreaterThan(0);
-  // Recovery begins when another worker is at the work; when a reader hears of it depends on the model's speed as well.
+  // Recovery begins when another worker has started; when a reader sees it also depends on the model's speed.
   expect(Math.max(...run.recovery.begun)).toBeLessThanOrEqual(5_000);
   expect(percentile(run.recovery.nextEvent, 0.5)).toBeLessThanOrEqual(5_000);
 }, 3_000_000);

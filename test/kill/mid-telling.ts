@@ -5,17 +5,17 @@ import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import type { StackProcess } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
 
-/** As the proto numbers them. */
+/** As numbered in the proto file. */
 const started = 2;
 
-/** A deployment whose workers tell a tenant's events. */
+/** A deployment whose workers deliver a tenant's events. */
 export interface TellingField {
   temporal: TemporalClient;
   adminUrl: string;
   tenantId: string;
 }
 
-/** Does `work` with a worker that is in the middle of telling an event and cannot end that while the work is done. */
+/** Runs `work` while a worker is in the middle of delivering an event and cannot finish it. */
 export async function inMidTelling<Done>(
   field: TellingField,
   workers: readonly StackProcess[],
@@ -24,7 +24,7 @@ export async function inMidTelling<Done>(
   const holder = await connect(field.adminUrl);
   try {
     await holder.query('begin');
-    // Nobody writes a notification now; those who are about to wait, for less than the two seconds that they may.
+    // Writes of notifications are blocked; pending ones wait for less than their two seconds.
     await holder.query('lock table notifications in share mode');
     for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 20) {
       const pids = await tellersOf(field, holder);
@@ -38,7 +38,7 @@ export async function inMidTelling<Done>(
   }
 }
 
-/** The pids of those who tell now: Temporal keeps the identity of the worker that has an activity. */
+/** The pids of the delivering workers: Temporal records the identity of the worker that has an activity. */
 async function tellersOf({ temporal, tenantId }: TellingField, holder: Client): Promise<Set<number>> {
   const { rows } = await holder.query<{ event_id: string }>(
     'select event_id from fan_outs where tenant_id = $1 order by created_at limit 40',

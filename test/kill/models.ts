@@ -11,11 +11,11 @@ import { fakeKind, fakeModel } from '../support/wire-fakes/index.ts';
 import { scriptedModel } from '../support/world.ts';
 import type { Part } from './scripts.ts';
 
-/** The vendors of a run, which no kill touches. */
+/** The vendors of a run, which are never killed. */
 export interface Models {
   rows: NewModel[];
   origins: string[];
-  /** Before the one that speaks Chat Completions. */
+  /** Before the vendor that speaks Chat Completions. */
   relay: SilentRelay;
   stop(): Promise<unknown>;
 }
@@ -43,7 +43,7 @@ export async function startModels(folder: string, parts: readonly Part[]): Promi
   };
 }
 
-/** A vendor that says what the part's script says. */
+/** A vendor that plays the part's script. */
 function startFake({ script, wire = 'openai' }: Part) {
   const { text, toolRounds = 0, toolQuery, tokenDelayMs = 0 } = script;
   return startWireFake(fakeKind(wire).vendor(), {

@@ -1,6 +1,6 @@
 import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
 
-/** What one client knows to exist; no other client touches it. */
+/** The resources that one client knows; no other client touches them. */
 export interface Known {
   collections: { id: string; documents: string[] }[];
   responses: string[];
@@ -32,9 +32,12 @@ export interface Client {
   random(): number;
   /** A word that no other mutation has. */
   word(): string;
-  /** Repeats the request until somebody answers it. @returns the thing that the answer is about */
+  /**
+   * Repeats the request until a gateway answers it.
+   * @returns the resource in the answer
+   */
   send(request: MutationRequest): Promise<Record<string, string>>;
-  /** An event that has to be there once more: its type, its resource, and what `told` reads of its metadata. */
+  /** An expected additional event: its type, its resource, and the part of its metadata that `told` reads. */
   expect(...parts: (string | number)[]): void;
 }
 
@@ -42,11 +45,11 @@ export interface MutationRequest {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   body?: object;
-  /** A state that somebody else may have brought about. */
+  /** A state that another client may have caused. */
   alsoGood?: number;
 }
 
-/** How an event is compared, in SQL over its row and in the order of `Client.expect`. */
+/** The columns that identify an event, in SQL over its row and in the order of `Client.expect`. */
 export const told = `concat_ws(' ', event_type, resource_id, metadata ->> 'document_id', metadata ->> 'member_id',
   metadata ->> 'role', metadata ->> 'added', metadata ->> 'removed', metadata ->> 'members')`;
 
@@ -72,7 +75,7 @@ async function remove(client: Client, path: string): Promise<void> {
 const withDocuments = ({ collections }: Known) => collections.filter(({ documents }) => documents.length > 0);
 const running = ({ threads }: Known) => threads.filter(({ archived }) => !archived);
 const withMembers = ({ projects }: Known) => projects.filter(({ members }) => members.length > 0);
-/** Every member of the space that a project does not have yet. */
+/** Every member of the space that is not in a project yet. */
 const outside = ({ projects, members }: Known) =>
   projects.flatMap((project) =>
     members.flatMap(({ principalId }) =>
@@ -124,7 +127,7 @@ const ofKnowledge: Record<string, Kind> = {
   },
 };
 
-/** Whichever end a response has, by its client or by its worker, is told of once: its row says which. */
+/** The end of a response, by its client or by its worker, is recorded once: its row says which. */
 const ofResponses: Record<string, Kind> = {
   'response created': {
     weight: 5,
@@ -172,7 +175,7 @@ const ofPeople: Record<string, Kind> = {
       const role = anyOf(spaceRoles, client);
       const path = inSpace(client, `members/${member.id}`);
       await client.send({ method: 'PATCH', path, body: { role_id: builtInRoleId(role) } });
-      // What changes nothing is not told.
+      // Requests without a change write no event.
       if (role !== member.role) client.expect('space.member_role_changed', client.spaceId, member.id, role);
       member.role = role;
     },
@@ -297,7 +300,7 @@ const ofProjects: Record<string, Kind> = {
     act: async (client) => {
       const { id, members } = taken(client.known.projects, client);
       await remove(client, inSpace(client, `projects/${id}`));
-      // Whoever created it is a member, too.
+      // The creator is a member, too.
       client.expect('space.project_deleted', id, members.length + 1);
     },
   },
@@ -335,7 +338,7 @@ const ofThreads: Record<string, Kind> = {
   },
 };
 
-/** Mutations, each with exactly the events that it writes, by what they are called in a report. */
+/** Mutations, each with exactly the events that it writes, by their names in a report. */
 export const kinds: Readonly<Record<string, Kind>> = {
   ...ofKnowledge,
   ...ofResponses,
@@ -345,7 +348,10 @@ export const kinds: Readonly<Record<string, Kind>> = {
   ...ofThreads,
 };
 
-/** Makes one mutation that is possible now. @returns its kind */
+/**
+ * Makes one possible mutation.
+ * @returns its kind
+ */
 export async function mutate(client: Client): Promise<string> {
   const open = Object.entries(kinds).filter(([, { possible }]) => possible?.(client.known) ?? true);
   let dice = client.random() * open.reduce((total, [, { weight }]) => total + weight, 0);

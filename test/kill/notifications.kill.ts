@@ -5,7 +5,7 @@ import { describeTold } from './telling-verdict.ts';
 
 const events = Number(process.env['EVENTS'] ?? 5_000);
 
-it(`of ${events} events exactly those are told, once each, whom the rules name, while workers are killed`, async () => {
+it(`of ${events} events exactly the recipients that the rules name are notified, once each, while workers are killed`, async () => {
   const seed = seedFrom(process.env);
   console.log(`notifications, long form: SEED=${seed}`);
   const say = (line: string) => console.log(line);

@@ -3,7 +3,7 @@ import { seedFrom } from './plan.ts';
 import { runTelling } from './telling-run.ts';
 import { describeTold } from './telling-verdict.ts';
 
-it('of 80 events exactly those are told, once each, whom the rules name, while workers are killed', async () => {
+it('of 80 events exactly the recipients that the rules name are notified, once each, while workers are killed', async () => {
   const seed = seedFrom(process.env);
   console.log(`notifications, short form: SEED=${seed}`);
   const say = (line: string) => console.log(line);

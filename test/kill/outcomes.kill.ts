@@ -16,7 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => opened?.stop());
 
-/** As many calls as the run makes, on their way while `meanwhile` goes on. @returns how many of each outcome */
+/**
+ * As many calls as the run makes, under way during `meanwhile`.
+ * @returns how many of each outcome
+ */
 async function outcomes(item: string, meanwhile: () => Promise<void>): Promise<Record<string, number>> {
   const made = await Promise.all(
     Array.from({ length: calls }, () =>
@@ -48,7 +51,7 @@ it('no outcome is unknown when Temporal is paused for 3 to 6 seconds under 24 ca
   expect(found).toEqual({ effects: calls, succeeded: calls });
 }, 240_000);
 
-it('no outcome is unknown when the database is away for 60 seconds while the results come', async () => {
+it('no outcome is unknown when the database is away for 60 seconds while the results arrive', async () => {
   await ledger.control({ delay_ms: 1_000 });
   const { name } = tools.database;
   const found = await outcomes('database', async () => {

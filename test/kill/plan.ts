@@ -2,11 +2,14 @@ import { failpoints, type Failpoint } from '#domain/foundation/kernel/failpoint.
 import { mulberry32 } from '../support/model-script.ts';
 import type { Silence } from '../support/silent-relay.ts';
 
-/** What can fall silent behind its relay. */
+/** The servers that can fall silent behind their proxies. */
 export const silenceTargets = ['postgres', 'temporal', 'model', 'tool'] as const;
 export type SilenceTarget = (typeof silenceTargets)[number];
 
-/** One kill. `aim` of a worker kill: while a message is being written, while a tool has a call, or wherever it is. */
+/**
+ * One kill. `aim` of a worker kill: while a message is being written, while a tool has a call, or at any
+ * point.
+ */
 export type Strike =
   | { kind: 'worker'; aim: 'writing' | 'tool' | 'anywhere' }
   | { kind: 'gateway' }
@@ -17,13 +20,13 @@ export type Strike =
 
 export interface PlannedStrike {
   strike: Strike;
-  /** How long to wait before it. */
+  /** The pause before it. */
   pauseMs: number;
 }
 
 export interface PlanSize {
   workers: number;
-  /** How many of them while a tool has a call; with any, responses use tools. */
+  /** The number of them while a tool has a call; with any, responses use tools. */
   inTool: number;
   gateways: number;
   postgres: number;
@@ -104,16 +107,19 @@ export function makePlan(size: PlanSize, seed: number): PlannedStrike[] {
 
 const ways = ['both', 'to-server', 'to-client'] as const;
 
-/** The `nth` silence of its target: of each way in turn, and each fifth time of a host that is not back for long. */
+/**
+ * The `nth` silence of its target: each direction in turn, and every fifth time a host that stays away
+ * longer.
+ */
 function silence(target: SilenceTarget, nth: number): Strike {
   const awayMs = nth % 5 === 4 ? 30_000 : 0;
   return { kind: 'silence', target, silence: { way: ways[nth % ways.length] ?? 'both', awayMs } };
 }
 
-/** Longer than a call may take whose server is silent: a model's or a tool's. */
+/** Longer than a call may take when its server, a model's or a tool's, is silent. */
 export const longestCallMs = 75_000;
 
-/** Each target in turn, with time to go on between, and so that no call meets two silences of its server. */
+/** Each target in turn, with time to recover in between, so that no call meets two silences of its server. */
 export function makeSilences(rounds: number): PlannedStrike[] {
   return times(rounds, (nth) => [
     { strike: silence('postgres', nth), pauseMs: nth === 0 ? 2_000 : longestCallMs },

@@ -1,7 +1,7 @@
 import type { NewModel } from '#domain/capabilities/models/add-model.ts';
 import type { Manner, Script } from '../support/model-script.ts';
 
-/** What the search finds: one short document, so that the mark [1] cites it. */
+/** The document that the search finds: one short document, so that the mark [1] cites it. */
 export const knowledge = {
   filename: 'harbour-almanac.md',
   content:
@@ -9,7 +9,7 @@ export const knowledge = {
   query: 'When was the lighthouse of Vell lit?',
 };
 
-/** A model as the run plays it: what it says, how it treats a prefix and how the platform is told to go on. */
+/** A model as the run plays it: its text, its handling of a prefix and its continuation strategy. */
 export interface Part {
   script: Script & { manner: Manner };
   continuation: NewModel['continuation'];
@@ -38,7 +38,10 @@ const objects = [
   'whatever the storm left',
 ];
 
-/** Prose in which no sixteen characters stand twice at the places where models are cut: each sentence is numbered. */
+/**
+ * Prose without repeats of sixteen characters at the places where models are interrupted: each sentence is
+ * numbered.
+ */
 export function prose(name: string, sentences: number): string {
   const words = Array.from({ length: sentences }, (_, i) => {
     const pick = (list: string[], step: number) => list[(i * step + name.length) % list.length];
@@ -49,7 +52,7 @@ export function prose(name: string, sentences: number): string {
 
 const common = { toolQuery: knowledge.query, tokenDelayMs: 18 } as const;
 
-/** One script per manner. The expected text of each stands here. */
+/** One script per manner, with its expected text. */
 export const parts: readonly Part[] = [
   {
     continuation: 'prefill',
@@ -98,7 +101,7 @@ export const parts: readonly Part[] = [
       text: prose('refuses', 18),
     },
   },
-  // Goes on at the vendor while nobody listens, and is read again by the vendor's id.
+  // Continues at the vendor without a listener, and is read again by the vendor's id.
   {
     continuation: 'reattach',
     wire: 'openai',
@@ -112,7 +115,7 @@ export const parts: readonly Part[] = [
   },
 ];
 
-/** Speaks a little and then never again: only a deadline ends it. */
+/** Streams a little and then stays silent: only a deadline ends it. */
 export const silent: Part = {
   continuation: 'instruct',
   script: {

@@ -24,14 +24,14 @@ it('no response is lost or stuck while ten kills of every kind hit the deploymen
   console.log(report(run));
   expect(run.missed).toEqual([]);
   expect(run.struck.filter(isSurvived)).toEqual([]);
-  // Every manner of a model, the run that is read again at its vendor among them.
+  // Every manner of a model, including the run that is read again at its vendor.
   expect(all.filter(({ script }) => !run.told.has(script.name))).toEqual([]);
   expect(run.lost).toEqual([]);
   expect(run.stuck).toEqual([]);
   expect(run.tools?.broken).toEqual([]);
   expect(run.tools?.inFlight).toBeGreaterThanOrEqual(1);
   expect(run.workerKills.betweenDeltas).toBeGreaterThanOrEqual(run.workerKills.total / 2);
-  // Only kills with no other around them tell how soon, and of so few there may be none. The long form always has some
-  // and, alone on its machine, no slack.
+  // Only kills without another near them measure the delay, and among few kills there may be none. The long
+  // form always has some and, alone on its machine, needs no tolerance.
   expect(percentile(run.recovery.begun, 0.5)).toBeLessThanOrEqual(5_000 * slack());
 }, 240_000);

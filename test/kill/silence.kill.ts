@@ -27,7 +27,7 @@ it(`no response is lost, stuck or wrong over ${rounds * 4} silences of PostgreSQ
   expect(run.lost).toEqual([]);
   expect(run.stuck).toEqual([]);
   expect(run.tools?.broken).toEqual([]);
-  // A call that a silent tool server had is in doubt for good reason, every other outcome is known.
+  // A call at a silent tool server is rightly unknown, every other outcome is known.
   const inDoubt = run.struck.flatMap(({ strike, time }) =>
     strike.kind === 'silence' && strike.target === 'tool'
       ? [{ from: time, until: time + strike.silence.awayMs + longestCallMs }]

@@ -9,7 +9,9 @@ import { silent } from './scripts.ts';
 import { callsInTool, type HeldCall } from './tool-verdict.ts';
 import type { Traffic } from './traffic.ts';
 
-/** A response whose work the killed process held, and the first event that it cannot have written. */
+/**
+ * A response whose work the killed process held, and the first event that this process cannot have written.
+ */
 export interface Held {
   live: LiveResponse;
   boundary: number;
@@ -18,13 +20,13 @@ export interface Held {
 export interface Struck {
   strike: Strike;
   pid: number;
-  /** As the exit status shows it; null where nothing is killed. */
+  /** From the exit status; null where nothing is killed. */
   signal: string | null;
   /** By `performance.now()` and by the clock. */
   at: number;
   time: number;
   held: Held[];
-  /** Calls that a tool had and the ledger did not know the outcome of. */
+  /** Calls that a tool had received and whose outcome the ledger did not have. */
   inTool?: HeldCall[];
 }
 
@@ -35,7 +37,10 @@ export interface Field {
   random: () => number;
 }
 
-/** Does one kill of the plan. @throws when nobody holds work to be killed over, or a failpoint is never reached */
+/**
+ * Carries out one kill of the plan.
+ * @throws when no process holds work to interrupt, or a failpoint is never reached
+ */
 export function perform(field: Field, strike: Strike): Promise<Struck> {
   switch (strike.kind) {
     case 'worker':
@@ -81,7 +86,10 @@ async function killWorker(field: Field, strike: Strike & { kind: 'worker' }): Pr
   throw new Error('No worker held work to be killed over.');
 }
 
-/** The pid that runs each response's current step: Temporal keeps the identity of the worker that took it. */
+/**
+ * The pid that runs each response's current step: Temporal records the identity of the worker that claimed
+ * it.
+ */
 async function holdersOf(
   { stack, world }: Deployment,
   running: LiveResponse[],
@@ -98,7 +106,7 @@ async function holdersOf(
   return holders;
 }
 
-/** Where the streams stand once the killed process can write no more. */
+/** The positions of the streams once the killed process can write no more. */
 async function boundaries(deployment: Deployment, held: LiveResponse[]): Promise<Held[]> {
   const rows = await deployment.query<{ id: string; next_n: number }>(
     'select id, next_n from responses where id = any($1) and finished_at is null',
@@ -138,7 +146,7 @@ async function killServer(field: Field, strike: Strike & { kind: 'postgres' | 't
   return { strike, pid, signal, ...moment, held: [] };
 }
 
-/** No process ends: what is said over the connections of one server is lost. */
+/** No process ends: data on the connections of one server is lost. */
 async function silence(field: Field, strike: Strike & { kind: 'silence' }): Promise<Struck> {
   const { deployment, traffic } = field;
   const relay = deployment.relays[strike.target];
@@ -154,11 +162,11 @@ async function silence(field: Field, strike: Strike & { kind: 'silence' }): Prom
 
 const failpointMs = 90_000;
 
-/** Starts a process that is armed, gives it what leads it to its failpoint, and waits for its end. */
+/** Starts an armed process, sends the traffic that leads it to its failpoint, and waits for its end. */
 async function killAtFailpoint(field: Field, strike: Strike & { kind: 'failpoint' }): Promise<Struck> {
   const { fleet } = field;
   const role = roleOf(strike.name);
-  // Every end of its own is a different response, so a skip would need as many of them on this one worker.
+  // Each end is a different response, so a skip would need that many on this one worker.
   const skip = strike.name.startsWith('finish.') ? 0 : strike.skip;
   let armed = await fleet.arm(role, `${strike.name}:${skip}`);
   await Promise.race([armed.ready.catch(() => undefined), armed.exited]);
@@ -166,7 +174,7 @@ async function killAtFailpoint(field: Field, strike: Strike & { kind: 'failpoint
     lead(field, strike.name, { armed, waitedMs });
     const signal = await Promise.race([armed.exited, sleep(500).then(() => undefined)]);
     if (signal === null) {
-      // It could not start, because a server was just coming back: as a supervisor would, start another.
+      // It could not start because a server was just restarting: start another, as a supervisor would.
       armed = await fleet.arm(role, `${strike.name}:${skip}`);
       await Promise.race([armed.ready.catch(() => undefined), armed.exited]);
     } else if (signal !== undefined) {
@@ -182,7 +190,10 @@ function roleOf(name: Failpoint): StackProcess['role'] {
   return name.startsWith('create.') || name.startsWith('dispatch.') ? 'gateway' : 'worker';
 }
 
-/** Gives an armed process what leads it to its failpoint: requests, deadlines, or more turns and calls to share. */
+/**
+ * Sends an armed process the traffic that leads it to its failpoint: requests, deadlines, or more turns and
+ * calls.
+ */
 function lead(field: Field, name: Failpoint, at: { armed: StackProcess; waitedMs: number }): void {
   if (roleOf(name) === 'gateway') {
     field.traffic.launch(pickPart(field), at.armed);

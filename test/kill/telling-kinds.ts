@@ -2,7 +2,7 @@ import type { AuditEvent } from '#domain/foundation/events/record-event.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Person, Place, Town } from './told-people.ts';
 
-/** An event to be recorded, and exactly whom it has to be told to. */
+/** An event to be recorded, and exactly its recipients. */
 export interface Telling {
   event: AuditEvent;
   actor: Person;
@@ -10,11 +10,11 @@ export interface Telling {
   told: ReadonlySet<string>;
 }
 
-/** What one event is about, and whom it concerns if nobody is left out. */
+/** The subject of an event, and the users it concerns before exclusions. */
 interface Matter {
   event: AuditEvent;
   audience: Person[];
-  /** Whoever acted is told, too. */
+  /** The actor is notified, too. */
   tellsActor?: true;
 }
 
@@ -34,7 +34,7 @@ const inPlace = ({ spaceId }: Place): Record<string, string> => ({ space_id: spa
 
 type Kind = (scene: Scene) => Matter;
 
-/** Kinds that concern everybody in a place. */
+/** Kinds that concern all users of a place. */
 const tellingAll: readonly Kind[] = [
   ({ place }) => ({
     event: {
@@ -50,7 +50,10 @@ const tellingAll: readonly Kind[] = [
   }),
 ];
 
-/** Each kind with who is to be told, as the vocabulary of notifications says it; none depends on what was told before. */
+/**
+ * Each kind with its recipients, as the vocabulary of notifications says; none depends on earlier
+ * notifications.
+ */
 const kinds: readonly Kind[] = [
   ({ place, anybody }) => ({
     event: {
@@ -115,7 +118,7 @@ const kinds: readonly Kind[] = [
     event: { type: 'system.tenant_resumed', resource: { type: 'tenant', id: newId() } },
     audience: town.others.filter(({ sort }) => sort.name === 'governor'),
   }),
-  // Not the first one, so nobody is told.
+  // Not the first one, so there is no recipient.
   ({ place }) => ({
     event: {
       type: 'collection.sync_completed',
@@ -132,10 +135,10 @@ const kinds: readonly Kind[] = [
   }),
 ];
 
-/** So many of all events are of the hall, which takes several pages. */
+/** This share of all events is of the hall, which takes several pages. */
 const hallShare = 0.04;
 
-/** Events in their order: the same for the same random numbers. The first ones tell everybody in the hall. */
+/** Events in order: the same for the same random numbers. The first ones notify all users of the hall. */
 export function tellingsOf(town: Town, random: () => number, count: number): Telling[] {
   return Array.from({ length: count }, (_, mark) => tellingOf(town, random, tellingAll[mark]));
 }

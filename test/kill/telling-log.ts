@@ -7,7 +7,7 @@ import type { Telling } from './telling-kinds.ts';
 /** Connections that record events at once. */
 const writers = 6;
 
-/** The events of a run in the log of their tenant, and how many of them have nobody left to be told. */
+/** The events of a run in the log of their tenant, and the number of those fully delivered. */
 export class TellingLog {
   readonly recorded: Record<string, number> = {};
   readonly #database: TestDatabase;
@@ -21,7 +21,7 @@ export class TellingLog {
     this.#tellings = tellings;
   }
 
-  /** Each in a transaction of its own, several at once, with its number as a mark. */
+  /** Each in a transaction of its own, several at once, with its number as a marker. */
   async recordAll(): Promise<void> {
     const waiting = this.#tellings.entries();
     await Promise.all(
@@ -45,7 +45,7 @@ export class TellingLog {
     this.recorded[event.type] = (this.recorded[event.type] ?? 0) + 1;
   }
 
-  /** Events that are in the log and have nobody left to be told. */
+  /** Events that are in the log and fully delivered. */
   async delivered(admin: Client): Promise<number> {
     const committed = this.#committed;
     const { rows } = await admin.query<{ count: number }>(
@@ -55,7 +55,7 @@ export class TellingLog {
     return committed - rows[0]!.count;
   }
 
-  /** @throws when no event is delivered any more, though some are left */
+  /** @throws when no event is delivered any more, though some are pending */
   async untilDelivered(admin: Client, wanted: number = this.#tellings.length): Promise<void> {
     for (let [before, waitedMs] = [-1, 0]; ; waitedMs += 50) {
       const now = await this.delivered(admin);

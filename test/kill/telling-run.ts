@@ -21,8 +21,8 @@ export interface TellingOptions {
 }
 
 /**
- * Events of many audiences, recorded as use cases record them while workers deliver them and are killed; then whoever
- * was told of each is compared with what the model says.
+ * Events of many audiences, recorded as use cases record them while workers deliver them and are killed; then
+ * the notified users of each are compared with the model.
  */
 export async function runTelling(options: TellingOptions): Promise<TellingRun> {
   const database = await createTestDatabase();
@@ -48,11 +48,11 @@ async function runOn(database: TestDatabase, options: TellingOptions): Promise<T
       database,
       gateways: 0,
       workers: 2,
-      // As in production: each round asks the engine for all that wait, which here are thousands.
+      // As in production: each round queries Temporal for all waiting fan-outs, which here are thousands.
       env: { SWEEP_INTERVAL_SECONDS: '20' },
     });
     passing = passBy(admin, { tenantId, town, random: mulberry32(options.seed + 1) }, settled.signal);
-    // What it fails of is said when it is waited for.
+    // Its failure is reported when it is awaited.
     passing.catch(() => undefined);
     const log = new TellingLog(database, tenantId, tellings);
     const fleet = new Fleet(stack);
@@ -82,7 +82,7 @@ async function runOn(database: TestDatabase, options: TellingOptions): Promise<T
   }
 }
 
-/** Each kill when its share has been delivered, and a random moment later; the first in the middle of a telling. */
+/** Each kill when its share has been delivered, and a random moment later; the first in mid-delivery. */
 async function kill(
   fleet: Fleet,
   {
@@ -113,7 +113,7 @@ async function kill(
   return ends;
 }
 
-/** Those who are never told come to the hall and go until it is over. */
+/** Service accounts, which are never notified, join and leave the hall until the end. */
 async function passBy(
   admin: Client,
   { tenantId, town, random }: { tenantId: string; town: Town; random: () => number },

@@ -2,9 +2,9 @@ import type { Client as TemporalClient } from '@temporalio/client';
 import type { Client } from 'pg';
 import type { Telling } from './telling-kinds.ts';
 
-/** Who was told, held against the model; what is wrong is a sentence each. */
+/** The notified users, compared with the model; each fault is a sentence. */
 interface Told {
-  /** Notifications that there have to be. */
+  /** Expected notifications. */
   expected: number;
   found: number;
   missing: string[];
@@ -14,15 +14,15 @@ interface Told {
 
 export interface TellingRun extends Told {
   events: number;
-  /** Events with more people to be told than two pages have, so that pages are told two at a time. */
+  /** Events with more recipients than two pages, so that pages are delivered two at a time. */
   wide: number;
-  /** How many there were of each type. */
+  /** The number of each type. */
   recorded: Record<string, number>;
-  /** How each killed worker ended. */
+  /** The end of each killed worker. */
   kills: (NodeJS.Signals | null)[];
   /** Replacements that could not be started. */
   failures: string[];
-  /** Fan-outs that a worker was lost with in the middle of its activity, as the engine has it. */
+  /** Fan-outs during whose activity a worker was lost, according to Temporal. */
   cutOff: number;
   seconds: number;
 }
@@ -55,12 +55,14 @@ export async function compareTold(
   };
 }
 
-/** How many fan-outs have an activity that the engine gave to another worker because the first one fell silent. */
+/**
+ * The number of fan-outs with an activity that Temporal gave to another worker because the first fell silent.
+ */
 export async function countCutOff({ workflow }: TemporalClient): Promise<number> {
   let count = 0;
   for await (const { workflowId } of workflow.list({ query: `WorkflowType = 'fanOutEvent'` })) {
     const handle = workflow.getHandle(workflowId);
-    // Everybody may be told before the engine knows it, and only then does it say how an attempt began.
+    // All users may be notified before Temporal records it, and only then does it show how an attempt began.
     await handle.result();
     const { events } = await handle.fetchHistory();
     const wasCutOff = events?.some(
@@ -71,7 +73,7 @@ export async function countCutOff({ workflow }: TemporalClient): Promise<number>
   return count;
 }
 
-/** The run in a few lines, with some of what is wrong. */
+/** The run in a few lines, with some of the faults. */
 export function describeTold(run: TellingRun): string {
   const wrong = { missing: run.missing, twice: run.twice, 'too many': run.tooMany };
   return [

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 
-/** What somebody is in a space, or in the tenant alone, and what they may read there: the model's word, not the code's. */
+/** A user's role in a space or in the tenant, and their permissions there: by the model, not by the code. */
 interface Sort {
   spaceRole?: string;
   tenantRole?: string;
   reads: 'all' | 'space' | 'project' | 'nothing';
-  /** Whether it may change the space that it is in. */
+  /** Whether it may change its space. */
   changes?: true;
-  /** A user who is active; nobody else is ever told. */
+  /** An active user; no other principal is ever notified. */
   isTold?: false;
 }
 
@@ -18,13 +18,13 @@ const sorts = {
   editor: { spaceRole: 'space_editor', reads: 'all' },
   member: { spaceRole: 'space_member', reads: 'all' },
   viewer: { spaceRole: 'space_viewer', reads: 'all' },
-  /** A role of the tenant's own that may change the space, which lets it read the space and nothing in it. */
+  /** A custom role that may change the space, which includes reading the space and nothing in it. */
   steward: { spaceRole: 'steward', reads: 'space', changes: true },
-  /** A role of the tenant's own that reads nothing. */
+  /** A custom role without read permissions. */
   clerk: { spaceRole: 'clerk', reads: 'nothing' },
   /** A clerk who is a member of the space's project. */
   envoy: { spaceRole: 'clerk', reads: 'project' },
-  /** A clerk who reads everything in the tenant. */
+  /** A clerk who may read everything in the tenant. */
   auditor: { spaceRole: 'clerk', tenantRole: 'auditor', reads: 'all' },
   disabled: { spaceRole: 'space_admin', reads: 'all', changes: true, isTold: false },
   service: { spaceRole: 'space_admin', reads: 'all', changes: true, isTold: false },
@@ -35,7 +35,7 @@ const sorts = {
 export interface Person {
   id: string;
   sort: Sort & { name: keyof typeof sorts };
-  /** The space that it is a member of, if any. */
+  /** The space of its membership, if any. */
   place: Place | null;
 }
 
@@ -46,19 +46,22 @@ export interface Place {
 }
 
 export interface Town {
-  /** Of more people than a page has. */
+  /** Of more users than a page holds. */
   hall: Place;
   rooms: Place[];
   /** Governors and strangers: in no space. */
   others: Person[];
-  /** Service accounts that come to the hall and go: they move the borders of its pages, and nobody is told more or less. */
+  /**
+   * Service accounts that join and leave the hall: they move the borders of its pages, and change no
+   * recipient.
+   */
   passersBy: string[];
 }
 
 const ofSpaces = Object.entries(sorts).filter(([, sort]) => 'spaceRole' in sort);
 const ofTenant = Object.entries(sorts).filter(([, sort]) => !('spaceRole' in sort));
 
-/** People of every sort, in turn, so that each part of a page has some of all. */
+/** Users of every sort, in turn, so that each part of a page has some of all. */
 export async function settleTown(
   admin: Client,
   { tenantId, hallSize }: { tenantId: string; hallSize: number },
@@ -94,7 +97,7 @@ export async function settleTown(
 function makePeople(among: [string, Sort][], count: number, place: Place | null): Person[] {
   return Array.from({ length: count }, (_, i) => {
     const [name, sort] = among[i % among.length]!;
-    // In no order, like those who pass by, so that these come and go within the pages.
+    // In random order, like the service accounts, so that these join and leave within the pages.
     return { id: randomUUID(), sort: { ...sort, name: name as keyof typeof sorts }, place };
   });
 }

@@ -3,12 +3,12 @@ import { prose, type Part } from './scripts.ts';
 
 export const toolSlug = 'ledger';
 
-/** Tools of the run's own server. Our record says of the first and the last that they may be called again. */
+/** Tools of the run's own server. The first and the last are declared repeatable. */
 export type ToolName = 'keyed_add' | 'unkeyed_add' | 'repeatable_set';
 
 export const repeatableTools: readonly ToolName[] = ['keyed_add', 'repeatable_set'];
 
-/** How long the server takes over a call before its effect, so that kills meet it there. */
+/** The duration of a call before its effect, so that kills hit it there. */
 export const toolDelayMs = 450;
 
 const call = (name: ToolName, item: string) => ({
@@ -54,7 +54,7 @@ export const toolParts: readonly Part[] = [
   },
 ];
 
-/** The item that a scripted call must become; `actual` only decides whether an unkeyed one is unknown. */
+/** The expected item of a scripted call; `actual` only decides whether an unkeyed one is unknown. */
 export function expectedCall(
   scripted: { name: string; arguments: object | string },
   actual: Json | undefined,

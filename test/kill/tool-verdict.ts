@@ -4,7 +4,7 @@ import { asObject, type Json } from '../support/stream-events.ts';
 import type { Deployment } from './deployment.ts';
 import type { Struck } from './strike.ts';
 
-/** What the tool server wrote down, held against the ledger, the items and the log. */
+/** The tool server's records, compared with the ledger, the items and the log. */
 export interface ToolVerdict {
   calls: number;
   arrivals: number;
@@ -15,7 +15,10 @@ export interface ToolVerdict {
   unknownAt: number[];
   /** Kills that fell between a tool's receipt of a call and its recorded outcome. */
   inFlight: number;
-  /** Each a sentence: an effect too many or too few, an arrival that had no right to be, an unknown that nobody was told of. */
+  /**
+   * Each a sentence: an effect too many or too few, an unjustified arrival, an unknown outcome without its
+   * event.
+   */
   broken: string[];
 }
 
@@ -103,7 +106,9 @@ function judgeCall(row: LedgerRow, { arrivals, effects, events, item }: Traces):
   return wrong;
 }
 
-/** A call that had arrived, was not recorded when its worker died, and needed somebody else to settle it. */
+/**
+ * A call that had arrived, was not recorded when its worker died, and needed another worker to resolve it.
+ */
 export interface HeldCall {
   key: string;
   attempts: number;

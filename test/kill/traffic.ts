@@ -6,7 +6,7 @@ type TrafficOptions = Omit<LiveOptions, 'index' | 'part' | 'first' | 'signal'> &
   parts: readonly Part[];
 };
 
-/** Keeps so many responses streaming, one manner after the other, until it is told to stop. */
+/** Keeps that many responses streaming, one manner after the other, until stopped. */
 export class Traffic {
   readonly all: LiveResponse[] = [];
   readonly #options: TrafficOptions;
@@ -35,7 +35,7 @@ export class Traffic {
     return live;
   }
 
-  /** Starts no more; resolves when all have ended, or gives up those that are still running after `withinMs`. */
+  /** Starts no more; resolves when all have ended, or abandons those still running after `withinMs`. */
   async finish(withinMs: number): Promise<void> {
     this.#stopping = true;
     const timer = setTimeout(() => this.#giveUp.abort(), withinMs);

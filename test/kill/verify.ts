@@ -16,7 +16,7 @@ export interface Attempt {
 }
 
 export interface Verdict {
-  /** Per lost response one line that says which and why. */
+  /** One line per lost response with its id and the fault. */
   lost: string[];
   /** Ids without a terminal state. */
   stuck: string[];
@@ -101,7 +101,7 @@ async function findStuck({ query }: Deployment): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** What a crash must not leave behind once everything has ended. */
+/** Rows that a crash must not leave behind once everything has ended. */
 async function findLeftovers({ query }: Deployment): Promise<string[]> {
   const [row] = await query<{ usage: number; calls: number; starts: number; attempts: number }>(
     `select (select count(*) from usage_ledger where not settled)::int as usage,

@@ -27,7 +27,7 @@ const children = childEnvironments({
 const secretsOf = (child: NodeJS.ProcessEnv): string[] =>
   Object.keys(child).filter((name) => (child[name] ?? '').includes(secret) || name.startsWith('DATABASE_'));
 
-it('gives each child the secrets that it reads, and no other’s', () => {
+it('gives each child the secrets that it reads, and no others', () => {
   expect(secretsOf(children.gateway)).toEqual(['DATABASE_URL']);
   expect(secretsOf(children.worker).sort()).toEqual([
     'CRM_TOKEN',
@@ -46,7 +46,7 @@ it('gives each child the secrets that it reads, and no other’s', () => {
   expect(children.worker['PORT']).toBeUndefined();
 });
 
-it('gives every child what it finds its programs and its neighbours by', () => {
+it('gives every child the variables that locate its programs and the other servers', () => {
   for (const child of Object.values(children)) {
     expect(child).toMatchObject({
       PATH: '/usr/bin',

@@ -12,7 +12,7 @@ it.each([
   );
 });
 
-it('what an address asks of the connection holds for every role', () => {
+it('connection options of an address apply to every role', () => {
   const address = 'postgres://boss:word@db.example:6432/platform?sslmode=verify-full&host=/run/postgresql';
   const settings = readSettings({ DATABASE_URL: address }, [], '/checkout');
   const { gateway, worker, demo, migrate } = childEnvironments({

@@ -93,7 +93,7 @@ test(
   },
 );
 
-test('what a killed server had committed is there after the next start', { timeout: 30_000 }, async () => {
+test('data committed by a killed server is there after the next start', { timeout: 30_000 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'killed-'));
   const first = await startPostgres({ dataDir });
   const client = new Client(first.adminUrl);

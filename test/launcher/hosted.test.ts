@@ -3,7 +3,7 @@ import { runHosted } from '../../bin/launcher/hosted.ts';
 import { isAlive } from '../../bin/launcher/processes.ts';
 import { until } from './started.ts';
 
-/** A program that starts another one, says its pid, and dies of SIGTERM without it. */
+/** A program that starts another one, prints its pid, and dies of SIGTERM without it. */
 const PARENT = `
   const { spawn } = require('node:child_process');
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
@@ -24,7 +24,7 @@ test('an aborted command takes the processes it started with it', { timeout: 15_
   await until(() => !isAlive(grandchild), 1000);
 });
 
-test('a command that ends answers its exit code, its output and its last lines', async () => {
+test('a command that ends returns its exit code, its output and its last lines', async () => {
   const script = 'console.log("out"); console.error("err"); process.exit(4)';
   const { code, stdout, tail } = await runHosted({
     command: process.execPath,

@@ -108,7 +108,7 @@ test(
     const refused = await Promise.race(both.map((one) => one.ended.then(() => one)));
     const [winner] = both.filter((one) => one !== refused);
     expect(await refused.ended).toBe(1);
-    // The winner writes its number down a moment after it has the lock.
+    // The winner writes its number a moment after it has the lock.
     const sentence = (holder: string) =>
       `The platform already runs on ${place.dataDirectory}${holder}: stop it, or give this start another folder with PLATFORM_DATA_DIR.\n`;
     expect([sentence(''), sentence(` (process ${winner!.process.pid})`)]).toContain(refused.stderr);

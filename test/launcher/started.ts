@@ -19,7 +19,7 @@ export interface Place {
   env: NodeJS.ProcessEnv;
 }
 
-/** A folder and ports of its own, so that tests run beside each other and beside a started platform. */
+/** A folder and ports of its own, so that tests run in parallel and beside a started platform. */
 export async function newPlace(): Promise<Place> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'launcher-'));
   const [PORT, WORKER_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, POSTGRES_PORT] = await Promise.all([

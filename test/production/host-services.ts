@@ -9,12 +9,12 @@ import { environmentOf, sourceOf, type Service } from '../support/compose.ts';
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 const standIns = fileURLToPath(new URL('./stand-ins', import.meta.url));
 
-/** What is different on the host: where the servers are, and nothing else. */
+/** The differences on the host: only the addresses of the servers. */
 export interface HostPlaces {
   folder: string;
   postgresPort: number;
   temporalPort: number;
-  /** Folders of the programs that the images bring. */
+  /** Folders of the programs that the images contain. */
   programs: readonly string[];
   /** The values of `.env`. */
   env: Record<string, string>;
@@ -25,7 +25,7 @@ export interface Running {
   /** The last lines that the service wrote. */
   tail(): string;
   pid: number;
-  /** Where it listens in place of the port that the file gives it. */
+  /** Its actual port in place of the port in the file. */
   port: number;
   /** Exit code of the service's own health check. */
   health(): Promise<number>;
@@ -53,15 +53,15 @@ export class HostServices {
     return code ?? 1;
   }
 
-  /** Exit code of the health check of a service that somebody else runs, on that port. */
+  /** Exit code of the health check of an external service on that port. */
   health(name: string, port: number): Promise<number> {
     const service = this.#service(name);
     return this.#check(service, this.#environment(service, port), port);
   }
 
   /**
-   * One replica of a service that keeps running. `command` is what its image runs where the file names none, `mounts`
-   * are files that differ here from those that the file mounts.
+   * One replica of a long-running service. `command` is its image's command where the file names none,
+   * `mounts` are files that differ here from those that the file mounts.
    */
   launch(
     name: string,
@@ -149,7 +149,7 @@ export class HostServices {
       arg.replace(/127\.0\.0\.1:\d+\//, `127.0.0.1:${port}/`).replace(/^7233$/, String(port)),
     );
     return new Promise((resolve) => {
-      // The port of PostgreSQL's own programs, which the file does not name.
+      // The port for PostgreSQL's own programs, which is not in the file.
       execFile(program, here, { env: { ...env, PGPORT: String(port) }, timeout }, (error) =>
         resolve(error === null ? 0 : Number(error.code) || 1),
       );
@@ -170,7 +170,7 @@ export class HostServices {
   }
 }
 
-/** Waits as the engine does before it starts what depends on the service. */
+/** Waits as Docker does before it starts what depends on the service. */
 export async function untilHealthy(
   running: Pick<Running, 'name' | 'health' | 'tail'>,
   withinMs = 60_000,

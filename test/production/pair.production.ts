@@ -61,7 +61,7 @@ function postgresSettings(): Record<string, string> {
   );
 }
 
-/** As `deploy/postgres` does when the image makes its volume. */
+/** As `deploy/postgres` does when the image creates its volume. */
 async function createTemporalRole(adminUrl: string): Promise<void> {
   const script = readFileSync(
     new URL('../../deploy/postgres/create-temporal-role.sh', import.meta.url),
@@ -98,7 +98,7 @@ beforeAll(async () => {
   });
   const health = () => host.health('postgres', postgres.port);
   await untilHealthy({ name: 'postgres', health, tail: () => '' });
-  // Each of them is started again by a new deployment, so each must bear it.
+  // Each of them is restarted by a new deployment, so each must survive it.
   for (let times = 0; times < 2; times += 1) expect(await host.runOnce('temporal-schema')).toBe(0);
   const inner = ['FRONTEND_HTTP', 'FRONTEND_MEMBERSHIP'];
   for (const service of ['MATCHING', 'HISTORY', 'WORKER'])
@@ -137,7 +137,7 @@ beforeAll(async () => {
   front = host.launch('front', {
     port: frontPort,
     mounts: { '/deploy/Caddyfile': configuration },
-    // Caddy keeps what it ran last in its home.
+    // Caddy stores its last configuration in its home.
     extra: { HOME: folder },
   });
   await untilHealthy(front);
@@ -156,10 +156,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 });
 
-/** A client speaks to the front alone. */
+/** A client speaks to the front only. */
 const client = () => new ResponsesClient(world, () => ({ url: `http://127.0.0.1:${front.port}` }));
 
-/** Asks the front, and again after each break, as clients do. */
+/** Sends requests to the front, again after each break, as clients do. */
 function follow(question: number) {
   return followResponse({
     timeoutMs: 60_000,
@@ -200,7 +200,7 @@ test('every response completes while one gateway and one worker of the pairs are
   expect([await gateways[1]!.health(), await workers[1]!.health()]).toEqual([0, 0]);
   const recordings = await Promise.all(following);
   expect(recordings.map(({ done }) => done)).toEqual(recordings.map(() => true));
-  // The front has another gateway for those that come back: none of them is turned away.
+  // The front has another gateway for reconnecting clients: none of them is refused.
   expect(recordings.map(({ refusals }) => refusals)).toEqual(recordings.map(() => 0));
   const broken = recordings.filter(({ segments }) => segments.length > 1);
   expect(broken.length).toBeGreaterThan(0);
@@ -209,14 +209,14 @@ test('every response completes while one gateway and one worker of the pairs are
     const deltas = frames.filter(({ event }) => event === 'response.output_text.delta');
     expect(deltas.map(({ json }) => json!['delta']).join('')).toBe(text);
   }
-  // Work of the killed worker was begun again by the other one.
+  // Work of the killed worker was restarted by the other one.
   expect(models.requests.filter(({ attempt }) => attempt > 1).length).toBeGreaterThan(0);
   // As `restart: unless-stopped` does.
   [gateways[0], workers[0]] = [await launch('api', gateway.port), await launch('worker')];
   await Promise.all([untilHealthy(gateways[0]), untilHealthy(workers[0])]);
 });
 
-test('the front sends each event on as it comes', async () => {
+test('the front forwards each event as it arrives', async () => {
   const stream = await fetch(client().url(), {
     method: 'POST',
     headers: { ...client().headers, 'content-type': 'application/json' },
@@ -255,7 +255,7 @@ test('each stops within its grace period when it is asked to', async () => {
 
 test('no service has written a secret into its log', () => {
   const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
-  // What the front has to tell of: streams that were cut, and a request with a code in its query.
+  // The front logs cut streams, and a request with a code in its query.
   const told = readFileSync(join(folder, 'front.log'), 'utf8');
   expect(told).toContain('aborting with incomplete response');
   expect(told).toContain('/auth/oidc/acme/callback');

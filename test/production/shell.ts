@@ -29,7 +29,7 @@ export class Shell {
   async run(commands: string): Promise<string> {
     const from = this.#stdout.length;
     const mark = randomUUID();
-    // The commands are a group with an input of its own, so that none of them reads what is pasted next.
+    // The commands are a group with an input of its own, so that none of them reads later pasted text.
     this.#bash.stdin!.write(`{\n${commands}\n} < /dev/null\necho ${mark}\n`);
     await until(() => {
       if (this.#stdout.includes(mark, from)) return true;

@@ -7,7 +7,7 @@ import { Shell } from './shell.ts';
 
 interface Step {
   commands: string;
-  /** What the page says that they print, shortened. */
+  /** Their output on the page, shortened. */
   shown: string;
 }
 
@@ -21,7 +21,7 @@ const [preparation, ...walkthroughs] = section
 let place: Place | undefined;
 let platform: Started;
 let shell: Shell;
-/** What stands on the page, and what stands for it here. */
+/** Text of the page, and its replacement here. */
 let here: Record<string, string>;
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ test.each(walkthroughs)(
   async ({ steps }) => {
     for (const { commands, shown } of steps) {
       const printed = linesOf(await shell.run(pasted(commands)));
-      // Shortened: the page may leave lines out, and none may be missing here or come in another order.
+      // Shortened: the page may omit lines, but no other line may be missing here or come in another order.
       let from = 0;
       for (const line of linesOf(shown)) {
         const at = printed.indexOf(line, from);
@@ -84,7 +84,10 @@ function pasted(commands: string): string {
   return commands.replaceAll(/8080|8081|9009|\.data\//g, (there) => here[there]!);
 }
 
-/** Lines without what differs from one run to the next: times, ids, the width of columns, whether a step has a worker. */
+/**
+ * Lines without the parts that vary from run to run: times, ids, the width of columns, whether a step has a
+ * worker.
+ */
 function linesOf(output: string): string[] {
   return output
     .split('\n')

@@ -1,4 +1,4 @@
-/** Words that stand in what histories must never hold, each in its own kind of content. */
+/** Words that histories must never contain, each in its own kind of content. */
 export const canaries = {
   prompt: 'canary-prompt-quokka',
   instructions: 'canary-instructions-numbat',
@@ -16,7 +16,7 @@ export const canaries = {
   argument: 'canary-argument-galah',
 } as const;
 
-/** The canaries that `texts` show, whatever their case. */
+/** The canaries found in `texts`, ignoring case. */
 export function foundCanaries(texts: readonly string[]): string[] {
   const all = texts.join('\n').toLowerCase();
   return Object.values(canaries).filter((canary) => all.includes(canary));

@@ -19,7 +19,7 @@ import { canaries, foundCanaries } from './canaries.ts';
 import { toRecorded } from './history-json.ts';
 import { activitiesOf, eventTypes, shownTexts, type RecordedHistory } from './history-reader.ts';
 
-// No sentence comes twice: after a kill it would be taken for the model's repeat of it.
+// No sentence comes twice: after a kill it would be taken for a repeat by the model.
 const answer = Array.from(
   { length: 6 },
   (_, day) => `On day ${day + 1} the tide turned twice, says ${canaries.answer} [1].`,
@@ -53,7 +53,7 @@ const scripts = [
 const offered: Record<string, string[]> = { tools: ['knowledge_search'], server: ['mcp__box__*'] };
 
 /**
- * Real runs of every kind, looked through for content. With `RECORD_HISTORIES=1` their histories become the
+ * Real runs of every kind, searched for content. With `RECORD_HISTORIES=1` their histories become the
  * committed ones (`npm run record:histories`), which the replay test runs on later versions of the workflows.
  */
 describe('histories of real runs', () => {
@@ -64,7 +64,7 @@ describe('histories of real runs', () => {
   let box: ToolServer;
   let receiver: TraceReceiver;
   let anchors: string;
-  /** Everything that Temporal keeps of a run and shows in its UI, by scenario. */
+  /** Everything that Temporal stores of a run and shows in its UI, by scenario. */
   const shown = new Map<string, string[]>();
 
   beforeAll(async () => {
@@ -146,9 +146,9 @@ describe('histories of real runs', () => {
     return call<ResponseRecord>(`/responses/${recording.responseId}`);
   }
 
-  /** Waits for the run's end and looks through all that is kept of it. */
+  /** Waits for the run's end and searches everything that Temporal stores of it. */
   async function keep(name: string, workflowId: string): Promise<RecordedHistory> {
-    // One that was cancelled, or failed, says so.
+    // A cancelled or failed run says so.
     await stack.temporal.workflow
       .getHandle(workflowId)
       .result()
@@ -156,7 +156,7 @@ describe('histories of real runs', () => {
     return look(name, workflowId);
   }
 
-  /** The same for one that has not ended. */
+  /** The same for a run that has not ended. */
   async function look(name: string, workflowId: string): Promise<RecordedHistory> {
     const handle = stack.temporal.workflow.getHandle(workflowId);
     const history = toRecorded(await handle.fetchHistory());
@@ -260,7 +260,7 @@ describe('histories of real runs', () => {
     await fetch(`${space()}/observability/config`, forget);
   });
 
-  it('of an event that is told to the members of a space', async () => {
+  it('of an event that is delivered to the members of a space', async () => {
     const admin = new Postgres({ connectionString: database.adminUrl });
     await admin.connect();
     await addUsers(admin, world, { count: 2_600, role: 'space_admin' });
@@ -282,7 +282,7 @@ describe('histories of real runs', () => {
     expect(await detailsOf(workflowId)).toBe('collection.deleted: everybody told');
   });
 
-  it('of a vendor that asks to come back later', async () => {
+  it('of a vendor that answers with Retry-After', async () => {
     const record = await ask('limited');
     expect(record.status).toBe('completed');
     const history = await keep('vendor-retry', response(record));
@@ -303,7 +303,7 @@ describe('histories of real runs', () => {
     expect((await failed.describe()).status.name).toBe('FAILED');
   });
 
-  it('of a cancel by API, whose current details tell the turn while it runs', async () => {
+  it('of a cancel by API, whose current details show the turn while it runs', async () => {
     const running: Promise<string>[] = [];
     const record = await ask('cancelled', (count, id) => {
       if (count === 2) {

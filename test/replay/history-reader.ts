@@ -9,7 +9,7 @@ export type HistoryEvent = Json & { eventType: string };
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Every text that a history shows to whoever opens it: its strings, and what their base64 stands for. */
+/** Every text that a history shows to its readers: its strings, and its decoded base64. */
 export function shownTexts(value: unknown): string[] {
   if (typeof value === 'string') {
     return base64.test(value) ? [value, Buffer.from(value, 'base64').toString('utf8')] : [value];
@@ -40,9 +40,9 @@ export interface ScheduledActivity {
   name: string;
   summary: string | null;
   input: Record<string, unknown>;
-  /** Of the attempt that completed, from 1; null: it did not complete. */
+  /** The completed attempt, from 1; null: none completed. */
   attempt: number | null;
-  /** What ended the attempt before the last one. */
+  /** The failure of the attempt before the last one. */
   lastFailure: Json | null;
 }
 
@@ -76,7 +76,7 @@ interface Started {
   lastFailure?: Json;
 }
 
-/** What the first event says of the run. */
+/** The content of a run's first event. */
 export function startOf(history: RecordedHistory): {
   workflowId: string;
   type: string;

@@ -1,9 +1,12 @@
 import { IllegalStateError, Runtime } from '@temporalio/worker';
 
-/** A logger that says nothing. */
+/** A logger without output. */
 export const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
-/** The SDK and its core tell of refused replays at length. Files share a process, which may have its runtime already. */
+/**
+ * The SDK and its core log refused replays at length. Files share a process, which may have its runtime
+ * already.
+ */
 export function silenceRuntime(): void {
   try {
     Runtime.install({ logger: quiet, telemetryOptions: { logging: { filter: 'off' } } });

@@ -81,7 +81,7 @@ describe('recorded histories', () => {
     expect(eventTypes(history('cancel'))).toContain('WORKFLOW_EXECUTION_CANCEL_REQUESTED');
     expect(eventTypes(history('deadline'))).toContain('TIMER_FIRED');
     expect(eventTypes(history('cancel')).at(-1)).toBe('WORKFLOW_EXECUTION_CANCELED');
-    // Of the version whose runs completed, however their response ended.
+    // From the version whose runs completed, however their response ended.
     expect(eventTypes(history('earlier-cancel')).at(-1)).toBe('WORKFLOW_EXECUTION_COMPLETED');
     expect(eventTypes(history('document'))).toContain('WORKFLOW_EXECUTION_COMPLETED');
     expect(startOf(history('sweep')).type).toBe('runSweep');

@@ -31,7 +31,7 @@ test('a failed step is named at the end, with what it wrote, and the later ones 
   expect(printed).toContain('failed: broken, absent, thrown (');
 });
 
-test('all passed is said with their number, and what passing programs wrote is left out', async () => {
+test('a full pass is reported with the number of steps, without the output of passing programs', async () => {
   const { passed, printed } = await run([
     { name: 'quiet', command: ['node', '-e', 'console.log("chatter")'] },
   ]);

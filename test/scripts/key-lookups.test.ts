@@ -18,7 +18,7 @@ async function foundIn(text: string): Promise<number[]> {
   return lookUp(join(folder, 'tsconfig.json'), [file]).map((line) => Number(/:(\d+): /.exec(line)![1]));
 }
 
-test('a look-up by a key that is any string is found, by whatever way the object came', async () => {
+test('a look-up by a key that is any string is found, whatever the source of the object', async () => {
   const found = await foundIn(`export const roles: Record<string, string[]> = { owner: ['all'] };
     interface Access { custom: { readonly [key: string]: string[] } }
     export const a = (key: string) => roles[key] ?? [];
@@ -32,7 +32,7 @@ test('a look-up by a key that is any string is found, by whatever way the object
   expect(found).toEqual([3, 4, 5, 6, 7, 8, 9]);
 });
 
-test('one by a key that is known, of a list, or after asking whose it is, is not', async () => {
+test('a look-up by a known key, of a list, or after an own-property check is not reported', async () => {
   const found = await foundIn(`const roles: Record<string, string[]> = { owner: ['all'] };
     const sizes: Record<'small' | 'large', number> = { small: 1, large: 2 };
     export const a = () => roles['owner'];

@@ -6,13 +6,13 @@ import { replaceOnce } from '../../scripts/mutants/replace-once.ts';
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
 describe('the list of defects', () => {
-  it.each(defects)('"$name" still fits the source, and names a test that is there', (defect) => {
+  it.each(defects)('"$name" still fits the source, and names an existing test', (defect) => {
     const source = read(defect.file);
     expect(replaceOnce(source, defect.replace)).not.toBe(source);
     expect(existsSync(new URL(`../../${defect.test}`, import.meta.url))).toBe(true);
   });
 
-  it('is refused where a text stands there never or twice', () => {
+  it('is refused where a text occurs never or twice', () => {
     expect(() => replaceOnce('a b', [['c', 'd']])).toThrow('found 0 times');
     expect(() => replaceOnce('a b a', [['a', 'd']])).toThrow('found 2 times');
     expect(replaceOnce('a b', [['a', 'c']])).toBe('c b');

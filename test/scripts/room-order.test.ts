@@ -56,6 +56,6 @@ test('of two folders of a room that import each other the fewer imports are name
   ]);
 });
 
-test('the domain as it stands keeps to the order', async () => {
+test('the domain follows the order', async () => {
   expect(await findRoomFaults()).toEqual({ ok: true, text: '' });
 });

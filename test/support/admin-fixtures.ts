@@ -13,7 +13,7 @@ type Body = (place: Place) => Promise<object>;
 const name = { name: 'Quay' };
 const viewer = builtInRoleId('project_viewer');
 
-/** Free text that names nothing of anybody's, by operation. */
+/** Free text that contains no id, by operation. */
 export const adminText = [
   ...['key', 'name', 'description'].map((field) => `createRole body ${field}`),
   ...['name', 'description'].map((field) => `updateRole body ${field}`),
@@ -24,7 +24,7 @@ export const adminText = [
   'updateTenant body name',
   'createSpace body name',
   'updateSpace body name',
-  // one of models, which are tried by themselves
+  // one of models, which are tested separately
   'setSpaceModels body default_model',
   ...['createProject', 'updateProject'].flatMap((operation) =>
     ['name', 'description'].map((field) => `${operation} body ${field}`),
@@ -32,7 +32,7 @@ export const adminText = [
   'createInvite body email',
 ];
 
-/** Bodies that are right in everything and new each time. */
+/** Valid bodies, new each time. */
 export function adminBodies(maker: AdminMaker) {
   const role = async () => ({ key: `role_${newId().slice(-12)}`, name: 'Role' });
   return {
@@ -52,7 +52,7 @@ export function adminBodies(maker: AdminMaker) {
   } satisfies Record<string, Body>;
 }
 
-/** A right request of each operation that has no id in its path. */
+/** A valid request of each operation that has no id in its path. */
 export function wholeCalls(maker: AdminMaker): Record<string, (place: Place) => Promise<Call>> {
   const bodies = adminBodies(maker);
   const listing = (path: string) => async (place: Place) => ({
@@ -97,7 +97,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
   });
   const none = async () => undefined;
 
-  /** An id in the path of something that belongs to the whole tenant. */
+  /** An id in the path of a resource that belongs to the whole tenant. */
   const ofTenant = (
     thing: { make: Path; gone?: Path; code: string },
     method: string,
@@ -153,7 +153,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
   });
   const inSpace = (place: Place, rest: string) => `/spaces/${place.spaceId}${rest}`;
 
-  /** A member of a body, in a request that is right apart from it. */
+  /** A member of a body, in an otherwise valid request. */
   const inBody = (
     thing: { make: Path; gone?: Path; code: string },
     method: string,
@@ -168,7 +168,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     nextDoorRefusal: null,
   });
 
-  /** The two spaces of a tenant have one owner: of what belongs to the tenant, its key is the same next door. */
+  /** The two spaces of a tenant have one owner: for resources of the tenant, its key is the same in both. */
   const tenantFresh = (path: string, body: Body): IdFixture => ({
     ...fresh(async () => path, body),
     nextDoorRefusal: null,
@@ -226,7 +226,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     nextDoorRefusal: null,
   });
 
-  /** Where things were made that have a home within a space. */
+  /** The space in which resources were made that belong to a space. */
   const homes = new Map<string, { spaceId: string; project: string }>();
   const projectMember = async (place: Place): Promise<string> => {
     const project = await maker.project(place);
@@ -316,7 +316,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     call: async (place, id) => at(place, method, inSpace(place, `/invites/${id}${verb}`)),
     refusal: '404 invite_not_found',
   });
-  /** As the guest whom the invite is for. */
+  /** As the guest that the invite is for. */
   const byGuest = (fixture: IdFixture, inviteOf: (call: Call) => string): IdFixture => ({
     ...fixture,
     call: async (place, id) => {
@@ -420,7 +420,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
       ['suspend', 'resume'].map((verb) => [
         `${verb}Tenant path tenant_id`,
         operators(
-          // Suspending for good would end everything else that is tried here.
+          // A permanent suspension would break all other tests here.
           ofTenant(
             { ...aTenant, make: verb === 'suspend' ? () => anotherTenant() : aTenant.make },
             'POST',
@@ -564,7 +564,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     'revokeInvite path invite_id': inviteIn('POST', '/revoke'),
   };
 
-  /** Both ids name the same assignment, which has to be there. */
+  /** Both ids name the same assignment, which has to exist. */
   function unassigning(): Fixtures {
     const pairs = new Map<string, { tenantId: string; other: string }>();
     const remember = (which: 'principalId' | 'roleId') => async (place: Place) => {

@@ -11,7 +11,7 @@ export interface Guest {
   email: string;
 }
 
-/** Makes people, roles and what they belong to, as a place's owner and through the API. */
+/** Creates people, roles and their resources, as a place's owner and through the API. */
 export class AdminMaker {
   readonly #send: (call: Call) => Promise<Answer>;
   readonly #unitOfWork: () => UnitOfWork;
@@ -41,7 +41,7 @@ export class AdminMaker {
     return this.#send({ method: 'POST', path: '/v1/admin/tenants', apiKey, body });
   }
 
-  /** One that permits reading collections. */
+  /** A role that permits reading collections. */
   async role(place: Place): Promise<string> {
     const key = `role_${newId().slice(-12)}`;
     const { id } = await this.#done(place, 'POST', '/admin/roles', { key, name: key });
@@ -83,7 +83,7 @@ export class AdminMaker {
     return (await this.#done(place, 'POST', path, body)).id!;
   }
 
-  /** Somebody of the tenant outside the space, with an address and a key. */
+  /** A principal of the tenant outside the space, with an address and a key. */
   async guest(place: Place): Promise<Guest> {
     const email = `guest-${newId().slice(-12)}@example.com`;
     const principalId = await this.principal(place, email);

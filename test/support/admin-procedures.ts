@@ -4,7 +4,7 @@ import type { AdminMaker } from './admin-maker.ts';
 import type { Place } from './places.ts';
 import type { ProcedureFixture } from './procedure-fixtures.ts';
 
-/** Free text of the administration's procedures that names nothing of anybody's. */
+/** Free text of the administration's procedures that contains no id. */
 export const adminProcedureText = [
   'tenants.update name',
   'spaces.update name',
@@ -38,7 +38,7 @@ const principal = unknown('principal');
 const tenant = unknown('tenant');
 const cursor = { unknown: () => 'eyJ4Ijox.eA', code: '422 invalid_cursor' };
 
-/** How each procedure of the administration is tried. */
+/** The fixture of each procedure of the administration. */
 export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixture> {
   const { maker, admin } = parts;
   const at = ({ spaceId }: Place) => ({ space_id: spaceId });
@@ -60,7 +60,7 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
     member_id: (await maker.member(place)).id,
   });
   const invite = async (place: Place) => ({ ...at(place), invite_id: (await maker.invite(place)).id });
-  /** Of the place's owner, by the address that it gets here. */
+  /** Of the place's owner, by its address from here. */
   const ownInvite = async (place: Place) => {
     const email = `owner-${place.spaceId}@example.com`;
     await admin.query('update principals set email = $1 where id = $2', [email, parts.ownerOf(place)]);
@@ -72,7 +72,7 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
     const made = await maker.send({ method: 'POST', path, apiKey: place.apiKey, body: { email } });
     return { ...at(place), invite_id: made.body.data.id as string };
   };
-  /** The cursor behind the first of two invites of whoever the place's key belongs to. */
+  /** The cursor behind the first of two invites of the principal of the place's key. */
   const ownInvites = async (place: Place): Promise<string> => {
     const email = `own-${newId()}@example.com`;
     await admin.query(

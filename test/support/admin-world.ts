@@ -21,7 +21,7 @@ export interface AdminWorld {
   world: World;
   owner: Person;
   person(options?: NewMember & { email?: string }): Promise<Person>;
-  /** The same person with another key, which may do less. */
+  /** The same person with another, restricted key. */
   cutDown(who: Person, permissions: readonly Permission[]): Promise<Person>;
   /** Any operation of version 1, as `who`. */
   ask(who: Person, method: string, path: string, body?: object): Promise<Answer>;

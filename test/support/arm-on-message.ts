@@ -7,6 +7,6 @@ if (isMainThread) {
     armFailpoint(failpoint, skip);
     process.send!('armed');
   });
-  // It keeps no process alive that would end.
+  // It does not keep an ending process alive.
   process.channel!.unref();
 }

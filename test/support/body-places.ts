@@ -1,15 +1,15 @@
 import type { JsonSchema, OpenApi, Operation } from './openapi.ts';
 
-/** One place of a body that holds a text or a number, read off our own description. */
+/** One place of a body that holds a text or a number, read from our own description. */
 export interface BodyPlace {
   /** As an error names it: `tools.0.name`. */
   param: string;
   holds: 'text' | 'number' | 'anything';
-  /** Characters; undefined where no length is too long. */
+  /** Maximum of characters; undefined without a limit. */
   longest: number | undefined;
   /** The body with `value` there. */
   put: (body: unknown, value: unknown) => unknown;
-  /** Whether `value` is all that can be wrong about it: nothing that has to stand beside it is missing. */
+  /** Whether `value` is the only possible fault: no required neighbour is missing. */
   isAlone: (body: unknown) => boolean;
 }
 
@@ -18,7 +18,10 @@ const asObject = (value: unknown): Record<string, unknown> =>
     ? (value as Record<string, unknown>)
     : {};
 
-/** Every place of an operation's body. A union is entered as a text where it may be one, else by its first choice. */
+/**
+ * Every place of an operation's body. A union is entered as a text where it may be one, else by its first
+ * choice.
+ */
 export function bodyPlaces(document: OpenApi, operation: Operation): BodyPlace[] {
   const schema = bodyOf(document, operation);
   if (schema === undefined) {
@@ -35,7 +38,7 @@ export function bodyPlaces(document: OpenApi, operation: Operation): BodyPlace[]
   return places;
 }
 
-/** The members that a body must have and that are never null. */
+/** The required members of a body that are never null. */
 export function requiredFields(document: OpenApi, operation: Operation): string[] {
   const schema = bodyOf(document, operation);
   return ((schema?.required ?? []) as string[]).filter(
@@ -54,7 +57,7 @@ function resolve(document: OpenApi, schema: JsonSchema): JsonSchema {
     : schema;
 }
 
-/** Holds nothing but yes and no. */
+/** Holds only booleans. */
 function isSwitch(document: OpenApi, declared: JsonSchema): boolean {
   const { schema } = choose(document, declared);
   const members = Object.values(asObject(schema.properties)) as JsonSchema[];
@@ -67,7 +70,7 @@ function isSwitch(document: OpenApi, declared: JsonSchema): boolean {
 interface Choice {
   schema: JsonSchema;
   isNullable: boolean;
-  /** Whether what stood there may have been another choice. */
+  /** Whether the replaced value may have been another choice. */
   isOneOfMany: boolean;
 }
 
@@ -139,7 +142,7 @@ function inMember(place: BodyPlace, name: string, required: string[]): BodyPlace
   };
 }
 
-/** In place of whatever stood there. */
+/** Replaces the value at the place. */
 const anew = (place: BodyPlace): BodyPlace => ({
   ...place,
   put: (_old, value) => place.put(undefined, value),

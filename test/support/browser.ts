@@ -4,12 +4,12 @@ import type { Visitor } from './cookie-client.ts';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Where this machine has a browser, undefined where it has none. */
+/** The path of a browser on this machine, undefined without one. */
 export function findBrowser(): string | undefined {
   return [process.env.CHROMIUM_PATH, ...places].find((path) => path !== undefined && existsSync(path));
 }
 
-/** A headless browser of this machine, which asks for nothing by itself. */
+/** A headless browser of this machine, without background requests. */
 export function launchBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({
     executablePath,

@@ -20,9 +20,9 @@ export interface CallWorld {
   operator: Operator;
   all: Procedure[];
   fixtures: Record<string, ProcedureFixture>;
-  /** Whose key the procedure is called with in a place: its owner's, or the operator's. */
+  /** The key that the procedure is called with in a place: its owner's, or the operator's. */
   keyFor(procedure: Pick<Procedure, 'path'>, place: Place): string;
-  /** What a call of it by the same proves itself with. */
+  /** The credential of a call by the same principal. */
   proofFor(
     procedure: Pick<Procedure, 'path'>,
     place: Place,

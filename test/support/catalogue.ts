@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** What each row of the catalogue says of the schemas `public` and `app`, under a name that sorts. */
+/** The catalogue's description of each object of the schemas `public` and `app`, under a sortable name. */
 const queries: Record<string, string> = {
   relation: `select format('%s.%s kind=%s owner=%s rls=%s/%s persistence=%s options=%s partition=%s acl=%s', n.nspname, c.relname,
       c.relkind, c.relowner::regrole, c.relrowsecurity, c.relforcerowsecurity, c.relpersistence, c.reloptions,

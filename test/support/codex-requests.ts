@@ -1,6 +1,6 @@
 /**
- * What the Codex command line 0.169.0 sends, member by member, as it was recorded: its own prompts and descriptions are
- * replaced by words of ours. The package is 400 MB, so the program itself runs only where `CODEX` names it.
+ * Requests of the Codex command line 0.169.0, member by member, as recorded: its own prompts and descriptions
+ * are replaced by our texts. The package is 400 MB, so the program itself runs only where `CODEX` names it.
  */
 const conversation = '01a208a4-9589-7ba0-aa1c-2d4f5184a552';
 
@@ -43,7 +43,7 @@ export interface CodexCall {
   arguments: string;
 }
 
-/** The first request of a turn, or with the call that was made and what its command printed the next one. */
+/** The first request of a turn or, with the call and its command's output, the next one. */
 export function codexRequest(model: string, did?: { call: CodexCall; output: string }): object {
   return {
     model,

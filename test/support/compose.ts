@@ -41,7 +41,7 @@ export function variablesOf(text: string): Variable[] {
   }));
 }
 
-/** As the engine does: `${NAME:?message}` refuses an empty value, `${NAME:-default}` replaces it. */
+/** As Docker Compose does: `${NAME:?message}` refuses an empty value, `${NAME:-default}` replaces it. */
 export function interpolate(text: string, env: Record<string, string>): string {
   return text.replaceAll(VARIABLE, (_all, name: string, operator?: string, rest = '') => {
     const value = env[name] ?? '';
@@ -51,7 +51,7 @@ export function interpolate(text: string, env: Record<string, string>): string {
   });
 }
 
-/** The environment of a container; a name without a value is handed on where the host has one. */
+/** The environment of a container; a name without a value is passed on where the host has one. */
 export function environmentOf(service: Service, env: Record<string, string>): Record<string, string> {
   const entries = Object.entries(service.environment ?? {}).flatMap(([name, value]): [string, string][] => {
     if (value !== null) return [[name, interpolate(value, env)]];
@@ -60,7 +60,7 @@ export function environmentOf(service: Service, env: Record<string, string>): Re
   return Object.fromEntries(entries);
 }
 
-/** Everything that is up or done before the service starts. */
+/** Every service that is up or done before the service starts. */
 export function dependenciesOf(
   services: Record<string, Service>,
   name: string,

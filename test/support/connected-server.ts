@@ -19,13 +19,13 @@ export function tool(name: string, more: Partial<DiscoveredTool> = {}): Discover
 
 export interface Connected {
   serverId: string;
-  /** What the server says of itself from now on. */
+  /** The server's definitions from now on. */
   discover(tools: DiscoveredTool[]): Promise<void>;
-  /** As somebody who has looked at what there is now. */
+  /** As a person who has reviewed the present definitions. */
   enable(names: string[], settings?: ToolSetting[]): Promise<void>;
 }
 
-/** A server of the engine's space, read and with all its tools enabled unless told otherwise. */
+/** A server of the engine's space, listed and with all its tools enabled by default. */
 export async function connectServer(
   engine: Engine,
   options: {

@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom';
 
-/** What a journey needs of a browser. */
+/** The part of a browser that a journey needs. */
 export interface Visitor {
   open(url: string): Promise<void>;
   /** Presses the button of a form with this text. */

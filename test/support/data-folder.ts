@@ -12,12 +12,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isAlive } from '../../bin/launcher/processes.ts';
 
-/** A file system in memory: to copy a database there takes a tenth of the time that a disk takes. */
+/** A file system in memory: copying a database there takes a tenth of the time on a disk. */
 const memory = '/dev/shm';
 /** The servers of a run take a tenth of it. */
 const roomBytes = 3 * 2 ** 30;
 
-/** A new folder for the data of servers, in memory where the system has such a place with room. */
+/** A new folder for the data of servers, in memory where the system has enough. */
 export function makeDataFolder(): string {
   if (!hasRoom()) return mkdtempSync(join(tmpdir(), 'platform-data-'));
   const ours = `platform-data-${pidNamespace()}-`;
@@ -35,12 +35,12 @@ function hasRoom(): boolean {
   }
 }
 
-/** Containers may share the memory, and know nothing of each other's processes. */
+/** Containers may share the memory without seeing each other's processes. */
 function pidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid').replaceAll(/\D/g, '');
 }
 
-/** What a process that was killed could not remove would take memory until the machine starts anew. */
+/** Folders left by a killed process would take memory until the machine restarts. */
 function removeLeft(ours: string): void {
   for (const name of readdirSync(memory)) {
     if (!name.startsWith(ours) || isAlive(Number.parseInt(name.slice(ours.length), 10))) continue;
@@ -48,7 +48,7 @@ function removeLeft(ours: string): void {
     try {
       if (lstatSync(path).uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
     } catch {
-      // Somebody else removes it at this moment.
+      // Another process removes it at this moment.
     }
   }
 }

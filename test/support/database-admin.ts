@@ -2,7 +2,7 @@ import { Client } from 'pg';
 
 export interface NewDatabase {
   name: string;
-  /** Copied; nobody may be connected to it. */
+  /** Copied; it must have no connections. */
   template?: string;
 }
 
@@ -13,7 +13,7 @@ export async function createDatabase(adminUrl: string, { name, template }: NewDa
   });
 }
 
-/** Also ends the sessions that are still open on it. */
+/** Also ends its open sessions. */
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
   await administrate(adminUrl, (client) =>
     client.query(`drop database if exists ${client.escapeIdentifier(name)} with (force)`),

@@ -13,7 +13,7 @@ import type { ProvidedPostgres } from './provided.ts';
 
 export interface TestDatabase {
   name: string;
-  /** The superuser's: for arranging and for looking behind the wall. */
+  /** The superuser's: for arranging and for reads without row-level security. */
   adminUrl: string;
   /** As app_rt, the role that the gateway and the worker use. */
   url: string;

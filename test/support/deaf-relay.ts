@@ -10,7 +10,7 @@ export interface DeafRelay extends PostgresRelay {
   heal(): void;
 }
 
-/** A relay before PostgreSQL that keeps notifications to itself, as poolers do that share connections by transaction. */
+/** A proxy before PostgreSQL that drops notifications, as transaction poolers do. */
 export async function startDeafRelay(databaseUrl: string): Promise<DeafRelay> {
   let deaf = true;
   const relay = await startPostgresRelay(databaseUrl, {

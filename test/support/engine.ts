@@ -29,13 +29,13 @@ import { createWorld, scriptedModel, secrets, type World } from './world.ts';
 export interface Engine {
   database: TestDatabase;
   world: World;
-  /** Behind the wall's back, for arranging and looking. */
+  /** Bypasses row-level security, for arranging and looking. */
   admin: Client;
   /** What would have been sent to Temporal. */
   dispatches: Dispatch[];
-  /** One use case as the owner, or as `change` makes of it. */
+  /** One use case as the owner, or as changed by `change`. */
   act<T>(work: (ctx: Context) => Promise<T>, change?: Partial<Caller>): Promise<T>;
-  /** A new thread in which `Hello` was said. */
+  /** A new thread with the message `Hello`. */
   begin(): Promise<{ threadId: string; branchId: string }>;
   /** A queued response. @returns its id */
   create(input?: Partial<CreateResponseInput>): Promise<string>;
@@ -158,7 +158,7 @@ export interface CommitOptions {
   usage?: TokenUsage | null;
 }
 
-/** One attempt at a turn: what the model says goes through the composer into the stream. */
+/** One attempt at a turn: the model's output goes through the composer into the stream. */
 export class Attempt {
   readonly turn: ClaimedTurn;
   readonly #engine: Engine;
@@ -172,12 +172,12 @@ export class Attempt {
     this.#composer = new MessageComposer(turn.composer);
   }
 
-  /** Reasoning that is finished before the model says more. */
+  /** Reasoning that is finished before more output. */
   reason(reasoned: readonly Reasoned[]): void {
     this.#composer.reasoning(reasoned);
   }
 
-  /** @returns whether it went in; false: fenced. */
+  /** @returns whether it was appended; false: fenced. */
   say(text: string): Promise<boolean> {
     return this.#publish(this.#composer.text(text));
   }

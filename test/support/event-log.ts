@@ -17,8 +17,9 @@ export const idAt = (moment: string): string =>
   `(left(app.first_id(${moment})::text, 14) || '7' || substr(md5(random()::text), 1, 3) || '-8' || substr(md5(random()::text), 1, 3) || '-' || substr(md5(random()::text), 1, 12))::uuid`;
 
 /**
- * Writes `count` events spread evenly over the `days` before now, as the superuser: their categories, types and
- * resources follow no pattern of time. Resources are `resources` many; one in four events is of a fleeting kind.
+ * Writes `count` events spread evenly over the `days` before now, as the superuser: their categories, types
+ * and resources follow no pattern of time. Resources are `resources` many; one in four events has a resource
+ * of its own.
  */
 export async function fillLog(
   admin: Client,
@@ -38,7 +39,7 @@ export async function fillLog(
   );
 }
 
-/** What `fillLog` needs, and a partition for each month of the past. */
+/** The requirements of `fillLog`, and a partition for each month of the past. */
 export async function prepareLog(admin: Client, days: number): Promise<void> {
   await admin.query(
     `create or replace function public.resource_at(n integer, kind text) returns text language sql immutable
@@ -62,7 +63,7 @@ export interface Window {
   to?: string | null;
 }
 
-/** The totals by looking at every event. */
+/** The totals from a count of every event. */
 export async function countAll(admin: Client, tenantId: string, window: Window = {}): Promise<EventCounts> {
   const { rows } = await admin.query<{ category: keyof EventCounts; n: number }>(
     `select category, count(*)::integer as n from events where tenant_id = $1
@@ -85,7 +86,10 @@ export async function countAll(admin: Client, tenantId: string, window: Window =
   return counts;
 }
 
-/** Seals until nothing is left: transactions of other test files hold sealing up for moments, as any of the server do. */
+/**
+ * Seals until nothing is left: transactions of other test files, like any of the server, delay sealing for
+ * moments.
+ */
 export async function sealAll(admin: Client, deps: SealDependencies): Promise<void> {
   for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 20) {
     const { failed } = await sealEvents(deps);

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 
 /**
- * A process that asks for one address so many times a second, as a noisy caller does, and writes how it was answered
- * as a line of JSON when its input ends: `{"200": 12, "429": 388}`, and what its sockets failed of by the names of the
- * errors. One that was closed is opened anew. It writes and reads its sockets itself, because a client of HTTP takes
- * as much of the machine's processors as the server that it asks.
+ * A process that requests one address so many times a second, as a noisy caller does, and writes the counts
+ * of answers as a line of JSON when its input ends: `{"200": 12, "429": 388}`, with socket failures by the
+ * names of the errors. A closed connection is opened again. It writes and reads its sockets directly, because
+ * an HTTP client takes as much processor time as the server.
  */
 const [address = '', apiKey = '', perSecond = '1'] = process.argv.slice(2);
 const { hostname, port, host, pathname } = new URL(address);
@@ -20,7 +20,7 @@ function open(at: number): Socket {
   const socket = connect(Number(port), hostname).setEncoding('latin1').setNoDelay(true);
   let unread = '';
   socket.on('error', ({ code, name }: NodeJS.ErrnoException) => count(code ?? name));
-  // Not at once: where nobody listens, it would do nothing else.
+  // With a pause: without a server it would only reconnect.
   socket.on('close', () => setTimeout(() => void (sockets[at] = open(at)), 100));
   socket.on('data', (chunk: string) => {
     unread += chunk;

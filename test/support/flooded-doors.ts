@@ -2,8 +2,8 @@ import { floods } from './hostile-answers.ts';
 import { doorNames, failureOf, outgoingDoors } from './outgoing-doors.ts';
 
 /**
- * A process that asks at every door for every flood and writes a line of JSON for each: how it failed, and by how many
- * MB the process had grown at its largest, over all attacks so far.
+ * A process that calls every client with every attack and writes a line of JSON for each: its failure, and
+ * the process's maximum growth in MB over all attacks so far.
  */
 const [origin = ''] = process.argv.slice(2);
 const doors = outgoingDoors(origin);

@@ -11,9 +11,9 @@ import { claimPort } from './free-port.ts';
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 const readyWithinMs = 60_000;
 
-/** What a newcomer has: the committed files, installed, and a machine with Node, a shell and nothing else. */
+/** A newcomer's machine: the committed files, installed, with Node, a shell and nothing else. */
 export interface FreshClone {
-  /** Runs `npm start` and resolves when its screen stands there. */
+  /** Runs `npm start` and resolves when its screen is complete. */
   start(): Promise<StartedClone>;
   remove(): void;
 }
@@ -25,8 +25,8 @@ export interface StartedClone {
   /** Everything that was printed. */
   output(): string;
   /**
-   * By Ctrl-C, whose signal reaches everything in the foreground, or by a signal to npm alone. Resolves when all of
-   * it has gone.
+   * By Ctrl-C, whose signal reaches every foreground process, or by a signal to npm alone. Resolves when all
+   * processes have ended.
    */
   stop(by?: 'ctrl-c' | 'signal to npm'): Promise<{ tookMs: number }>;
 }
@@ -98,7 +98,7 @@ function interrupt(npm: ChildProcess): void {
   try {
     process.kill(-npm.pid!, 'SIGINT');
   } catch {
-    // It has gone by itself.
+    // It has ended by itself.
   }
 }
 

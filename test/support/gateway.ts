@@ -56,19 +56,21 @@ export function sendOver(gateway: () => { url: string }): Sender {
   };
 }
 
-/** A gateway in this process, over a real database as app_rt. What it owes to Temporal stays in the outbox. */
+/**
+ * A gateway in this process, over a real database as app_rt. Workflows that it enqueues stay in the outbox.
+ */
 export interface TestGateway {
   app: FastifyInstance;
   gateway: Gateway;
   description: ApiDescription;
-  /** What it would have sent right after its commits. */
+  /** The starts that it would have sent right after its commits. */
   dispatched: Dispatch[];
-  /** Every answer under `/v1` is held against our own OpenAPI document. */
+  /** Every answer under `/v1` is checked against our own OpenAPI document. */
   send(call: Call): Promise<Answer>;
   close(): Promise<void>;
 }
 
-/** The configuration of a gateway that no Temporal server answers. */
+/** The configuration of a gateway without a Temporal server. */
 export function gatewayConfig(databaseUrl: string, env: Record<string, string> = {}) {
   return parseGatewayConfig({
     DATABASE_URL: databaseUrl,
@@ -84,7 +86,7 @@ export function gatewayConfig(databaseUrl: string, env: Record<string, string> =
   });
 }
 
-/** Stands for a Temporal that has run every id once. */
+/** Stands in for a Temporal that has run every id once. */
 const workflows: WorkflowReader = {
   describe: async (workflowId) => ({
     runId: '00000000-0000-4000-8000-000000000000',

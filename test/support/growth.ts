@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 
-/** Milliseconds of processor time that are too few to tell a growth from the machine's noise. */
+/** The processor time in milliseconds below which growth drowns in the machine's noise. */
 const noiseMs = 25;
-/** Twice the text may take so many times as long. */
+/** Twice the text may take this many times as long. */
 const atMost = 2.6;
 
 function threadMs(work: () => unknown): number {
@@ -13,8 +13,8 @@ function threadMs(work: () => unknown): number {
 }
 
 /**
- * The processor time of this thread alone, in milliseconds: neither the compiler's nor the collector's threads, nor
- * other processes, count. The shortest of several runs: a pause of the machine only adds.
+ * The processor time of this thread alone, in milliseconds, without the threads of compiler and collector and
+ * other processes. The minimum of several runs: a pause of the machine only adds.
  */
 export function shortest(work: () => unknown, runs: number): number {
   return Math.min(...Array.from({ length: runs }, () => threadMs(work)));
@@ -32,13 +32,13 @@ export function expectLinear<T>(
     if (times.double <= Math.max(noiseMs, times.single) * atMost) {
       return;
     }
-    // What is this plain is not repeated for certainty.
+    // A clear result is not repeated.
     if (runs > 1 && times.double > Math.max(300, times.single * 3.3)) break;
   }
   throw new Error(`${name} does not grow with its text: ${inspect(times)} ms for ${size} and twice as many.`);
 }
 
-/** Strings that make parsers try again and again. */
+/** Strings that cause backtracking in parsers. */
 export const attackStrings: Readonly<Record<string, (size: number) => string>> = {
   ...Object.fromEntries(
     [

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stack, StackProcess } from './stack.ts';
 
-/** The worker that has the turn of a response in its hands. @throws when none has it within five seconds */
+/**
+ * The worker that runs the turn of a response.
+ * @throws when none has it within five seconds
+ */
 export async function holderOf(
   { temporal, workers }: Stack,
   response: { tenantId: string; responseId: string },

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
-/** What a bomb inflates to. */
+/** The inflated size of a bomb. */
 const bombBytes = 96 * 1_048_576;
 
 const quick = { level: 1 };
@@ -19,14 +19,14 @@ export const stalls = ['no-headers', 'endless-1xx', 'byte-by-byte', 'silent-body
 export type Attack = (typeof floods)[number] | (typeof stalls)[number];
 
 export interface HostileAnswers {
-  /** `<origin>/<attack>` and `<origin>/<attack>/error` answer everything below them in that manner. */
+  /** `<origin>/<attack>` and `<origin>/<attack>/error` answer every request below them with that attack. */
   origin: string;
-  /** Connections that clients have left open. */
+  /** Connections still open by clients. */
   open(): number;
   stop(): Promise<void>;
 }
 
-/** A server whose answers are too large or too slow, with status 200 or 500, whatever it is asked for. */
+/** A server with too large or too slow answers, with status 200 or 500, for any request. */
 export async function startHostileAnswers(): Promise<HostileAnswers> {
   const zeroes = Buffer.alloc(bombBytes, 'a');
   const packed = new Map(Object.entries(bombs).map(([coding, pack]) => [coding, pack(zeroes)]));
@@ -59,7 +59,7 @@ export async function startHostileAnswers(): Promise<HostileAnswers> {
   };
 }
 
-/** What the caller would take for its answer. */
+/** The text that the caller would take for its answer. */
 function typeOf(request: IncomingMessage): string {
   return /responses|messages|completions|GenerateContent/.test(request.url ?? '')
     ? 'text/event-stream'

@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair } from 'jose';
 import { hashAccessToken } from '#domain/identity/sign-in/check-id-token.ts';
 import type { IdentityProviderServer, TokenOptions } from './identity-provider.ts';
 
-/** What the forger knows: everything but the provider's key. */
+/** The forger's knowledge: everything but the provider's key. */
 export interface Forgery {
   server: IdentityProviderServer;
   asked: { nonce: string; sub: string; clientId: string };
@@ -14,7 +14,7 @@ export interface Forgery {
 export interface HostileToken {
   name: string;
   forge: (forgery: Forgery) => Promise<string>;
-  /** Where the ordinary rules of one door have it pass: the code flow needs no at_hash. */
+  /** Where the rules of one endpoint let it pass: the code flow needs no at_hash. */
   only?: 'session';
 }
 
@@ -39,7 +39,7 @@ const header = (name: string, change: Record<string, unknown>): HostileToken => 
   forge: signed({ header: change }),
 });
 
-/** Takes a good token apart and puts it together in another way. */
+/** Takes a good token apart and reassembles it differently. */
 const rebuilt = (
   name: string,
   build: (parts: [string, string, string], forgery: Forgery) => string,
@@ -189,7 +189,7 @@ export const hostileTokens: readonly HostileToken[] = [
   { name: 'no token at all', forge: async () => 'not-a-token' },
 ];
 
-/** The texts in which one token can come again: its claims are the same in each. */
+/** The encodings in which one token can be sent again: its claims are the same in each. */
 export async function sameTokenAgain(forgery: Forgery, first: string): Promise<Record<string, string>> {
   const [head = '', payload = '', signature = ''] = first.split('.');
   const text = Buffer.from(payload, 'base64url').toString();

@@ -5,14 +5,14 @@ import type { Operation } from './openapi.ts';
 import type { Place } from './places.ts';
 import { beforeSignIn } from './sign-in-fixtures.ts';
 
-/** What a cell of hostile input starts from: a request of the operation that is right in everything. */
+/** The start of a cell of hostile input: a valid request of the operation. */
 export interface Target {
   operation: Operation;
-  /** What its path takes. */
+  /** The ids in its path. */
   methods: string[];
   /** The members of its body. */
   fields: string[];
-  /** Those that it must have. */
+  /** The required ones. */
   required: string[];
   places: BodyPlace[];
   call: Call;
@@ -30,7 +30,7 @@ export interface Hostile {
   allow?: string;
 }
 
-/** One way to be hostile; none where the operation gives no opening for it. */
+/** One kind of hostile input; none where the operation does not allow it. */
 export type Kind = (target: Target) => Hostile[];
 
 const takesBody = ({ operation }: Target): boolean => operation.declared.requestBody !== undefined;
@@ -49,13 +49,13 @@ const unknown = (call: Call, param: string): Hostile => ({
   param,
 });
 
-/** The same body in whatever operation may carry one. */
+/** The same body for any operation that may have one. */
 const withBody =
   (body: unknown, status: number, code: string, param: string | null = null): Kind =>
   (target) =>
     mayCarryBody(target) ? [{ call: { ...target.call, body }, status, code, param }] : [];
 
-/** The body with a value in each of its places that holds a text, one place at a time. */
+/** The body with a value in each place that holds a text, one place at a time. */
 const inText =
   (value: string): Kind =>
   ({ places, call }) =>
@@ -74,7 +74,7 @@ const query = (call: Call, search: string): Call => ({ ...call, path: `${call.pa
 const queryOf = ({ operation }: Target): string[] =>
   (operation.declared.parameters ?? []).filter(({ in: place }) => place === 'query').map(({ name }) => name);
 
-/** Number-like query parameters with a value that is none of theirs. */
+/** Number-like query parameters with an invalid value. */
 const inNumbers =
   (value: string): Kind =>
   (target) =>
@@ -82,7 +82,7 @@ const inNumbers =
       .filter((name) => ['limit', 'after', 'starting_after'].includes(name))
       .map((name) => invalid(query(target.call, `${name}=${value}`), name));
 
-/** OpenID Connect has clients ignore what a provider adds to its redirect. */
+/** OpenID Connect requires clients to ignore additional parameters of a provider's redirect. */
 const ignoresUnknown = ({ operation }: Target): boolean => operation.id === 'finishLogin';
 /** A sign-in has no credential to confuse. */
 const isAnonymous = ({ operation }: Target): boolean => beforeSignIn.some((id) => id === operation.id);
@@ -103,7 +103,7 @@ const inPathId =
     return [{ call: { ...call, path }, ...expected, param: named ? (steps[at] ?? '').slice(1, -1) : null }];
   };
 
-/** A segment that is no text at all, at the end of paths too that hold no id. */
+/** A segment that is not valid text, also at the end of paths without an id. */
 const undecodable =
   (segment: string): Kind =>
   ({ call }) => [
@@ -122,7 +122,7 @@ const withHeaders =
       ? []
       : [{ call: { ...target.call, headers: { ...target.call.headers, ...headers(target) } }, ...expected }];
 
-/** Spelled as JSON, which knows numbers that a number of ours does not. */
+/** Spelled as JSON, which allows numbers that JavaScript does not represent. */
 const numbers =
   (spelled: string): Kind =>
   ({ places, call }) =>
@@ -133,7 +133,7 @@ const numbers =
         return invalid({ ...call, body }, place.param);
       });
 
-/** What a body does not decide: whose a thing is, what it may do, when it was made. */
+/** Fields that a body does not decide: owner, permissions, creation time. */
 export const forgedMembers = [
   'id',
   'tenant_id',
@@ -159,7 +159,7 @@ export const forgedMembers = [
   'governance',
 ];
 
-/** Members of a body that the contract leaves to the caller. */
+/** Free-form members of a body. */
 const takesAnything = ['tracing_project_id'];
 
 const both =
@@ -169,7 +169,7 @@ const both =
 
 const isOpenAi = ({ operation }: Target): boolean => operation.path.includes('/openai/');
 
-/** The status as the operation's surface says it: for OpenAI's clients, what is wrong with a request is a 400. */
+/** The status on the operation's surface: for OpenAI's clients, an invalid request is a 400. */
 export function statusAt(target: Target, { status }: Pick<Hostile, 'status'>): number {
   return isOpenAi(target) && status === 422 ? 400 : status;
 }

@@ -10,22 +10,22 @@ import { callAt, newKey, someCursor, spaceFixtures } from './space-fixtures.ts';
 import { signInCalls, signInFixtures } from './sign-in-fixtures.ts';
 import { plainCalls, tenantFixtures } from './tenant-fixtures.ts';
 
-/** How an id position is tried. */
+/** The test of an id position. */
 export interface IdFixture {
-  /** An id of `place` that its owner may use; made anew each time, since some calls use it up. */
+  /** An id of `place` that its owner may use; created each time, since some calls consume it. */
   make(place: Place): Promise<string>;
-  /** One that was deleted there; left out where nothing can be deleted. */
+  /** A deleted id there; omitted where nothing can be deleted. */
   gone?(place: Place): Promise<string>;
   unknown(): string;
-  /** A request of `place`'s owner that is right in everything, with `id` at the position. */
+  /** A valid request of `place`'s owner, with `id` at the position. */
   call(place: Place, id: string): Promise<Call>;
-  /** `<status> <code>` for every id that is not known here; `fresh` when it counts as never used. */
+  /** `<status> <code>` for every unknown id; `fresh` when it counts as never used. */
   refusal: string;
-  /** For a deleted id of one's own, where it differs. */
+  /** For a deleted id of the caller's own, where it differs. */
   goneRefusal?: string;
   /** For an id of another space of the same tenant; null where that owner may use it. */
   nextDoorRefusal?: string | null;
-  /** Called by an operator of the platform, who meets other tenants on purpose. */
+  /** Called by an operator of the platform, who reads other tenants on purpose. */
   operator?: true;
 }
 
@@ -39,7 +39,7 @@ const serverBody = (seed = newKey()) => ({
   url: 'https://tools.example.com/mcp',
 });
 
-/** A request that is right in everything, of each operation outside of any space; as whoever the place's key belongs to. */
+/** A valid request of each operation outside of any space; as the principal of the place's key. */
 export function callsOutsideSpaces(maker: Maker): Record<string, (place: Place) => Promise<Call>> {
   const at =
     (method: string, path: string) =>
@@ -84,7 +84,7 @@ export function idFixtures(maker: Maker): Fixtures {
     refusal: '404 collection_not_found',
   });
 
-  /** Which space an id was made in. */
+  /** The space in which an id was made. */
   const places = new Map<string, string>();
 
   /** The document belongs to a collection of the place, or to the place that made it. */
@@ -184,7 +184,7 @@ export function idFixtures(maker: Maker): Fixtures {
       at(place, method, `mcp-servers/${id}${suffix}`, body === undefined ? {} : { body }),
     refusal: '404 mcp_server_not_found',
   });
-  /** A slug is an id within its space: another space's is as good as none. */
+  /** A slug is an id within its space: another space's slug is unknown here. */
   const slugIn = (name: (slug: string) => string, tools: (name: string) => unknown): IdFixture => ({
     ...creating((id) => ({ tools: ['knowledge_search', tools(id)] }), {
       make: async (place) => name((await maker.server(place)).slug),
@@ -197,10 +197,10 @@ export function idFixtures(maker: Maker): Fixtures {
     }),
     unknown: () => name(`s-${randomBytes(6).toString('hex')}`),
   });
-  /** Which response an approval request belongs to. */
+  /** The response that an approval request belongs to. */
   const askedBy = new Map<string, string>();
 
-  /** The space's configuration goes with its removal: each call has its own. */
+  /** The space's configuration is deleted by its removal: each call has its own. */
   const configured = (method: string): IdFixture => ({
     make: async (place) => place.spaceId,
     unknown: newId,
@@ -433,7 +433,7 @@ export function idFixtures(maker: Maker): Fixtures {
   };
 }
 
-/** A request of the operation that is right in everything, on things that the place's owner has just made. */
+/** A valid request of the operation, on new resources of the place's owner. */
 export async function goodCall(
   { fixtures, maker }: { fixtures: Fixtures; maker: Maker },
   operationId: string,

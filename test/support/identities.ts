@@ -16,20 +16,20 @@ import type { Place } from './places.ts';
 import type { SignInMaker } from './sign-in-fixtures.ts';
 import { addMember, type NewMember, type World } from './world.ts';
 
-/** What a request proves itself with; nothing for nobody. */
+/** The credential of a request; null for an anonymous one. */
 export interface Credential {
   apiKey?: string;
   headers?: Record<string, string>;
   principalId?: string;
 }
 
-/** What comes of an operation, by who asks. */
+/** The expected outcome of an operation, by identity. */
 export type Outcome =
-  /** Nobody is let in. */
+  /** No caller is let in. */
   | { kind: 'unauthenticated'; code: string }
-  /** Somebody of another tenant: nothing of this one is there. */
+  /** A principal of another tenant: resources of this one are unknown to it. */
   | { kind: 'foreign' }
-  /** Somebody of this tenant, with what they hold where the operation looks. */
+  /** A principal of this tenant, with its role where the operation checks. */
   | { kind: 'known'; held: ReadonlySet<Permission> };
 
 export interface Identity {
@@ -48,12 +48,15 @@ export interface IdentityParts {
   abroad: Place;
 }
 
-/** Where a role of a space counts: in it, and for one's own notifications, which belong to none. */
+/**
+ * The scope of a role of a space: the space itself, and the holder's own notifications, which belong to no
+ * space.
+ */
 const inSpace = ({ url, config }: RouteOptions): boolean =>
   url.includes(':space_id') || config?.permission === 'notifications.read';
 const everything = permissions.filter((permission) => !platformOnly.has(permission));
 const none: ReadonlySet<Permission> = new Set();
-/** Enough to give the roles that the requests of the matrix give. */
+/** The permissions needed to grant the roles in the matrix's requests. */
 const giving: Permission[] = [
   ...builtInRoles['space_viewer']!,
   ...builtInRoles['space_member']!,
@@ -61,7 +64,7 @@ const giving: Permission[] = [
   'models.read',
 ];
 
-/** All but what is, or brings along, one permission. */
+/** All permissions except one and those that imply it. */
 function without(permission: Permission | undefined): Permission[] {
   return everything.filter((each) => permission === undefined || !implied(each).includes(permission));
 }
@@ -70,7 +73,7 @@ function having(permission: Permission | undefined): Permission[] {
   return permission === undefined || platformOnly.has(permission) ? giving : [...giving, permission];
 }
 
-/** The twelve who ask. Whoever is not `perPermission` is made once. */
+/** The twelve identities. Those that are not `perPermission` are created once. */
 export function identities(parts: IdentityParts): Identity[] {
   const { admin, database, maker, signIn, world, here, abroad } = parts;
   const person = (options: NewMember) => addMember(database.unitOfWork, { ...world, ...here }, options);
@@ -168,7 +171,7 @@ export function identities(parts: IdentityParts): Identity[] {
   ];
 }
 
-/** The same request by somebody else. */
+/** The same request by another identity. */
 export function as(credential: Credential, call: Call): Call {
   const { apiKey: _, headers: { authorization: __, ...headers } = {}, ...rest } = call;
   return {

@@ -11,7 +11,7 @@ interface Key {
   jwk: JWK;
 }
 
-/** What an authorization request asked for, kept until its code is exchanged. */
+/** An authorization request, kept until its code is exchanged. */
 interface Asked {
   redirectUri: string;
   nonce: string;
@@ -28,7 +28,7 @@ export interface TokenOptions {
   key?: CryptoKey | Uint8Array;
 }
 
-/** An identity provider that says whatever a test wants it to say, over the real wire. */
+/** An identity provider that sends any content that a test sets, over the real wire. */
 export class IdentityProviderServer {
   readonly #server = createServer((request, response) => {
     this.#answer(request, response).catch(() => response.writeHead(500).end());
@@ -38,9 +38,9 @@ export class IdentityProviderServer {
   #counter = 0;
   issuer = '';
   readonly alg: string;
-  /** How many times each path was asked for. */
+  /** The number of requests to each path. */
   readonly asked: Record<string, number> = {};
-  /** Makes the ID token of the next code; the good one when not set. */
+  /** Creates the ID token of the next code; a valid one when not set. */
   forge: ((asked: Asked, good: string) => Promise<string> | string) | null = null;
   /** Answers a path in place of the ordinary answer. */
   readonly instead = new Map<string, (response: ServerResponse) => void>();
@@ -82,7 +82,7 @@ export class IdentityProviderServer {
     this.#keys = [{ kid, privateKey, jwk }, ...this.#keys.slice(0, keep)];
   }
 
-  /** An ID token of this provider, right in everything but what `options` says. */
+  /** A valid ID token of this provider, except for the changes in `options`. */
   async idToken(
     asked: { nonce: string; sub: string; clientId: string },
     options: TokenOptions = {},
@@ -113,7 +113,7 @@ export class IdentityProviderServer {
       .sign(options.key ?? this.key);
   }
 
-  /** What a browser does between start and callback: the callback's address. */
+  /** The browser's part between start and callback: the callback's address. */
   authorize(address: string, sub = 'ada'): string {
     const { searchParams } = new URL(address);
     this.#counter += 1;

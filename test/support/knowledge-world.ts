@@ -14,14 +14,14 @@ export interface SpaceFixture {
   principalId: string;
 }
 
-/** A database with the means to act in it as any principal. */
+/** A database with a way to act in it as any principal. */
 export interface KnowledgeWorld {
   database: TestDatabase;
   /** Of the runtime role. */
   url: string;
   secrets: Secrets;
   unitOfWork: UnitOfWork;
-  /** Behind the wall's back, for looking. */
+  /** Bypasses row-level security, for looking. */
   admin: Client;
   addSpace(tenantId?: string): Promise<SpaceFixture>;
   act<T>(

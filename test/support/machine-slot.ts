@@ -4,13 +4,13 @@ import { afterAll } from 'vitest';
 import { holdUdpPort } from './udp-port.ts';
 
 /**
- * Runs at the same time share what one alone would have: a file waits for one of as many slots as a run has processes,
- * each the UDP port of that number.
+ * Concurrent runs share the machine: a file waits for one of as many slots as a run has processes, each the
+ * UDP port of that number.
  */
 const slots = [9_801, 9_802, 9_803];
 const longestWaitMs = 300_000;
 
-/** A process that once got none, since strangers or the system hold them all, asks no more. */
+/** A process that once got none, because other programs hold them all, does not try again. */
 const place = globalThis as { machineSlot?: Socket | 'impossible' | undefined };
 place.machineSlot ??= await takeSlot();
 afterAll(() => {

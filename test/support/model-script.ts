@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 
-/** How a scripted model treats the published prefix that a request carries. */
+/** The handling of the published prefix in a request by a scripted model. */
 export type Manner = 'honours_prefix' | 'restarts' | 'overlaps' | 'diverges' | 'refuses_trailing_assistant';
 
 /**
- * One scripted failure. Without `onAttempt` it meets every attempt, without `onRound` every turn (0 is the first model
- * call of a response, `toolRounds` the one that answers). Attempts count from 1 per turn. `status` answers with an
- * error object, `hang` never answers, the others stream pieces up to that many characters: then the socket is
- * destroyed, an error object is sent inside the stream, or nothing comes any more.
+ * One scripted failure. Without `onAttempt` it applies to every attempt, without `onRound` to every turn (0
+ * is the first model call of a response, `toolRounds` the one that answers). Attempts count from 1 per turn.
+ * `status` answers with an error object, `hang` never answers, the others stream pieces up to that many
+ * characters: then the socket is destroyed, an error object is sent inside the stream, or the stream stays
+ * silent.
  */
 export type Failure = { onAttempt?: number; onRound?: number } & (
   | { status: number; retryAfterSeconds?: number; code?: string; message?: string }
@@ -26,9 +27,11 @@ export interface Script {
   name: string;
   /** How many rounds call `knowledge_search`, if it is offered, before the answer. */
   toolRounds?: number;
-  /** What to search for, one per round (the last one repeats); without it the last user text. */
+  /** The queries, one per round (the last one repeats); without it the last user text. */
   toolQuery?: string | string[];
-  /** How many calls each round makes at once, for the queries from the round's own on; without it one. */
+  /**
+   * The number of concurrent calls in each round, for the queries from the round's own on; one by default.
+   */
   callsPerRound?: number[];
   /** Calls of any tool, offered or not, one list per round; used instead of the searches above. */
   calls?: { name: string; arguments: object | string }[][];
@@ -36,12 +39,15 @@ export interface Script {
   commentary?: string;
   /** The answer. */
   text: string;
-  /** Answer with all that users and tools have said; `$user` in the arguments of a call stands for the last user text. */
+  /**
+   * Answer with all text of users and tools; `$user` in the arguments of a call stands for the last user
+   * text.
+   */
   echo?: true;
-  /** What `diverges` answers once it sees a prefix. */
+  /** The answer of `diverges` once it sees a prefix. */
   alternateText?: string;
   tokenDelayMs?: number;
-  /** Of the cutting into pieces of 1 to 12 UTF-16 units; each attempt cuts in its own way. */
+  /** Splits into pieces of 1 to 12 UTF-16 units; each attempt splits differently. */
   seed?: number;
   manner?: Manner;
   fail?: Failure[];
@@ -55,7 +61,10 @@ export const OVERLAP = 40;
 
 export type Source = 'text' | 'alternate' | 'commentary';
 
-/** What a manner streams when it sees `prefix` (null: a fresh request): the text, and from where it is cut. */
+/**
+ * The text that a manner streams when it sees `prefix` (null: a fresh request), and the offset of its first
+ * piece.
+ */
 export function chooseText(
   script: Script,
   target: { source: 'text' | 'commentary'; prefix: string | null },
@@ -66,7 +75,7 @@ export function chooseText(
   if (script.manner === 'diverges' && source === 'text') {
     return { source: 'alternate', from: 0, text: script.alternateText ?? whole };
   }
-  // A prefix that is not ours cannot be continued: like a real model, tell the whole again.
+  // A foreign prefix cannot be continued: repeat the whole text, like a real model.
   const from = whole.startsWith(prefix) ? startFor(script.manner ?? 'honours_prefix', whole, prefix) : 0;
   return { source, from, text: whole.slice(from) };
 }
@@ -78,7 +87,7 @@ function startFor(manner: Manner, whole: string, prefix: string): number {
   return splitsPair(whole, from) ? from - 1 : from;
 }
 
-/** Refuses scripts whose manner could not be told apart from another one. */
+/** Refuses scripts whose manner could not be distinguished from another one. */
 export function checkScript(script: Script): Script {
   if (script.manner === 'diverges') {
     const { text, alternateText = '' } = script;
@@ -90,7 +99,10 @@ export function checkScript(script: Script): Script {
   return script;
 }
 
-/** Cuts `text` into pieces of 1 to 12 UTF-16 units, never inside a surrogate pair, the same way for the same seed. */
+/**
+ * Splits `text` into pieces of 1 to 12 UTF-16 units, never inside a surrogate pair, the same way for the same
+ * seed.
+ */
 export function cutPieces(text: string, seed: number): string[] {
   const random = mulberry32(seed);
   const pieces: string[] = [];

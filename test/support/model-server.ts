@@ -40,7 +40,7 @@ export interface RequestRecord {
 export interface ModelServerOptions {
   /** 0, the default, takes a free port. */
   port?: number;
-  /** The bearer token that every request to `/v1` must carry; any is taken without it. */
+  /** The bearer token that every request to `/v1` must carry; any is accepted without it. */
   apiKey?: string;
 }
 
@@ -251,8 +251,8 @@ async function interrupt({ failure, record, response }: Streaming, next: number)
     response.end(`data: ${JSON.stringify(error.body)}\n\n`);
     return true;
   }
-  // What was written must leave, and be read, before the socket is reset, or the mark would mean nothing: what a
-  // reader has queued is lost with its socket.
+  // Written data must leave, and be read, before the socket is reset, or the mark would mean nothing: a reset
+  // discards the reader's queued data.
   await new Promise((sent) => response.write('', sent));
   await sleep(50);
   response.destroy();

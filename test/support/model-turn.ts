@@ -4,15 +4,18 @@ import type { Script, Source } from './model-script.ts';
 import { textOf, WireError } from './model-wire.ts';
 import type { ChatMessage, ChatRequest } from './model-wire.ts';
 
-/** How a request carries the prefix: not at all, as a trailing assistant message, or with an instruction behind it. */
+/**
+ * The place of the prefix in a request: none, a trailing assistant message, or one followed by an
+ * instruction.
+ */
 export type Strategy = 'fresh' | 'prefill' | 'instruct';
 
-/** What a request asks for, understood from its messages alone. */
+/** The meaning of a request, derived from its messages alone. */
 export interface Asked {
   scriptName: string;
   strategy: Strategy;
   prefix: string | null;
-  /** Tool rounds already behind it in this response. */
+  /** Completed tool rounds in this response. */
   round: number;
   userText: string;
   /** Equal for all attempts at one turn: a digest of the messages without prefix and instruction. */
@@ -43,8 +46,8 @@ export function readAsked({ model, messages }: ChatRequest): Asked {
 }
 
 /**
- * A user message behind an assistant's text asks to continue when it says so and names no script of its own;
- * otherwise it is the next question of a longer conversation.
+ * A user message after an assistant's text is an instruction to continue when it says so and names no script
+ * of its own; otherwise it is the next question of a longer conversation.
  */
 function splitPrefix(messages: ChatMessage[]): {
   strategy: Strategy;
@@ -71,10 +74,10 @@ export interface Call {
   arguments: string;
 }
 
-/** What to stream: some text, then perhaps tool calls. */
+/** The output to stream: text, then optional tool calls. */
 export interface Turn {
   source: Source;
-  /** Where in its source the text begins. */
+  /** The offset of the text in its source. */
   from: number;
   text: string;
   calls: Call[];
@@ -133,7 +136,7 @@ function toolToCall(
   return round < (script.toolRounds ?? 0) ? (wanted?.function.name ?? null) : null;
 }
 
-/** Like a vendor's: never the same twice, neither in another round nor in another attempt. */
+/** Like a vendor's: never repeated, neither in another round nor in another attempt. */
 function callId({ conversation, round, attempt }: Asked & { attempt: number }, index: number): string {
   const place = `${conversation}/${round}/${attempt}${index === 0 ? '' : `/${index}`}`;
   const digest = createHash('sha256').update(place).digest('base64url');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An error as the vendor words it. */
+/** An error in the vendor's format. */
 export class WireError extends Error {
   readonly status: number;
   readonly type: string;
@@ -127,7 +127,7 @@ const chatRequest = z.strictObject({
 export type ChatRequest = z.infer<typeof chatRequest>;
 export type ChatMessage = ChatRequest['messages'][number];
 
-/** Reads a request body as strictly as the vendor, or throws the 400 it would answer. */
+/** Reads a request body as strictly as the vendor, or throws its 400. */
 export function parseChatRequest(body: string): ChatRequest {
   const parsed = chatRequest.safeParse(parseJson(body));
   if (!parsed.success) {
@@ -155,7 +155,9 @@ function parseJson(body: string): unknown {
   }
 }
 
-/** Every call is answered by exactly one tool message before anything else is said, and no answer comes uncalled. */
+/**
+ * Every call is answered by exactly one tool message before any other message, and every answer has its call.
+ */
 function checkCalls(messages: ChatMessage[]): void {
   const waiting = new Set<string>();
   const fail = (at: number, text: string) => {

@@ -27,8 +27,8 @@ export const answerJson = (response: ServerResponse, id: Asked['id'], result: un
 };
 
 /**
- * An MCP server of the revision 2025-11-25, byte by byte: each tool answers its calls itself, as no library would let
- * it. `before` answers what it wants to answer before anything else is done.
+ * An MCP server of the revision 2025-11-25, byte by byte: each tool answers its calls directly, in ways that
+ * no library allows. `before` may answer any request first.
  */
 export async function startOddToolServer(
   tools: Record<string, { more?: object; answer: Answer }>,

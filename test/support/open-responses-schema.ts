@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * Open Responses' objects and events (its TypeSpec files `responses`, `items`, `content`, `tools`, `events`),
- * strict about what must be there; members of our own may stand beside. Items, tools and events that Open
+ * strict about required members; additional members of our own are allowed. Items, tools and events that Open
  * Responses leaves to its implementers are as the `openai` package 7.55.0 types them.
  */
 
@@ -261,7 +261,7 @@ export const openResponsesEvent = z.discriminatedUnion('type', [
   ...['in_progress', 'searching', 'completed'].map((end) => ofCall(`response.file_search_call.${end}`)),
 ] as unknown as [ReturnType<typeof ofCall>, ...ReturnType<typeof ofCall>[]]);
 
-/** What is wrong with a value, one line a problem; none when it is right. */
+/** The faults of a value, one line each; empty when it is valid. */
 export function problemsOf(schema: z.ZodType, value: unknown): string[] {
   const { error } = schema.safeParse(value);
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`);

@@ -10,7 +10,7 @@ import type { Json } from './stream-events.ts';
 export interface SpaceOnSurface {
   /** The types of the output items of all responses, sorted. */
   items: string[];
-  /** What is not as Open Responses has it, one line each. */
+  /** Violations of Open Responses, one line each. */
   problems: string[];
 }
 

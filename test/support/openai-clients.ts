@@ -3,7 +3,7 @@ import { createOpenResponses } from '@ai-sdk/open-responses';
 import { generateText, streamText, type LanguageModel } from 'ai';
 import OpenAI from 'openai';
 
-/** Where a client finds the surface, and what it asks. */
+/** The surface's address for a client, and its request. */
 export interface Target {
   /** `…/openai` */
   baseURL: string;
@@ -15,13 +15,16 @@ export interface Target {
 /** A published client with its default options. */
 export interface Reader {
   name: string;
-  /** It gives nothing out before the end. */
+  /** It outputs nothing before the end. */
   waits?: boolean;
-  /** `heard` is called with each piece that the client gives out while it reads; never by those that wait for JSON. */
+  /**
+   * `heard` is called with each piece that the client outputs while it reads; never by clients that wait for
+   * JSON.
+   */
   read(target: Target, heard: (piece: string) => void): Promise<Told>;
 }
 
-/** What the client has put together, and what it made of the end. */
+/** The client's joined text, and its view of the end. */
 export interface Told {
   text: string;
   end: string | undefined;
@@ -50,7 +53,7 @@ const openResponses = aiSdk(({ baseURL, apiKey, model }) =>
   createOpenResponses({ name: 'platform', url: `${baseURL}/responses`, apiKey })(model),
 );
 
-/** Leaves after a quarter of the text, and comes back for the rest by the response's id. */
+/** Disconnects after a quarter of the text, and resumes by the response's id. */
 async function resumed(target: Target, heard: (piece: string) => void): Promise<Told> {
   const { model, input } = target;
   const client = openai(target);

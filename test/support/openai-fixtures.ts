@@ -4,7 +4,7 @@ import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';
 import { newKey } from './space-fixtures.ts';
 
-/** In the background: nothing here would end a response that is waited for. */
+/** In the background: no event here would end a waiting request. */
 const question = {
   input: [
     { role: 'user', content: 'A?' },
@@ -50,7 +50,7 @@ export function openAiFixtures(maker: Maker): Record<string, IdFixture> {
   });
   const aResponse = (suffix: string) => async (place: Place) => `responses/${await created(place)}${suffix}`;
 
-  /** The response of each item or cursor that was made here, and its space. */
+  /** The response of each item or cursor made here, and its space. */
   const homes = new Map<string, { spaceId: string; responseId: string }>();
   const homeOf = async (place: Place, id: string): Promise<string> => {
     const home = homes.get(id);
@@ -133,7 +133,7 @@ export function openAiFixtures(maker: Maker): Record<string, IdFixture> {
   };
 }
 
-/** Where a position of the native body stands in OpenAI's, if it stands there at all. */
+/** The equivalent of a native body's position in OpenAI's body, if there is one. */
 export function openAiPosition(position: string): string | null {
   const field = /^createResponse body (.+)$/.exec(position)?.[1] ?? '';
   const [, inner] = /^input\.items(\[\].*)$/.exec(field) ?? [];
@@ -146,7 +146,7 @@ export function openAiPosition(position: string): string | null {
   return option === undefined ? null : `openAiCreateResponse body ${option}`;
 }
 
-/** The ids of a native body, tried in the same request as OpenAI's clients send it. */
+/** The ids of a native body, tested in the same request from OpenAI's clients. */
 export function mirrored(native: Record<string, IdFixture>): Record<string, IdFixture> {
   return Object.fromEntries(
     Object.entries(native).flatMap(([position, fixture]) => {

@@ -32,7 +32,7 @@ export interface Answered {
   text: string;
 }
 
-/** Our own description of the API, and whether answers keep to it. */
+/** Our own OpenAPI document, and a check of answers against it. */
 export class ApiDescription {
   readonly document: OpenApi;
   readonly operations: Operation[];

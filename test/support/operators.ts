@@ -13,7 +13,7 @@ export interface Operator {
   apiKey: string;
 }
 
-/** An operator of the platform; `keyPermissions` is what its key may do at most. */
+/** An operator of the platform; `keyPermissions` limits its key. */
 export function addOperator(
   unitOfWork: UnitOfWork,
   keyPermissions: Permission[] | null = null,

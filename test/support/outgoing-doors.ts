@@ -15,7 +15,7 @@ import { plainTrace } from './plain-trace.ts';
 const at = new Date('2026-11-21T10:00:00.250Z');
 const never = new AbortController().signal;
 
-/** Every way in which a process asks a server that somebody else runs, each with what it asks first. */
+/** Every client of external servers in a process, each with its first request. */
 export function outgoingDoors(origin: string, limits?: Partial<AnswerLimits>) {
   const fetch = createGuardedFetch([origin]);
   const options = { fetch, ...(limits === undefined ? {} : { limits }) };
@@ -71,7 +71,7 @@ export function outgoingDoors(origin: string, limits?: Partial<AnswerLimits>) {
 export type OutgoingDoor = keyof ReturnType<typeof outgoingDoors>;
 export const doorNames = Object.keys(outgoingDoors('http://127.0.0.1:9')) as OutgoingDoor[];
 
-/** What a refusal is known by, without the words that somebody else may have written. */
+/** The identification of a refusal, without text of the other server. */
 export async function failureOf(asking: Promise<unknown>): Promise<string> {
   try {
     await asking;

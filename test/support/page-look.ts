@@ -1,11 +1,11 @@
 import type { Browser } from 'playwright-core';
 
-/** What somebody sees who opens an address, and what went wrong on the way. */
+/** The content of an opened page, and errors on the way. */
 export interface Look {
   url: string;
   /** The visible text. */
   text: string;
-  /** Errors of the console and of scripts, requests that failed or were refused. */
+  /** Errors of the console and of scripts, failed and refused requests. */
   troubles: string[];
   /** The page's Content-Security-Policy. */
   policy: string | undefined;
@@ -14,10 +14,10 @@ export interface Look {
 /** A page that takes three seconds alone may take far longer beside other tests. */
 const longestWaitMs = 60_000;
 
-/** Opens an address in a window of its own and waits for `selector`, which holds what the page is for. */
+/** Opens an address in a window of its own and waits for `selector`, the page's main content. */
 export async function lookAt(browser: Browser, address: string, selector: string): Promise<Look> {
   const page = await browser.newPage();
-  // Temporal's UI asks its makers for news: what is on other machines is no part of what is looked at.
+  // Temporal's UI fetches news from its makers: external requests are ignored.
   await page.route(
     ({ hostname }) => hostname !== '127.0.0.1',
     (route) => route.fulfill({ status: 200, contentType: 'application/json', body: '{"items":[]}' }),

@@ -1,6 +1,8 @@
 import { median } from '../../bench/support/stats.ts';
 
-/** By how much one way takes longer than another, in shares of that one's median, and between what that surely lies. */
+/**
+ * The difference between two variants, as a share of the second one's median, with its confidence interval.
+ */
 export interface Difference {
   median: number;
   from: number;
@@ -14,8 +16,8 @@ type Way = (round: number) => Promise<unknown>;
 const deviations = 4;
 
 /**
- * Milliseconds of each way, round by round. Every round takes all ways in an order of its own: what slows the machine
- * down meets them alike. After `seconds` it is left at what there is.
+ * Milliseconds of each variant, round by round. Every round measures all variants in a random order, so that
+ * a slowdown of the machine affects all alike. It stops after `seconds`.
  */
 export async function timeInTurns<Name extends string>(
   ways: Record<Name, Way>,
@@ -35,8 +37,8 @@ export async function timeInTurns<Name extends string>(
 }
 
 /**
- * In as many rounds as it takes to be sure on which side of `share` the difference lies, but in no more than `atMost`, nor
- * beyond `seconds`: what is not sure by then is no difference that anybody is told.
+ * In as many rounds as needed to decide on which side of `share` the difference lies, at most `atMost` rounds
+ * and `seconds`: an undecided difference is not reported.
  */
 export async function differenceInTurns(
   ways: { base: Way; other: Way },
@@ -73,7 +75,7 @@ export function differenceOf(base: readonly number[], other: readonly number[]):
   };
 }
 
-/** Whether it is at least `share`, and surely a difference: a machine that others keep busy makes none of nothing. */
+/** Whether it is at least `share` and significant: load of the machine must not create a difference. */
 export function tells({ median: found, from, to }: Difference, share: number): boolean {
   return Math.abs(found) >= share && (from > 0 || to < 0);
 }

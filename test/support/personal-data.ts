@@ -3,7 +3,7 @@ import { mulberry32 } from './model-script.ts';
 export const kinds = ['email', 'phone', 'iban', 'card', 'ip', 'api_key'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** Something that must not leave the platform, with the mark by which a text that has it is known. */
+/** A value that must not leave the platform, with the marker that identifies a text containing it. */
 export interface Planted {
   mark: string;
   kind: Kind;
@@ -30,7 +30,7 @@ function email(): string {
   return `${first}${tag}@${host}`;
 }
 
-/** Six countries, as people write them: with blanks, dashes, brackets, or `00`. */
+/** Six countries, in common notations: with blanks, dashes, brackets, or `00`. */
 function phone(): string {
   const numbers = [
     () => pick([`+49 30 ${digits(4)} ${digits(4)}`, `+49 151 2${digits(7)}`, `0049 89 ${digits(7)}`]),
@@ -114,7 +114,7 @@ function apiKey(): string {
 
 const makers: Record<Kind, () => string> = { email, phone, iban, card, ip, api_key: apiKey };
 
-/** So many of each kind, all different, in turn. */
+/** This many of each kind, all different, in turn. */
 export function plant(ofEach: number): Planted[] {
   const seen = new Set<string>();
   return Array.from({ length: ofEach * kinds.length }, (_, i) => {
@@ -148,7 +148,7 @@ export function sentenceOf({ mark, kind, value }: Planted): string {
   return `Ref ${mark}: ${pick(sentences[kind]).replace('#', () => value)}`;
 }
 
-/** Two hundred texts with nothing personal in them, and much that looks a little like it. */
+/** Two hundred texts without personal data, with many near misses. */
 export function cleanTexts(): string[] {
   const part = () => Math.floor(random() * 90) + 10;
   const makers = [

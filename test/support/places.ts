@@ -79,10 +79,10 @@ export const modelBody = () => ({
   price: { input: '2.5', output: '10' },
 });
 
-/** Makes things in a place as its owner, through the API. */
+/** Creates resources in a place as its owner, through the API. */
 export class Maker {
   readonly #gateway: () => TestGateway;
-  /** Of people, roles and what they belong to. */
+  /** People, roles and their resources. */
   readonly admin: AdminMaker;
 
   constructor(gateway: () => TestGateway) {
@@ -112,7 +112,7 @@ export class Maker {
     return this.#made(place, `collections/${collectionId}/documents`, content);
   }
 
-  /** A new document of the collection if it is of this place, else one of another collection. */
+  /** A new document of the collection if it is of this place, else of another collection. */
   async documentOf(place: Place, collectionId: string): Promise<string> {
     const body = { filename: 'a.txt', media_type: 'text/plain', content: 'The beacon is blue.' };
     const path = `/v1/spaces/${place.spaceId}/collections/${collectionId}/documents`;
@@ -134,7 +134,7 @@ export class Maker {
     return this.#made(place, 'responses', question, headers);
   }
 
-  /** One that was cancelled before it began. */
+  /** A response that was cancelled before it began. */
   async ended(place: Place): Promise<string> {
     const id = await this.response(place);
     await this.#done(place, 'POST', `responses/${id}/cancel`);
@@ -146,7 +146,7 @@ export class Maker {
     return page.body.data[0].id as string;
   }
 
-  /** A registered tool server that nobody has read yet; `slug` is its own in its space. */
+  /** A registered tool server that has not been listed yet; `slug` is its own in its space. */
   async server(place: Place): Promise<{ id: string; slug: string }> {
     const slug = `s-${newId().slice(-12)}`;
     const body = { slug, display_name: 'Tools', url: 'https://tools.example.com/mcp' };
@@ -177,7 +177,7 @@ export class Maker {
     await this.#madeIn(apiKey, `skills/${ref.skill_id}/versions/${ref.version_id}/publish`);
   }
 
-  /** A skill that responses may be given. */
+  /** A skill available to responses. */
   async publishedSkill(place: Place): Promise<string> {
     const skillId = await this.skill(place);
     await this.publish(place, { skill_id: skillId, version_id: await this.skillVersion(place, skillId) });
@@ -202,7 +202,7 @@ export class Maker {
     return made.body.data.id as string;
   }
 
-  /** A response that has ended with a call that waits for consent, and the id of the request for it. */
+  /** A response that has ended with a call that waits for consent, and the id of its approval request. */
   async approvalRequest(place: Place): Promise<{ responseId: string; requestId: string }> {
     const responseId = await this.ended(place);
     const requestId = `mcpr_${randomBytes(10).toString('hex')}`;
@@ -223,7 +223,7 @@ export class Maker {
     return { responseId, requestId };
   }
 
-  /** One of whoever the place's key belongs to. */
+  /** A notification of the principal of the place's key. */
   async notification({ tenantId, spaceId, apiKey }: Place): Promise<string> {
     const id = newId();
     await this.#gateway().gateway.unitOfWork.inTenant(tenantId, (em) =>

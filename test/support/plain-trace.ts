@@ -1,6 +1,6 @@
 import type { ResponseTrace } from '#domain/operations/observability/response-trace.ts';
 
-/** The trace of a response that did nothing, at one moment. */
+/** The trace of an empty response, at one moment. */
 export function plainTrace(at: Date): ResponseTrace {
   return {
     traceId: 'a'.repeat(32),

@@ -5,18 +5,18 @@ import type { Writable } from 'node:stream';
 export interface PostgresRelay {
   /** The database's address, through the relay. */
   url: string;
-  /** Breaks every connection, and refuses new ones until it is mended. */
+  /** Breaks every connection, and refuses new ones until it is restored. */
   sever(): void;
   mend(): void;
   close(): Promise<void>;
 }
 
-/** What to do with what comes from a side, for each connection anew; the socket that it is meant for is `to`. */
+/** The handler for data from one side, created for each connection; `to` is the target socket. */
 type Way = (to: Writable) => (chunk: Buffer) => void;
 
 const asItIs: Way = (to) => (chunk) => void to.write(chunk);
 
-/** A relay before PostgreSQL that sees, and can keep, what goes through. */
+/** A proxy before PostgreSQL that sees, and can drop, its traffic. */
 export async function startPostgresRelay(
   databaseUrl: string,
   { fromClient = asItIs, fromServer = asItIs }: { fromClient?: Way; fromServer?: Way },
@@ -38,7 +38,7 @@ export async function startPostgresRelay(
       socket.on('error', () => undefined);
       socket.on('close', () => {
         sockets.delete(socket);
-        // A reset comes without an end, and has to arrive on the other side all the same.
+        // A reset comes without an end, and must be forwarded all the same.
         other.end();
       });
       socket.on('data', way(other));
@@ -64,10 +64,10 @@ export async function startPostgresRelay(
   };
 }
 
-/** The type of a message that brings what was notified. */
+/** The type of a message that carries a notification. */
 export const notificationResponse = 'A'.charCodeAt(0);
 
-/** Calls `found` with each whole message of a server: it has its type and, behind it, its length without the type. */
+/** Calls `found` with each whole message of a server: its type, its length without the type, and the rest. */
 export function serverMessages(found: (type: number, message: Buffer) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);
   return (chunk) => {

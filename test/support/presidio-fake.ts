@@ -8,12 +8,15 @@ export interface PresidioFake {
   origin: string;
   /** The bodies of all requests. */
   requests: { text: string; language: string; entities: string[]; score_threshold: number }[];
-  /** What is answered next, instead of what was found. */
+  /** The next answer, instead of the found names. */
   broken: { status: number; body: string } | null;
   stop(): Promise<void>;
 }
 
-/** A Presidio analyzer that knows some names: offsets in Unicode characters, and an entity that nobody asked for. */
+/**
+ * A Presidio analyzer that knows some names: offsets in Unicode characters, and an entity that was not
+ * requested.
+ */
 export async function startPresidio(names: readonly string[]): Promise<PresidioFake> {
   const fake: PresidioFake = {
     url: '',

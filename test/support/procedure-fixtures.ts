@@ -12,15 +12,18 @@ import type { Maker, Place } from './places.ts';
 import { beginThread } from './thread-fixtures.ts';
 import { addMember, type World } from './world.ts';
 
-/** How a procedure is tried. */
+/** The test of a procedure. */
 export interface ProcedureFixture {
-  /** Input that is right in everything, on things that the place's owner has just made. */
+  /** A valid input, on new resources of the place's owner. */
   input(place: Place): Promise<Record<string, unknown>>;
-  /** The members that name somebody's thing, with an id of that form and the code of its refusal. */
+  /** The members that hold an id, with an id of that form and the code of its refusal. */
   ids: Record<string, { unknown(): string; code: string }>;
-  /** Whether it reaches what belongs to its caller alone: its input is then made with the caller's key in the place. */
+  /**
+   * Whether it uses resources of its caller only: its input is then created with the caller's key in the
+   * place.
+   */
   personal?: true;
-  /** The access token that it is called with, where a key will not do. */
+  /** The access token for the call, where a key is not accepted. */
   token?(place: Place): Promise<string>;
   /** Whether only an operator of the platform may call it. */
   operator?: true;
@@ -74,7 +77,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
     const ref = await inCollection(place);
     return { ...ref, document_id: await maker.document(place, ref.collection_id) };
   };
-  /** One whose only tool has been read. */
+  /** A server whose only tool has been listed. */
   const aServer = async (place: Place) => {
     const { id } = await maker.server(place);
     const tool = {

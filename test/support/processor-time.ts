@@ -6,7 +6,7 @@ interface ProcessorTime {
   stolen: number;
 }
 
-/** What the machine's processors have done since it started, in the kernel's clock ticks. */
+/** Processor time of the machine since its start, in the kernel's clock ticks. */
 export function processorTime(): ProcessorTime {
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
   const ticks = line.split(/\s+/).slice(1, 9).map(Number);
@@ -14,7 +14,10 @@ export function processorTime(): ProcessorTime {
   return { total: ticks.reduce((sum, each) => sum + each, 0), idle: idle + waiting, stolen };
 }
 
-/** Of all processors' time since `before`, 0 to 1: what nobody wanted, and what the machine's host gave to others. */
+/**
+ * Shares of all processors' time since `before`, 0 to 1: idle time, and time that the machine's host gave to
+ * others.
+ */
 export function sharesSince(before: ProcessorTime): { idle: number; stolen: number } {
   const now = processorTime();
   const total = Math.max(1, now.total - before.total);

@@ -1,6 +1,9 @@
-/** What the global setup hands to every test file; read it with `inject('postgres')`, `inject('temporal')`. */
+/**
+ * Values that the global setup provides to every test file; read them with `inject('postgres')`,
+ * `inject('temporal')`.
+ */
 export interface ProvidedPostgres {
-  /** Of the superuser; its database `platform` is empty, work in databases of your own. */
+  /** Of the superuser; its database `platform` is empty, tests use databases of their own. */
   adminUrl: string;
   /** Roles belong to the whole server, so a run has one password for both login roles. */
   rolePassword: string;
@@ -18,9 +21,9 @@ declare module 'vitest' {
   export interface ProvidedContext {
     postgres: ProvidedPostgres;
     temporal: ProvidedTemporal;
-    /** A file with the workflow code, which workers need not build again. */
+    /** A file with the workflow code, so that workers need not build it again. */
     workflowBundle: string;
-    /** The folder of this run's server logs; kept when something failed. */
+    /** The folder of this run's server logs; kept after a failure. */
     logFolder: string;
   }
 }

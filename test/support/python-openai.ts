@@ -10,13 +10,13 @@ import type { Reader, Told } from './openai-clients.ts';
 const run = promisify(execFile);
 const scriptOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** A folder of packages: its name tells their versions. */
+/** A folder of packages, with their versions in its name. */
 interface PackageSet {
   name: string;
   packages: readonly string[];
 }
 const openai: PackageSet = { name: 'openai-2.54.0', packages: ['openai==2.54.0'] };
-/** What builds upon it, with the version that it takes. */
+/** Packages that build on it, with the version that they require. */
 const frameworks: PackageSet = {
   name: 'frameworks-2026-11',
   packages: ['openai==3.54.0', 'langchain-openai==1.7.3', 'pydantic-ai-slim[openai]==2.68.0'],
@@ -24,7 +24,7 @@ const frameworks: PackageSet = {
 
 type Installed = { path: string } | { missing: string };
 
-/** OpenAI's package for Python, installed once outside the checkout; why not, where that cannot be. */
+/** OpenAI's package for Python, installed once outside the checkout; the reason where it is impossible. */
 export function pythonPackage(): Promise<Installed> {
   return installOrSay(openai);
 }
@@ -87,12 +87,12 @@ async function install({ name, packages }: PackageSet): Promise<{ path: string }
       throw new Error(`pip could not install ${packages.join(' ')}`);
     },
   );
-  // Whoever comes second finds the first one's folder in its place.
+  // The second installer finds the first one's folder in its place.
   await rename(staged, path).catch(() => rm(staged, { recursive: true, force: true }));
   return { path };
 }
 
-/** Each line of the script is one piece of text, the last one what it put together. */
+/** Each line of the script is one piece of text, the last one the joined text. */
 async function read(
   { path, script }: { path: string; script: string },
   order: object,

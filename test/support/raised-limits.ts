@@ -1,4 +1,4 @@
-/** Request limits of test deployments and benches: raised in the open, and never off. */
+/** Request limits of test deployments and benches: raised explicitly, and never off. */
 export const raisedLimits = {
   REQUESTS_PER_SECOND_PER_PRINCIPAL: '100000',
   REQUEST_BURST_PER_PRINCIPAL: '100000',

@@ -20,8 +20,8 @@ export interface CallOptions {
 }
 
 /**
- * A caller of the responses of one world, through whichever gateway it is told to use. Every answer is held against our
- * own OpenAPI document.
+ * A caller of the responses of one world, through the given gateway. Every answer is checked against our own
+ * OpenAPI document.
  */
 export class ResponsesClient {
   readonly #world: Pick<World, 'apiKey' | 'spaceId'>;
@@ -36,7 +36,7 @@ export class ResponsesClient {
     return { 'X-API-Key': this.#world.apiKey };
   }
 
-  /** The address of `…/responses` with what follows it. */
+  /** The address of `…/responses` with a suffix. */
   url(path = ''): string {
     return `${this.#gateway().url}/api/v1/spaces/${this.#world.spaceId}/responses${path}`;
   }
@@ -70,7 +70,7 @@ export class ResponsesClient {
     return (await this.call(`/${id}`)).data;
   }
 
-  /** Reads until `holds`, at most so long. */
+  /** Reads until `holds`, within a time limit. */
   async until(
     id: string,
     holds: (record: ResponseRecord) => boolean,

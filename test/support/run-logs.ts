@@ -8,7 +8,7 @@ export interface RunLogs {
   finish(failed: boolean): void;
 }
 
-/** One folder per run below `.test-logs`, so that runs beside each other keep apart. */
+/** One folder per run below `.test-logs`, so that parallel runs are kept apart. */
 export function openRunLogs(root: string): RunLogs {
   const started = new Date().toISOString().replaceAll(':', '').slice(0, 17);
   const folder = join(root, `${started}-${process.pid}`);
@@ -22,7 +22,7 @@ export function openRunLogs(root: string): RunLogs {
   }
   return {
     folder,
-    // A server may have a last word to say when the run is over.
+    // A server may write its last lines when the run is over.
     write: (server, line) => void (finished || writeSync(fileOf(server), `${line}\n`)),
     finish(failed) {
       finished = true;

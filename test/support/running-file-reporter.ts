@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Says which file begins, so that a run that hangs shows where, and sums up in one plain last line. */
+/** Prints which file begins, so that a hanging run shows where, and ends with a plain summary line. */
 export class RunningFileReporter implements Reporter {
   onTestModuleStart(testModule: TestModule): void {
     if (!process.stdout.isTTY) process.stdout.write(`▶ ${testModule.relativeModuleId}\n`);

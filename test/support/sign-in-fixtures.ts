@@ -11,7 +11,7 @@ import type { ProcedureFixture } from './procedure-fixtures.ts';
 import { newKey } from './space-fixtures.ts';
 import { secrets } from './world.ts';
 
-/** Operations for whoever is nobody yet: ids in them choose a sign-in, and everybody may begin one. */
+/** Operations for anonymous callers: ids in them select a sign-in, and anybody may begin one. */
 export const beforeSignIn = ['startLogin', 'finishLogin', 'createSession', 'refreshSession'] as const;
 
 const slug = (): string => `idp-${randomBytes(6).toString('hex')}`;
@@ -97,7 +97,7 @@ export class SignInMaker {
   }
 }
 
-/** A request of each operation that is right in everything and stands in no space. */
+/** A valid request of each operation outside of spaces. */
 export function signInCalls(maker: Maker): Record<string, (place: Place) => Promise<Call>> {
   const made = new SignInMaker(maker);
   const all = '/v1/admin/identity-providers';
@@ -230,7 +230,7 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
   };
 }
 
-/** Free text of these operations that names nothing of anybody's. */
+/** Free text of these operations that contains no id. */
 export const signInText = [
   ...[
     'slug',
@@ -247,7 +247,7 @@ export const signInText = [
   'linkIdentity body subject',
 ];
 
-/** How the procedures about sign-in are tried. */
+/** The fixtures of the procedures about sign-in. */
 export function signInProcedures(
   maker: Maker,
   listed: (path: string, twice: (place: Place) => Promise<unknown>) => ProcedureFixture,
@@ -286,7 +286,7 @@ export function signInProcedures(
   };
 }
 
-/** Free text of their inputs. A session's owner is a filter: nobody has sessions in another tenant. */
+/** Free text of their inputs. A session's owner is a filter: no principal has sessions in another tenant. */
 export const signInProcedureText = [
   'sessions.list principal_id',
   ...signInText

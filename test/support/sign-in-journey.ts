@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Visitor } from './cookie-client.ts';
 
 export interface JourneyUser {
-  /** As its button at the demo's provider has it. */
+  /** The text of its button at the demo's provider. */
   name: string;
 }
 
@@ -28,13 +28,13 @@ export async function arrive(visitor: Visitor, link: string, user: JourneyUser):
   };
 }
 
-/** Runs a line of the page as it stands there. */
+/** Runs a line of the page unchanged. */
 export async function paste<T>(line: string): Promise<T> {
   const { stdout } = await promisify(execFile)('sh', ['-c', `${line} --silent`]);
   return JSON.parse(stdout) as T;
 }
 
-/** A session used, renewed and ended, by the lines of the page alone. */
+/** Uses, renews and ends a session, by the lines of the page alone. */
 export async function useSession(visitor: Visitor, arrived: Arrived): Promise<void> {
   const call = await visitor.textOf('#call');
   const sessions = await paste<{ data: { session_id: string; current: boolean }[] }>(call);
@@ -69,6 +69,6 @@ export function caller(base: string, token: string) {
   };
 }
 
-/** `<status> <permission that is missing>`. */
+/** `<status> <missing permission>`. */
 export const refusal = ({ status, body }: Told): string =>
   `${status} ${String(body?.error?.missing_permission)}`;

@@ -5,7 +5,7 @@ import type { Answer, Sender } from './gateway.ts';
 import type { IdentityProviderServer } from './identity-provider.ts';
 import { secrets, type World } from './world.ts';
 
-/** Where a gateway of tests says that browsers find it. */
+/** The public address of a gateway in tests. */
 export const publicUrl = 'https://gateway.example.com';
 export const frontend = 'https://app.example.com/signed-in';
 
@@ -75,7 +75,7 @@ export function cookieOf(answer: Answer): string {
   return [answer.headers['set-cookie']].flat()[0]!.split(';')[0]!;
 }
 
-/** The callback as the provider's redirect has the browser ask for it. */
+/** The browser's request to the callback after the provider's redirect. */
 export function callback(gateway: Sender, address: string, cookie: string | null): Promise<Answer> {
   const { pathname, search } = new URL(address);
   return gateway.send({

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** What is lost from now on: of both ways, or of one alone. */
+/** The direction that is dropped from now on: both, or one alone. */
 export type SilentWay = 'both' | 'to-server' | 'to-client';
 
 export interface Silence {
@@ -17,7 +17,7 @@ export interface SilentRelay {
   /** Connections that are forwarded now. */
   readonly open: number;
   /**
-   * Loses what comes over the connections that are open, and their ends: neither side is told, as when a host has lost
+   * Drops the data of open connections, and their ends, without closing either side, as when a host has lost
    * its power or a firewall its table.
    */
   silence(silence?: Silence): void;
@@ -30,7 +30,7 @@ interface Pair {
   lost: ReadonlySet<Socket>;
 }
 
-/** A relay before any TCP server. */
+/** A proxy before any TCP server. */
 export async function startSilentRelay(target: { host?: string; port: number }): Promise<SilentRelay> {
   const pairs = new Set<Pair>();
   const abandoned = new Set<Socket>();

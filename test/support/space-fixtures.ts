@@ -4,13 +4,13 @@ import type { Call } from './gateway.ts';
 import type { IdFixture } from './id-fixtures.ts';
 import type { Maker, Place } from './places.ts';
 
-/** A path below the space, made where it needs something to be there. */
+/** A path below the space, created where it requires an existing resource. */
 type PathIn = (place: Place) => Promise<string>;
 
-/** An idempotency key that nobody has used. */
+/** An unused idempotency key. */
 export const newKey = (): string => `key-${randomBytes(8).toString('hex')}`;
 
-/** One that no list has given out. */
+/** A cursor that no list has issued. */
 export const someCursor = (): string =>
   `${randomBytes(30).toString('base64url')}.${randomBytes(32).toString('base64url')}`;
 
@@ -41,7 +41,7 @@ export function spaceFixtures(maker: Maker) {
       nextDoorRefusal: null,
     }),
 
-    /** The key of an operation that makes something: another's is as good as new. */
+    /** The key of an operation that creates a resource: another caller's key counts as new. */
     freshKey: (path: PathIn, given: object | ((seed: string) => object)): IdFixture => {
       const pathOf = kept(path);
       const call = async (place: Place, id: string) => {

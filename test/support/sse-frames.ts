@@ -2,27 +2,27 @@
 export interface SseFrame {
   id: string | null;
   event: string | null;
-  /** The data line as it stands. */
+  /** The data line unchanged. */
   data: string | null;
-  /** The data as JSON; undefined where it is none, as in `[DONE]`. */
+  /** The data as JSON; undefined for other text, as in `[DONE]`. */
   json: Record<string, unknown> | undefined;
   comment: string | null;
   retry: string | null;
-  /** The names of its lines in order, `:` for a comment and '' for a line that is none. */
+  /** The names of its lines in order, `:` for a comment and '' for an invalid line. */
   lines: string[];
   /** The exact text, blank line included. */
   raw: string;
-  /** Offset of the byte behind it in the buffer it was read from. */
+  /** Offset of the byte after it in its buffer. */
   end: number;
 }
 
 export interface SplitBytes {
   frames: SseFrame[];
-  /** Bytes behind the last complete frame: a frame that was cut off, or nothing. */
+  /** Bytes after the last complete frame: an incomplete frame, or nothing. */
   rest: Uint8Array;
 }
 
-/** Splits bytes into frames at blank lines. Only LF ends a line; CR stays in the value, where a checker sees it. */
+/** Splits bytes into frames at blank lines. Only LF ends a line; CR stays in the value, for the checker. */
 export function splitFrames(bytes: Uint8Array): SplitBytes {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const frames: SseFrame[] = [];
@@ -69,7 +69,7 @@ function parseObject(data: string | null): Record<string, unknown> | undefined {
   }
 }
 
-/** Whether a frame is one event of the stream, or the `[DONE]` behind them. */
+/** Whether a frame is one event of the stream, or the final `[DONE]`. */
 export function isEvent(frame: SseFrame): boolean {
   return frame.data !== null && frame.data !== '[DONE]';
 }

@@ -14,12 +14,14 @@ export interface SseRequest {
 
 /** The bytes of one connection. */
 export interface Segment {
-  /** The `Last-Event-ID` it resumed from; null from the beginning. */
+  /** The `Last-Event-ID` that it resumed from; null from the beginning. */
   cursor: string | null;
   status: number;
   headers: Record<string, string | string[] | undefined>;
   bytes: Uint8Array;
-  /** When each piece of `bytes` came: milliseconds of `performance.now()` and how many bytes there were then. */
+  /**
+   * The arrival of each piece of `bytes`: milliseconds of `performance.now()` and the number of bytes so far.
+   */
   arrivals: { at: number; length: number }[];
   /** By the server's proper end, by us after enough frames, or by a broken connection. */
   ended: 'server' | 'stopped' | 'broken';
@@ -27,9 +29,9 @@ export interface Segment {
 
 export interface RecordOptions {
   cursor?: string | null;
-  /** Stop after so many events (frames with data, `[DONE]` not counted); bytes behind that event are not kept. */
+  /** Stop after so many events (frames with data, `[DONE]` not counted); later bytes are not kept. */
   stopAfter?: number;
-  /** Called with every complete frame as it comes; the connection stops when it returns true. */
+  /** Called with every complete frame on arrival; the connection stops when it returns true. */
   onFrame?: (frame: SseFrame) => boolean | void;
   signal?: AbortSignal;
 }
@@ -83,7 +85,7 @@ async function readBody(
     }
     return { bytes, arrivals, ended: 'server' };
   } catch {
-    // However it broke, the bytes that came are what the client saw.
+    // The received bytes count, however the connection broke.
     return { bytes, arrivals, ended: 'broken' };
   }
 }
@@ -100,11 +102,11 @@ export interface Recording {
 
 export interface FollowOptions extends Pick<RecordOptions, 'onFrame'> {
   /**
-   * What to send, given the last event id seen (null: none yet, so a POST has to bear an Idempotency-Key) and how often
-   * was tried. `Last-Event-ID` is added.
+   * The request to send, given the last event id (null: none yet, so a POST needs an Idempotency-Key) and the
+   * number of attempts. `Last-Event-ID` is added.
    */
   request: (cursor: string | null, attempt: number) => SseRequest;
-  /** Give up after so long. */
+  /** The time limit. */
   timeoutMs?: number;
   retryDelayMs?: number;
   /** Drop the connection after so many events, once per entry, and resume. */
@@ -163,7 +165,7 @@ async function tryRecord(target: SseRequest, options: RecordOptions): Promise<Se
   return segment;
 }
 
-/** Milliseconds of `performance.now()` at which the last byte of the frame that ends at `end` came. */
+/** The arrival, in milliseconds of `performance.now()`, of the last byte of the frame that ends at `end`. */
 export function arrivalOf(segment: Segment, end: number): number | undefined {
   return segment.arrivals.find((arrival) => arrival.length >= end)?.at;
 }

@@ -14,7 +14,10 @@ import { raisedLimits } from './raised-limits.ts';
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 const armOnMessage = fileURLToPath(new URL('arm-on-message.ts', import.meta.url));
 
-/** Keys of every test deployment: the same master key, so that keys minted in a test work in its processes. */
+/**
+ * Keys of every test deployment: the same master key, so that keys minted in a test are valid in its
+ * processes.
+ */
 export const masterKey = Buffer.alloc(32, 7).toString('base64');
 
 export interface StackProcess {
@@ -22,16 +25,22 @@ export interface StackProcess {
   readonly port: number;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** The file that it writes its log to. */
+  /** Its log file. */
   readonly log: string;
   readonly child: ChildProcess;
-  /** Resolves when it answers that it is ready. @throws when it ends first */
+  /**
+   * Resolves when it reports readiness.
+   * @throws when it ends first
+   */
   readonly ready: Promise<void>;
-  /** Resolves with the signal that its exit status shows, null for an exit of its own. */
+  /** Resolves with the signal from its exit status, null for an exit of its own. */
   readonly exited: Promise<NodeJS.Signals | null>;
-  /** From now on it dies when it reaches the failpoint for the `skip + 1`-th time. Only where the stack is `armable`. */
+  /**
+   * From now on it dies when it reaches the failpoint for the `skip + 1`-th time. Only where the stack is
+   * `armable`.
+   */
   arm(failpoint: Failpoint, skip?: number): Promise<void>;
-  /** SIGKILL; resolves with the signal that the exit status shows. */
+  /** SIGKILL; resolves with the signal from the exit status. */
   kill(): Promise<NodeJS.Signals | null>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
@@ -42,9 +51,9 @@ export interface Stack {
   temporal: Client;
   gateways: StackProcess[];
   workers: StackProcess[];
-  /** Starts one more, ready when it resolves. `env` is laid over the stack's. */
+  /** Starts one more, ready when it resolves. `env` overrides the stack's. */
   start(role: StackProcess['role'], env?: Record<string, string>): Promise<StackProcess>;
-  /** The same without waiting until it is ready. */
+  /** The same without waiting for readiness. */
   launch(role: StackProcess['role'], env?: Record<string, string>): Promise<StackProcess>;
   stop(): Promise<void>;
 }
@@ -54,11 +63,11 @@ export interface StackOptions {
   gateways?: number;
   workers?: number;
   env?: Record<string, string>;
-  /** Failpoints are armed while a process runs, which spares the start of one that is armed from its beginning. */
+  /** Failpoints are armed in a running process, which saves starting a process that is armed from its beginning. */
   armable?: boolean;
-  /** Another server than the run's own. */
+  /** A server other than the run's own. */
   temporalAddress?: string;
-  /** One that is there already; without it the stack makes its own. */
+  /** An existing one; without it the stack creates its own. */
   namespace?: string;
 }
 
@@ -152,7 +161,7 @@ async function launchProcess(
   const port = await claimPort();
   const entry = role === 'gateway' ? 'api/main.ts' : 'temporal/worker.ts';
   const portVariable = role === 'gateway' ? 'PORT' : 'WORKER_PORT';
-  // Its log is the process's own file: read through here, each of its lines would cost the tests' processor.
+  // Its log is the process's own file: reading it here would cost the tests processor time for each line.
   const log = `${inject('logFolder')}/${role}-${port}-${randomBytes(3).toString('hex')}.log`;
   const opened = openSync(log, 'a');
   const flags = ['--disable-warning=FSTDEP023', ...(armable ? ['--import', armOnMessage] : [])];
@@ -165,7 +174,7 @@ async function launchProcess(
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const url = `http://127.0.0.1:${port}`;
   const ready = waitUntilReady(url, child);
-  // Whoever waits for it is told; a process that is meant to die has nobody who waits.
+  // Rejects for a waiting caller; a process that is meant to die has none.
   ready.catch(() => undefined);
   return {
     role,

@@ -2,14 +2,14 @@ import { startPostgresRelay, type PostgresRelay } from './postgres-relay.ts';
 
 /** Statements that went through: a simple query or the execution of a prepared one each. */
 export interface StatementCounter extends PostgresRelay {
-  /** How many `work` sent, with all its connections. */
+  /** How many `work` sent, over all its connections. */
   during(work: () => Promise<unknown>): Promise<number>;
 }
 
 const simpleQuery = 'Q'.charCodeAt(0);
 const execute = 'E'.charCodeAt(0);
 
-/** A relay before PostgreSQL that reads the clients' messages on their way. */
+/** A proxy before PostgreSQL that reads the clients' messages. */
 export async function countStatements(databaseUrl: string): Promise<StatementCounter> {
   let counted = 0;
   const relay = await startPostgresRelay(databaseUrl, {

@@ -2,13 +2,10 @@ import type { ModelServer } from './model-server.ts';
 import type { Reader, Target } from './openai-clients.ts';
 import type { StackProcess } from './stack.ts';
 
-/** What a client made of an answer in the middle of which its gateway was stopped. */
+/** A client's result for an answer whose gateway was stopped midway. */
 export type Made = 'the whole' | 'an error' | `a part of ${number} characters`;
 
-/**
- * Sends SIGTERM to a gateway once the model writes for each of the readers, which all ask it, and says what they made
- * of it.
- */
+/** Sends SIGTERM to a gateway once the model writes for each of its readers, and returns their results. */
 export async function stopWhileReading(
   gateway: StackProcess,
   models: ModelServer,

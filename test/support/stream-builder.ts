@@ -14,7 +14,7 @@ export function encodeFrame({ id, event, data }: BuiltFrame): string {
   return `${id === null ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Builds the events of a right stream, one call per thing that happens. */
+/** Builds the events of a valid stream, one call per step. */
 export class StreamBuilder {
   readonly responseId: string;
   readonly frames: BuiltFrame[] = [];
@@ -50,7 +50,7 @@ export class StreamBuilder {
     this.emit('response.in_progress', { response: this.response('in_progress') });
   }
 
-  /** A message that is told in `deltas`, each annotation behind the text; `supersededBy` abandons it. */
+  /** A message in `deltas`, each annotation after the text; `supersededBy` abandons it. */
   message(
     deltas: string[],
     { annotations = [], supersededBy }: { annotations?: Json[]; supersededBy?: string } = {},

@@ -7,7 +7,7 @@ import type { Snapshot } from './stream-outcome.ts';
 import { readSequence } from './stream-sequence.ts';
 import type { CheckedSegment } from './stream-sequence.ts';
 
-/** The recorded bytes of one response on the native surface, and what else was read of it. */
+/** The recorded bytes of one response on the native surface, and other reads of it. */
 export interface CheckedStream {
   responseId: string;
   /** Its connections in order. */
@@ -18,11 +18,14 @@ export interface CheckedStream {
   snapshots?: Snapshot[];
   /** Recordings from event 0, made after the end. */
   replays?: Uint8Array[];
-  /** False for a recording that was given up before the end; true without it. */
+  /** False for a recording that was stopped before the end; true by default. */
   complete?: boolean;
   /** Whether the request asked for `platform.*` events. */
   platformEvents?: boolean;
-  /** Whether a read shows the item that is still being written (then O6 holds for its text, too): `shown` without it. */
+  /**
+   * Whether a read shows the item that is still being written (then O6 holds for its text, too): `shown` by
+   * default.
+   */
   openItems?: 'shown' | 'hidden';
 }
 

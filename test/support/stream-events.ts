@@ -6,13 +6,13 @@ export type Invariant = 'O1' | 'O2' | 'O3' | 'O4' | 'O5' | 'O6' | 'O7' | 'O8' | 
 export interface Violation {
   invariant: Invariant;
   message: string;
-  /** The sequence number it was found at, null where there is none. */
+  /** The sequence number of the fault, null where there is none. */
   at: number | null;
 }
 
 export type Report = (invariant: Invariant, message: string, at?: number | null) => void;
 
-/** One stored event as the client saw it for the first time. */
+/** One stored event as the client first received it. */
 export interface SeenEvent {
   n: number;
   type: string;
@@ -54,13 +54,13 @@ export function asList(value: unknown): Json[] {
   return Array.isArray(value) ? value.map(asObject) : [];
 }
 
-/** The id of the item that took this one's place, if it was abandoned. */
+/** The id of the item that replaced this one, if it was abandoned. */
 export function supersededBy(item: Json): string | null {
   const { superseded_by: id = null } = asObject(item['platform']);
   return typeof id === 'string' ? id : null;
 }
 
-/** The text of a content or summary part, whatever its kind calls it. */
+/** The text of a content or summary part of any kind. */
 export function partText(part: Json): unknown {
   return part['type'] === 'refusal' ? part['refusal'] : part['text'];
 }

@@ -5,7 +5,7 @@ import type { Json, Report, SeenEvent } from './stream-events.ts';
 /** Text that comes in deltas: of a content part, a summary part, or the arguments of a call. */
 interface Growing {
   text: string;
-  /** The text is told to be complete. */
+  /** The text is marked complete. */
   ended: boolean;
   /** The part around it is closed. */
   closed: boolean;
@@ -18,7 +18,7 @@ export interface TrackedItem {
   type: unknown;
   addedAt: number;
   doneAt: number | null;
-  /** As its done event showed it. */
+  /** As in its done event. */
   done: Json | null;
   content: Growing[];
   summary: Growing[];

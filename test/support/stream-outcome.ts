@@ -27,7 +27,7 @@ export function checkOutput(
   });
 }
 
-/** O5: what is marked as superseded is incomplete and names an item that came later. */
+/** O5: an item marked as superseded is incomplete and names a later item. */
 export function checkSuperseded(items: TrackedItem[], report: Report): void {
   for (const { done, doneAt, index } of items) {
     const id = done === null ? null : supersededBy(done);
@@ -47,13 +47,13 @@ function withoutText(item: Json): unknown {
 }
 
 export interface Snapshot {
-  /** The last event its reader had seen before asking. */
+  /** The last event received before the request. */
   afterN: number;
   /** The response object of the answer. */
   response: Json;
 }
 
-/** O6: a response read after event n shows at least what the events up to n told. */
+/** O6: a response read after event n shows at least the content of the events up to n. */
 export function checkSnapshot(
   { afterN, response }: Snapshot,
   stream: { events: SeenEvent[]; items: TrackedItem[]; openItems: 'shown' | 'hidden' },
@@ -71,7 +71,7 @@ export function checkSnapshot(
   checkItemsShown(asList(response['output']), { ...stream, seen, fail });
 }
 
-/** A status that is neither of the two is an end, and so later than both. */
+/** A status other than these two is an end, and so later than both. */
 function rankOf(status: unknown): number {
   const index = ['queued', 'in_progress'].indexOf(String(status));
   return index === -1 ? 2 : index;

@@ -4,10 +4,10 @@ import { EVENT_TYPES, TERMINAL_TYPES } from './stream-events.ts';
 import type { Report, SeenEvent } from './stream-events.ts';
 
 export interface CheckedSegment {
-  /** The event id this connection resumed from (composite or bare number); null from the beginning. */
+  /** The event id that this connection resumed from (composite or bare number); null from the beginning. */
   cursor: string | null;
   bytes: Uint8Array;
-  /** Only a connection that broke may end inside a frame. Without it, every one but the last may. */
+  /** Only a connection that broke may end inside a frame. Without it, every connection but the last may. */
   ended?: 'server' | 'stopped' | 'broken';
 }
 

@@ -3,7 +3,7 @@ import type { WorkflowInspector, WorkflowState } from '#domain/foundation/durabl
 import type { Round, RoundResult } from '#domain/operations/maintenance/round.ts';
 import type { Sweep, SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 
-/** A round with time enough, unless `mayGoOn` says otherwise. */
+/** A round with enough time, unless `mayGoOn` limits it. */
 export function roundOf({ place = null, mayGoOn = () => true }: Partial<Round> = {}): Round & {
   places: Round['place'][];
 } {
@@ -11,7 +11,7 @@ export function roundOf({ place = null, mayGoOn = () => true }: Partial<Round> =
   return { place, mayGoOn, reached: (at) => places.push(at), places };
 }
 
-/** An engine that says the same of every workflow. */
+/** A Temporal that gives the same answer for every workflow. */
 export function inspectorSaying(state: WorkflowState): WorkflowInspector {
   return {
     stateOf: () => Promise.resolve(state),

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 
-/** Rows of every table, by name: what must not change, or must change in one place only. */
+/** Rows of every table, by name, to check what a call changed. */
 export async function countRows(admin: Client): Promise<Record<string, number>> {
   const { rows: tables } = await admin.query<{ name: string }>(
     `select c.relname as name from pg_class c
@@ -17,7 +17,10 @@ export async function connect(url: string): Promise<Client> {
   return client;
 }
 
-/** Until somebody waits for what the open transaction of `holder` holds, or `waiters` do, one behind the other. */
+/**
+ * Waits until a session is blocked by the open transaction of `holder`, or `waiters` sessions, one after the
+ * other.
+ */
 export async function untilBlocked(holder: Client, waiters = 1): Promise<void> {
   for (let tries = 0; tries < 500; tries += 1) {
     const { rows } = await holder.query<{ n: number }>(

@@ -14,7 +14,9 @@ const admin = (place: Place, method: string, path: string, more: Partial<Call> =
   ...more,
 });
 
-/** Fixtures of operations on what belongs to a tenant: for another space of the same tenant its ids are good. */
+/**
+ * Fixtures of operations on resources of a tenant: its ids are valid for another space of the same tenant.
+ */
 export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
   const keyed = (send: (place: Place, id: string) => Promise<Call>): IdFixture => ({
     make: async (place) => {
@@ -44,7 +46,7 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
     };
   };
 
-  /** Where a version or its skill was made, and the one that belongs to it. */
+  /** The place of a version or its skill, and the skill or version that belongs to it. */
   const homes = new Map<string, { tenantId: string; skillId: string; versionId: string }>();
   const version = async (place: Place, state: 'draft' | 'published') => {
     const skillId = await maker.skill(place);
@@ -162,7 +164,7 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
   };
 }
 
-/** Operations of a tenant that hold no id, right in everything. */
+/** Valid operations of a tenant without an id. */
 export const plainCalls: Record<string, (place: Place) => Call> = {
   createSkill: (place) => admin(place, 'POST', 'skills', { body: skillBody() }),
   listSkills: (place) => admin(place, 'GET', 'skills'),

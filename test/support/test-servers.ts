@@ -35,7 +35,7 @@ const START_ATTEMPTS = 3;
 export async function startTestServers(input: TestServersInput): Promise<TestServers> {
   const folder = makeDataFolder();
   let postmaster: number | undefined;
-  /** A run that is interrupted ends at once; the servers' hosts notice, the folder is ours to remove. */
+  /** An interrupted run ends at once; the servers' hosts notice, and this process removes the folder. */
   function abandon(): void {
     if (postmaster !== undefined) sendSignal(postmaster, 'SIGKILL');
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
@@ -64,7 +64,7 @@ export async function startTestServers(input: TestServersInput): Promise<TestSer
   }
 }
 
-/** Reached by a socket of the file system, which costs half of what TCP does: a run makes millions of calls. */
+/** Over a Unix socket, at half the cost of TCP: a run makes millions of calls. */
 async function startDatabase(folder: string, { log }: TestServersInput): Promise<RunningPostgres> {
   const dataDir = join(folder, 'postgres');
   const sockets = join(dataDir, 'cluster');
@@ -77,7 +77,7 @@ async function startDatabase(folder: string, { log }: TestServersInput): Promise
   );
   const adminUrl = new URL(database.adminUrl);
   adminUrl.searchParams.set('host', sockets);
-  // A system takes a path of some hundred bytes; a folder for temporary files may lie deeper.
+  // A socket path is limited to some hundred bytes; a folder for temporary files may be deeper.
   const fits = Buffer.byteLength(`${sockets}/.s.PGSQL.${database.port}`) <= 103;
   return fits ? { ...database, adminUrl: adminUrl.href } : database;
 }
@@ -85,12 +85,12 @@ async function startDatabase(folder: string, { log }: TestServersInput): Promise
 async function startWorkflowServer({ log, progress }: TestServersInput): Promise<RunningTemporal> {
   const { env } = process;
   const { path } = await findTemporal({ cacheDir: temporalCache(env), env, progress });
-  // A tenth of what is usual, so that a workflow which goes on in a new history need not run for a minute before.
+  // A tenth of the default, so that a workflow continues as new without running for a minute before.
   const settings = { 'limit.historyCount.suggestContinueAsNew': 400, 'frontend.WorkflowPauseEnabled': true };
   return repeat(() => startTemporal({ binary: path, settings, log: (line) => log('temporal', line) }));
 }
 
-/** Once for the workers of all files: each start of one is a second shorter. */
+/** Once for the workers of all files: each start is then a second shorter. */
 async function writeBundle(file: string): Promise<void> {
   await promisify(execFile)(process.execPath, [writeBundleScript, file]);
 }
@@ -110,7 +110,7 @@ export async function prepareTemplate(serverUrl: string): Promise<ProvidedPostgr
   const rolePassword = newPassword();
   const adminUrl = databaseUrl(serverUrl, TEMPLATE);
   const { createDatabase } = await import('./database-admin.ts');
-  // The ORM takes a third of a second to load: only when the servers are up and nothing else waits for it.
+  // The ORM takes a third of a second to load: only after the servers are up and no other step waits.
   const { migrate } = await import('#domain/operations/schema/migrate.ts');
   await createDatabase(serverUrl, { name: TEMPLATE });
   await migrate({

@@ -41,7 +41,7 @@ export function threadFixtures(maker: Maker): Record<string, IdFixture> {
       at(place, method, `threads/${id}${suffix}`, body === undefined ? {} : { body }),
     refusal: '404 thread_not_found',
   });
-  /** Which thread a message or branch was made in. */
+  /** The thread of a message or branch. */
   const homes = new Map<string, { spaceId: string; threadId: string }>();
   const homeOf = async (place: Place, id: string): Promise<string> => {
     const home = homes.get(id);
@@ -93,7 +93,7 @@ export function threadFixtures(maker: Maker): Record<string, IdFixture> {
     'deleteThread path thread_id': threadIn('DELETE'),
     'startThread path space_id': spaceOf('POST', async () => 'threads/messages', hello),
     'startThread header idempotency-key': freshKey(async () => 'threads/messages', hello),
-    // It names a branch of the thread that is begun, and means nothing outside.
+    // It names a branch of the new thread, and has no meaning outside.
     'startThread body branch_id': {
       make: async (place) => (await begin(place)).branch_id,
       unknown: newId,

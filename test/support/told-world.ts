@@ -39,7 +39,7 @@ export async function deliverAll(
   return delivered;
 }
 
-/** An event in the log whose telling is not owed to anybody yet. */
+/** An event in the log without a pending fan-out. */
 export async function logEvent(
   admin: Client,
   tenantId: string,

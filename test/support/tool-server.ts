@@ -7,9 +7,9 @@ import { createMcpHandler, isLegacyRequest, McpServer } from '@modelcontextproto
 import { z } from 'zod';
 
 /*
- * A tool server as its own process. What reaches a tool and what takes effect are written to two files, so that
- * neither the caller's word nor ours is needed: `<log>.arrivals.jsonl` gets a line when a call arrives, before
- * anything is done with it, `<log>.effects.jsonl` one when its effect is applied. Lines are
+ * A tool server as its own process. What reaches a tool and what takes effect are written to two files,
+ * independently of the caller and the platform: `<log>.arrivals.jsonl` gets a line when a call arrives,
+ * before it is handled, `<log>.effects.jsonl` one when its effect is applied. Lines are
  * `{"n","at","tool","key","meta_key","item"}`: a number from 0 in its file, milliseconds since the epoch, the
  * tool, the Idempotency-Key header and the key in _meta (null without), and the call's item. Both survive the
  * process; a keyed tool knows the keys of the effects file when it starts again.
@@ -29,7 +29,7 @@ interface Control {
   changed: Set<string>;
   removed: Set<string>;
   holding: number;
-  /** What the tool `record` tells of each item; without any there is no such tool. */
+  /** The answer of the tool `record` for each item; without any the tool does not exist. */
   records: Record<string, string>;
   /** The tool that each bearer alone is shown; without any everybody is let in. */
   shows: Record<string, string>;
@@ -68,7 +68,7 @@ interface Tool {
   annotations: { readOnlyHint?: boolean; idempotentHint?: boolean };
 }
 
-/** What they say of themselves is of no use: the one that must not be called twice claims that it may be. */
+/** Their own annotations are useless: the tool that must not be called twice claims the opposite. */
 const effects: Tool[] = [
   {
     name: 'keyed_add',

@@ -15,11 +15,11 @@ export interface ToolServer {
   url: string;
   origin: string;
   child: ChildProcess;
-  /** What the server wrote down, in order. */
+  /** The server's records, in order. */
   arrivals(): ToolLine[];
   effects(): ToolLine[];
   control(change: { hold?: Hold } & Record<string, unknown>): Promise<{ holding: number }>;
-  /** Resolves when so many calls wait at the hold. */
+  /** Resolves when that many calls wait at the hold. */
   held(calls?: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface ToolServerOptions {
   era?: 'both' | 'modern' | 'legacy';
   /** Bearer token that every request must carry. */
   token?: string;
-  /** Files of an earlier one that it goes on with. */
+  /** Files of an earlier server that it continues. */
   log?: string;
   port?: number;
 }

@@ -9,15 +9,15 @@ import { startStack, type Stack, type StackOptions } from './stack.ts';
 import { connect } from './tables.ts';
 import { createWorld, scriptedModel, type World } from './world.ts';
 
-/** The tool servers of a space, as those who look after it see them. */
+/** The tool servers of a space, as its administrators see them. */
 export interface SpaceServers {
   /** Any operation on tool servers. */
   call(method: string, path: string, body?: object): Promise<{ status: number; data: Server }>;
-  /** Registers a server and waits until it has been read. */
+  /** Registers a server and waits until its tools are listed. */
   register(slug: string, url: string, more?: object): Promise<Server>;
-  /** Has it read again and waits. */
+  /** Refreshes its list and waits. */
   refresh(server: Server): Promise<Server>;
-  /** Names among `enabled_tools` approve the definitions that are there now. */
+  /** Names among `enabled_tools` approve the present definitions. */
   update(server: Server, body: { enabled_tools?: string[]; tools?: object[] }): Promise<Server>;
 }
 
@@ -29,7 +29,7 @@ export interface ToolWorld extends SpaceServers {
   database: TestDatabase;
   admin: Client;
   client: ResponsesClient;
-  /** A response that has ended, by default with the model `script` and everything that the space grants. */
+  /** A finished response, by default with the model `script` and everything that the space grants. */
   ask(script: string, more?: object): Promise<ResponseRecord>;
   eventTypes(prefix: string): Promise<string[]>;
   stop(): Promise<void>;
@@ -155,7 +155,7 @@ async function approving(
   };
 }
 
-/** The server once it has been read later than `before` was. */
+/** The server once its list is newer than `before`. */
 async function readAfter(servers: SpaceServers, before: Server): Promise<Server> {
   for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
     const { data } = await servers.call('GET', `mcp-servers/${before.mcp_server_config_id}`);

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A span as it was told over OTLP, its attributes by name. */
+/** A span as received over OTLP, its attributes by name. */
 export interface ReceivedSpan {
   traceId: string;
   spanId: string;
@@ -29,9 +29,9 @@ export interface Arrival {
 export interface TraceReceiver {
   url: string;
   origin: string;
-  /** Every export that came, whatever it was answered. */
+  /** Every export, whatever its answer was. */
   arrivals: Arrival[];
-  /** How exports are answered from now on: with a status, or never. */
+  /** The answer to exports from now on: a status, or none. */
   answer: number | 'never';
   stop(): Promise<void>;
 }
@@ -57,7 +57,7 @@ interface OtlpRequest {
   resourceSpans: { resource: { attributes: OtlpAttributes }; scopeSpans: { spans: OtlpSpan[] }[] }[];
 }
 
-/** Takes traces as Langfuse does, and remembers them. */
+/** Receives traces as Langfuse does, and records them. */
 export async function startTraceReceiver(): Promise<TraceReceiver> {
   const server = createServer((request, response) => {
     void text(request).then((body) => take(request, response, body));

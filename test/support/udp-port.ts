@@ -1,8 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram';
 
 /**
- * Holds a UDP port of 127.0.0.1 until it is closed or this process ends: a lock that all processes of the machine see,
- * and that nobody leaves behind. `impossible`: here no port can be held at all.
+ * Holds a UDP port of 127.0.0.1 until it is closed or this process ends: a lock that all processes of the
+ * machine see, and that is released with its process. `impossible`: no port can be held here at all.
  */
 export function holdUdpPort(port: number): Promise<Socket | 'taken' | 'impossible'> {
   return new Promise((resolve) => {

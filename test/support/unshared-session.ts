@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SharedSession } from '#domain/capabilities/tools/tool-server.ts';
 
-/** For a call that shares its session with no other. */
+/** For a call with an unshared session. */
 export function unsharedSession(): SharedSession {
   return { name: randomUUID(), read: () => Promise.resolve(null), keep: () => Promise.resolve() };
 }

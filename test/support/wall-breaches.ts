@@ -58,7 +58,10 @@ interface Policy {
   checked: string | null;
 }
 
-/** Where a table lets one tenant's rows be reached, or joined, from another's; empty when the wall is whole. */
+/**
+ * Places where a table lets one tenant's rows be reached, or joined, from another's; empty when tenant
+ * isolation is complete.
+ */
 export async function findWallBreaches(admin: Client): Promise<string[]> {
   const all = await admin.query<Table>(tables);
   const found = await admin.query<Policy>(policies);
@@ -87,7 +90,8 @@ function breachesOf(table: Table, own: Policy[]): string[] {
     ...(table.walled ? [] : ['row-level security is not forced']),
     ...(table.owner === 'app_owner' ? [] : [`owned by ${table.owner}`]),
     ...(table.key_leads === true ? [] : ['the primary key does not lead with tenant_id']),
-    // A partition is reached through its parent, whose policies hold; without any of its own it shows nothing.
+    // A partition is reached through its parent, whose policies apply; without policies of its own it shows
+    // nothing.
     ...(table.part ? [] : policyBreaches(own)),
   ];
   return breaches.map((breach) => `${table.name}: ${breach}`);
@@ -105,8 +109,8 @@ function policyBreaches(own: Policy[]): string[] {
 }
 
 /**
- * The permitted alternatives: a transaction keeps sight of the response that it has just deleted or ended, and one that
- * runs on past its expiry stays in sight until it has ended, with its events.
+ * The permitted alternatives: a transaction still sees the response that it has just deleted or ended, and an
+ * unfinished response stays visible past its expiry, with its events.
  */
 function withoutGrace(using: string): string {
   return using

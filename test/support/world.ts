@@ -58,7 +58,7 @@ export interface NewMember {
   /** Role in the world's space; null: no member of it. */
   spaceRole?: string | null;
   tenantRoles?: string[];
-  /** What the key may do at most; null: everything that its principal may. */
+  /** The maximum permissions of the key; null: those of its principal. */
   keyPermissions?: Permission[] | null;
 }
 
@@ -96,7 +96,7 @@ export async function addMember(
   });
 }
 
-/** A model of a scripted server: `script` names what it says. */
+/** A model of a scripted server: `script` names its script. */
 export function scriptedModel(
   server: { url: string },
   script: string,

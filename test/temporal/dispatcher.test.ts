@@ -62,7 +62,7 @@ describe('the dispatcher', () => {
     expect(await pending()).toBe(0);
   });
 
-  it('keeps the row when Temporal does not take the start', async () => {
+  it('keeps the row when Temporal does not accept the start', async () => {
     const client = new Client({ connection, namespace: 'no-such-namespace' });
     const row = await putStart();
     await createDispatcher({ ...deps, client }).dispatch(row);
@@ -124,7 +124,7 @@ describe('the relay', () => {
     await expect(describeRun(held)).rejects.toThrow(/not found/);
   });
 
-  it('leaves nothing behind of its pauses', async () => {
+  it('leaves no listeners behind', async () => {
     const added: string[] = [];
     // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
     const add = AbortSignal.prototype.addEventListener;

@@ -26,7 +26,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-it('a tenant’s backlog does not make another one wait for its end', async () => {
+it('a tenant’s backlog does not delay another tenant until its end', async () => {
   const [busy, other] = [await createWorld(database.unitOfWork), await createWorld(database.unitOfWork)];
   const dispatcher = createDispatcher({
     client: stack.temporal,
@@ -69,6 +69,6 @@ it('a tenant’s backlog does not make another one wait for its end', async () =
     await connection.close();
   }
   expect(order).toHaveLength(33);
-  // Begun last of all, its three would be the last three in the order of their coming.
+  // Its three were started last, so in arrival order they would be last.
   expect(order.lastIndexOf(other.tenantId)).toBeLessThan(20);
 }, 60_000);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => client?.connection.close());
 
-/** One that no worker takes. */
+/** A workflow that no worker runs. */
 async function start(prefix: string): Promise<string> {
   const workflowId = `${prefix}/it's/${randomUUID()}`;
   await client.workflow.start('generateResponse', { workflowId, taskQueue: 'nobody', args: [] });
@@ -28,7 +28,7 @@ async function pause(workflowId: string): Promise<void> {
   });
 }
 
-it('knows open, paused, closed and unknown workflows apart', async () => {
+it('distinguishes open, paused, closed and unknown workflows', async () => {
   const inspector = createInspector(client);
   const [open, paused, closed] = [await start('response'), await start('response'), await start('response')];
   await pause(paused);

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
 import { Polling } from '#temporal/polling.ts';
 
-it('a worker that has just begun says nothing of servers that have not answered yet, and soon what is missing', async () => {
+it('a worker that has just begun reports no server that has not answered yet, and soon reports the missing ones', async () => {
   const said: { msg: string; missing?: string[] }[] = [];
   const logger = pino({}, { write: (line) => void said.push(JSON.parse(line)) });
   const group = { address: '127.0.0.1:1', namespace: 'default', queues: [] };

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => connection?.close());
 
-describe('what Temporal knows of a workflow', () => {
+describe('Temporal’s view of a workflow', () => {
   it('is its newest run', async () => {
     expect(await createWorkflowReader(client).describe(workflowId)).toMatchObject({
       type: 'ingestDocument',
@@ -45,7 +45,7 @@ describe('what Temporal knows of a workflow', () => {
     expect(await reader.historyOf('document/none')).toBeNull();
   });
 
-  it('cannot be told while it is away', async () => {
+  it('is unavailable while Temporal is away', async () => {
     const away = connectLazily({ address: '127.0.0.1:1', namespace: 'default' });
     const answer = createWorkflowReader(away).describe(workflowId);
     await expect(answer).rejects.toMatchObject({ code: 'engine_unavailable', detail: { retryAfter: 1 } });

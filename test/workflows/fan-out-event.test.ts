@@ -43,7 +43,7 @@ describe('fanOutEvent', () => {
     });
   }
 
-  it('asks for one page after the other, each behind the last, and adds up who was told', async () => {
+  it('requests one page after the other, each after the last, and adds up the recipients', async () => {
     const asked: PageInput[] = [];
     const ends = ['b', 'd', null];
     const { result, details, isContinued } = await run(async (page) => {
@@ -58,7 +58,7 @@ describe('fanOutEvent', () => {
     ]);
   });
 
-  it('goes on in a new history where the old one has grown long, and asks for no page twice', async () => {
+  it('continues as new where the history has grown long, and requests no page twice', async () => {
     const pages = 80;
     const asked: (string | null)[] = [];
     const { result, historyLength, isContinued } = await run(async ({ after }) => {

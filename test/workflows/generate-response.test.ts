@@ -39,7 +39,7 @@ function endFor(reason: { kind: string; code?: string }): ResponseEnd {
     : { status: 'failed', reason: reason.code ?? null };
 }
 
-/** What Temporal shows of a run that has ended: its status, and its result or its failure's type. */
+/** Temporal's view of an ended run: its status, and its result or its failure's type. */
 async function shownEnd(handle: WorkflowHandle): Promise<[string, unknown]> {
   const shown: unknown = await handle.result().catch((error: unknown) => {
     const cause = error instanceof WorkflowFailedError ? error.cause : null;
@@ -61,7 +61,7 @@ describe('generateResponse', () => {
     await environment?.teardown();
   });
 
-  /** Runs the workflow with these activities and tells in which order they were begun. */
+  /** Runs the workflow with these activities and returns the order in which they began. */
   async function run(
     fakes: Partial<ResponseActivities>,
     options: {
@@ -124,7 +124,7 @@ describe('generateResponse', () => {
     });
   }
 
-  it('ends after one turn that says done, without another activity', async () => {
+  it('ends after one turn that returns done, without another activity', async () => {
     expect(await run({})).toEqual({
       log: ['turn 0'],
       details: 'done',
@@ -132,7 +132,7 @@ describe('generateResponse', () => {
     });
   });
 
-  it('runs the calls of a turn, then the next turn, until one says done', async () => {
+  it('runs the calls of a turn, then the next turn, until one returns done', async () => {
     const turns = [calls(0, 2, 5), calls(1), done];
     const { log } = await run({ runTurn: async ({ iteration }) => turns[iteration]! });
     expect(log.map((entry) => entry.replace(/^call 0\.\d/, 'call 0'))).toEqual([
@@ -164,7 +164,7 @@ describe('generateResponse', () => {
     expect(running.size).toBe(3);
   });
 
-  it('repeats a turn that another attempt may mend', async () => {
+  it('retries a turn with a retryable failure', async () => {
     const { log } = await run({
       runTurn: async () => {
         if (Context.current().info.attempt < 3) {
@@ -186,7 +186,7 @@ describe('generateResponse', () => {
     expect([details, shown]).toEqual(['closed', ['COMPLETED', end]]);
   });
 
-  it('waits again when the closing says how much time is left', async () => {
+  it('waits again when the closing activity returns the time left', async () => {
     const closedAt: number[] = [];
     const { log } = await run(
       {
@@ -238,7 +238,7 @@ describe('generateResponse', () => {
     expect([details, shown]).toEqual(['closed', ['CANCELLED', null]]);
   });
 
-  it('closes the response as failed when a turn fails for good', async () => {
+  it('closes the response as failed when a turn fails permanently', async () => {
     const { log, details, shown } = await run({
       runTurn: async () => {
         throw ApplicationFailure.nonRetryable('broken');
@@ -248,7 +248,7 @@ describe('generateResponse', () => {
     expect([details, shown]).toEqual(['closed', ['FAILED', 'internal_error']]);
   });
 
-  it('closes the response as failed when a call fails for good', async () => {
+  it('closes the response as failed when a call fails permanently', async () => {
     const { log } = await run({
       runTurn: async () => calls(0),
       runCall: async () => {
@@ -264,7 +264,7 @@ describe('generateResponse', () => {
     expect([log, shown]).toEqual([['turn 0'], ['FAILED', 'rate_limited']]);
   });
 
-  it('is cancelled as its response was, also when it hears of that before the cancel comes', async () => {
+  it('is cancelled as its response was, also when it learns of that before the cancel arrives', async () => {
     const told = Promise.withResolvers<void>();
     const { log, shown } = await run(
       {
@@ -284,7 +284,7 @@ describe('generateResponse', () => {
     expect([log, shown]).toEqual([['turn 0'], ['CANCELLED', null]]);
   });
 
-  it('takes the result of a turn of an earlier version, which tells no end', async () => {
+  it('accepts the result of a turn of an earlier version, which contains no end', async () => {
     const { shown } = await run({ runTurn: async () => ({ next: 'done', calls: [] }) });
     expect(shown).toEqual(['COMPLETED', undefined]);
   });

@@ -65,7 +65,7 @@ async function ingest(content: string, mediaType: DocumentMediaType) {
 }
 
 describe('ingestDocument', () => {
-  it('makes what the outbox owes ready, and keeps the text out of its history', async () => {
+  it('makes a document from the outbox ready, and keeps the text out of its history', async () => {
     const { result, history } = await ingest('# Canary-title\n\nThe canary-4711 is blue.', 'text/markdown');
     expect(result).toEqual({ status: 'ready', reason: null, chunkCount: 1 });
     expect(history).not.toMatch(/canary/i);

@@ -67,7 +67,7 @@ describe('the actor of a sweep', () => {
 
   const done = { done: 1, failed: 0, next: null };
 
-  it('does a round when it is woken, and sleeps between', async () => {
+  it('runs a round when it is signalled, and sleeps between', async () => {
     await meet(
       () => done,
       async ({ wake, rounds, details, handle }) => {
@@ -84,7 +84,7 @@ describe('the actor of a sweep', () => {
     );
   });
 
-  it('goes on at once where a round was out of time, until nothing is left', async () => {
+  it('continues at once where a round was out of time, until nothing is left', async () => {
     const places = [['a'], ['b'], null];
     await meet(
       (round) => ({ ...done, next: places[round - 1] ?? null }),
@@ -96,7 +96,7 @@ describe('the actor of a sweep', () => {
     );
   });
 
-  it('outlives a round that fails, and begins anew with the next one', async () => {
+  it('survives a failed round, and starts again with the next one', async () => {
     await meet(
       (round) => {
         if (round <= 2) {
@@ -114,7 +114,7 @@ describe('the actor of a sweep', () => {
     );
   });
 
-  it('goes on in a new history where the old one has grown long, at the same place', async () => {
+  it('continues as new where the history has grown long, at the same position', async () => {
     const last = 90;
     await meet(
       (round) => ({ ...done, next: round === last ? null : [String(round)] }),

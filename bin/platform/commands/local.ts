@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { BootstrapOptions } from '../bootstrap.ts';
 import type { DemoOptions } from '../demo.ts';
 
-/** Commands that open the database themselves, because there is no key yet that a gateway would take. */
+/** Commands that open the database themselves, because no valid API key exists yet. */
 export function addLocal(program: Command): void {
   program
     .command('migrate')

@@ -75,7 +75,7 @@ const settings = (command: Command): Command =>
     .option('--redirect <url...>', 'where a finished sign-in may lead; the first is the default')
     .option('--provisioning <how>', 'automatic: everybody becomes a member; known: only linked identities');
 
-/** What was given; the secret never stands in a command line. */
+/** The result; the secret never appears in a command line. */
 function given(options: Settings) {
   const { secretFile, alg, audience, redirect, provisioning, strictRotation } = options;
   return {

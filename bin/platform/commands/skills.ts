@@ -156,7 +156,7 @@ function contentOf({ allowTool, notes }: Content): { allowed_tools?: string[]; n
   };
 }
 
-/** The instructions stand last: they may be long. */
+/** The instructions come last: they may be long. */
 function show({ data }: Outputs['skillVersions']['get']): string {
   const { instructions, allowed_tools: tools, ...version } = data;
   return `${fields({ ...version, allowed_tools: tools.join(', ') })}\n\n${instructions.replaceAll(/[^\P{Cc}\n\t]|\p{Cf}/gu, '?')}`;

@@ -16,7 +16,7 @@ const showMessage = ({ data: { content, ...message } }: Outputs['threads']['addM
 const showThread = ({ data: { pii_mapping: mapping, ...thread } }: Outputs['threads']['get']): string =>
   fields({ ...thread, personal_data: mapping === null ? null : mapping.entries.length });
 
-/** What is said never stands in a command line. */
+/** Message text never appears in a command line. */
 const said = ({ space, contentFile, branch }: NewMessage) => ({
   space_id: space,
   content: readFileSync(contentFile, 'utf8'),

@@ -169,7 +169,7 @@ function enabledTools({ enableTool = [], enableAll, enableNone }: Changes): { en
   return tools.length === 0 ? {} : { enabled_tools: tools };
 }
 
-/** Names may hold an `@`: what stands behind the last one is a hash only where it looks like one. */
+/** Names may contain an `@`: the part after the last one is a hash only if it has the form of a hash. */
 function enabledTool(text: string): Enabled[number] {
   const [, name, hash] = /^(.+)@([0-9a-f]{64})$/.exec(text) ?? [];
   return name === undefined || hash === undefined ? text : { name, schema_hash: hash };

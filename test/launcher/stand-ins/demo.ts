@@ -1,4 +1,4 @@
-/** Stands in for the demo data: a key that is kept when it is known, and a row per start. */
+/** Stands in for the demo data: a key that is reused when it is known, and a row per start. */
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 

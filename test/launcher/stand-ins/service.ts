@@ -1,4 +1,4 @@
-/** Stands in for the gateway or the worker: ready at once, ends with its parent, and crashes when told to. */
+/** Stands in for the gateway or the worker: ready at once, ends with its parent, and crashes on request. */
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { exitWithParent } from '#adapters/process/exit-with-parent.ts';

@@ -163,7 +163,7 @@ function checkMessages(
   if (thinks(thinking)) checkLoop(messages);
 }
 
-/** While a tool loop runs, each of its steps must begin with what the model thought. */
+/** In a tool loop each step must begin with the model's reasoning. */
 function checkLoop(messages: readonly Message[]): void {
   const asked = messages.findLastIndex((each) => isQuestion(each));
   messages.forEach(({ role, content }, at) => {
@@ -228,7 +228,7 @@ function writer(
           role: 'assistant',
           model,
           content: [],
-          // What was cached is not among the rest.
+          // Cached tokens are not included in the rest.
           usage: { input_tokens: 60, cache_read_input_tokens: 40, output_tokens: 1 },
         },
       }),

@@ -9,7 +9,7 @@ import {
   type WireWriter,
 } from './fake-server.ts';
 
-/** Chat Completions of a model that thinks between its calls and wants its thoughts back. */
+/** Chat Completions of a model that reasons between its calls and requires its reasoning back. */
 export function chatCompletions(): Vendor {
   return {
     accepts: (method, path) => method === 'POST' && path === '/v1/chat/completions',

@@ -5,7 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ZodType } from 'zod';
 import { cutPieces, seedOf } from '../model-script.ts';
 
-/** What the model behind a fake says: in each of its first rounds a call of a tool that it is offered, then the text. */
+/**
+ * The script of the model behind a fake: in each of its first rounds a call of an offered tool, then the
+ * text.
+ */
 export interface FakeScript {
   text: string;
   /** How many rounds call `knowledge_search`. */
@@ -13,7 +16,7 @@ export interface FakeScript {
   toolQuery?: string;
   /** Calls of any tool, one per round; used instead of the searches above. */
   calls?: ToolCall[];
-  /** What it thinks before each round; nothing without it. */
+  /** Its reasoning before each round; none without it. */
   reasoning?: string;
   tokenDelayMs?: number;
   /** Claude since 4.6: no trailing assistant message. */
@@ -30,9 +33,9 @@ export interface ToolCall {
 export type FakeFailure = { onAttempt: number; onRound: number } & (
   | { status: 429 | 500; retryAfterSeconds?: number }
   | { cutAfterChars: number }
-  /** Nothing comes any more, until the client leaves. */
+  /** The stream stays silent until the client disconnects. */
   | { hangAfterChars: number }
-  /** The answer ends as failed, where the vendor has a word for it. */
+  /** The answer ends as failed, where the vendor has a status for it. */
   | { endsFailed: true }
 );
 
@@ -42,14 +45,14 @@ export interface FakeExchange {
   body: unknown;
   headers: IncomingMessage['headers'];
   status: number;
-  /** What the fake refused it for. */
+  /** The reason for the fake's refusal. */
   refusal: string | null;
-  /** The text that was sent. */
+  /** The text sent so far. */
   streamed: string;
   outcome: 'running' | 'complete' | 'closed' | 'failed';
 }
 
-/** A refusal in the words of the vendor. */
+/** A refusal in the vendor's format. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string | null;
@@ -61,11 +64,11 @@ export class Refusal extends Error {
   }
 }
 
-/** What a request comes to, once it was found to be in order. */
+/** The meaning of a valid request. */
 export interface Asked {
-  /** Tool rounds behind it since the user's question. */
+  /** Completed tool rounds since the user's question. */
   round: number;
-  /** Text that the model has said of this answer already. */
+  /** Text of this answer that the model has already written. */
   prefix: string | null;
   /** Names of the tools that it may call now. */
   offers: string[];
@@ -82,9 +85,9 @@ export interface WireWriter {
   end(reason: 'stop' | 'tool_calls', usage: { input: number; output: number; reasoning: number }): void;
 }
 
-/** One vendor's wire format. An instance remembers what it has signed. */
+/** One vendor's wire format. An instance stores its signatures. */
 export interface Vendor {
-  /** The answer to any other request than a new call; undefined: it is a new call, or unknown. */
+  /** The answer to a request other than a new call; undefined: it is a new call, or unknown. */
   other?(exchange: FakeExchange, response: ServerResponse): Promise<boolean>;
   /** Whether this is a new call. */
   accepts(method: string, path: string): boolean;
@@ -97,7 +100,7 @@ export interface WireFake {
   /** Base URL without a path. */
   origin: string;
   requests: FakeExchange[];
-  /** What was refused, in the vendor's words. */
+  /** The refusals, in the vendor's format. */
   refusals(): string[];
   stop(): Promise<void>;
 }
@@ -214,7 +217,7 @@ async function play(
       ) {
         exchange.outcome = 'failed';
         response.destroy();
-        // A background run goes on without a listener.
+        // A background run continues without a listener.
         if (vendor.other === undefined) return;
       }
       if (
@@ -241,7 +244,7 @@ function callIn({ calls, toolRounds = 0, toolQuery = 'tides' }: FakeScript, roun
   return round < toolRounds ? { name: 'knowledge_search', arguments: { query } } : null;
 }
 
-/** A model goes on from what it said; white space at that end may have been lost on the way. */
+/** A model continues from its own text; trailing white space may have been lost on the way. */
 function restOf(text: string, prefix: string | null): string {
   return prefix !== null && text.startsWith(prefix) ? text.slice(prefix.length) : text;
 }
@@ -260,5 +263,5 @@ export function strictly<T>(
   throw new Refusal(message, keys === null ? {} : { code: 'unknown_parameter' });
 }
 
-/** Whether the last words of the user ask the model to go on. */
+/** Whether the last user text asks the model to continue. */
 export const asksToGoOn = (text: string): boolean => /\bcontinue\b/i.test(text) && /cut off/i.test(text);

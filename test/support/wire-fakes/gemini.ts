@@ -83,7 +83,7 @@ type Content = Request['contents'][number];
 
 /**
  * Gemini's streamGenerateContent. The stand-in signature that Google documents for calls of other models is
- * refused for calls that this server made itself: theirs was lost.
+ * refused for calls that this server made itself: it would show a lost signature.
  */
 export function gemini(): Vendor {
   const issued = new Map<string, string>();

@@ -120,8 +120,9 @@ interface Run {
 }
 
 /**
- * OpenAI's Responses API. Reasoning that leads to a call must come back with it while the loop runs. OpenAI itself
- * demands that only of calls that carry their own id; here of every call, so that losing reasoning shows.
+ * OpenAI's Responses API. Reasoning that leads to a call must come back with it while the loop runs. OpenAI
+ * requires that only for calls with their own id; here it is required for every call, to detect lost
+ * reasoning.
  */
 export function openAiResponses(): Vendor {
   const encrypted = new Map<string, string>();
@@ -235,7 +236,7 @@ function checkItems({ input, store }: Request, encrypted: ReadonlyMap<string, st
   if (waiting.size > 0) throw new Refusal(`No tool output found for function call ${[...waiting][0]}.`);
 }
 
-/** Whether reasoning stands before the calls of the same step. */
+/** Whether reasoning comes before the calls of the same step. */
 function ledTo(input: readonly Item[], at: number): boolean {
   const before = input.slice(0, at).findLast((each) => each.type !== 'function_call');
   return before?.type === 'reasoning';
@@ -311,7 +312,7 @@ function writer(
           encrypted_content: `${secret.slice(0, 8)}-unfinished`,
         },
       });
-      // Told in two parts, as longer summaries are.
+      // In two parts, like longer summaries.
       const parts = summary ? [text, 'So I know.'] : [];
       parts.forEach((each, at) => {
         send('response.reasoning_summary_part.added', {

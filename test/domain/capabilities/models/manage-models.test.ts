@@ -38,7 +38,7 @@ const eventsOf = async (id: string) =>
   ).rows;
 
 describe('administering models', () => {
-  it("registers a model with its provider's defaults and its first price, and tells of it", async () => {
+  it("registers a model with its provider's defaults and its first price, and writes its event", async () => {
     const { model } = await act((ctx) => registerModel(ctx, claude('claude')));
     expect(model).toMatchObject({
       continuation: 'instruct',
@@ -127,7 +127,7 @@ describe('administering models', () => {
     }
   });
 
-  it('a price is in force from its time on, and none before it is lost', async () => {
+  it('a price is in force from its time on, and earlier prices are kept', async () => {
     await act((ctx) => registerModel(ctx, claude('priced')));
     await act((ctx) => setPrice(ctx, { alias: 'priced', price: { input: '2', output: '10' } }));
     const later = new Date(Date.now() + 86_400_000);
@@ -198,7 +198,7 @@ describe('importing prices', () => {
     });
   });
 
-  it.each([1e6, 1e13, 1e300])('takes no price of %d dollars, which no row could hold', async (output) => {
+  it.each([1e6, 1e13, 1e300])('refuses a price of %d dollars, which exceeds the column', async (output) => {
     const document = { anthropic: { models: { 'claude-sonnet-4-5': { cost: { input: 1, output } } } } };
     const { imported, skipped } = await act((ctx) => importPrices(ctx, { document }));
     expect(imported).toEqual([]);

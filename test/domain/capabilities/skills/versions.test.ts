@@ -83,7 +83,7 @@ describe('a version', () => {
     ).rejects.toMatchObject({ code: 'skill_version_not_found' });
   });
 
-  it('that is deprecated gives way to the highest published one, the last of all switches the skill off', async () => {
+  it('that is deprecated is replaced by the highest published one; deprecating the last disables the skill', async () => {
     const skillId = await create();
     const [first, second, third] = [
       await published(skillId),
@@ -118,7 +118,7 @@ describe('a version', () => {
     });
   });
 
-  it('that is edited to what it says is told to nobody', async () => {
+  it('that is set to its present text writes no event', async () => {
     const skillId = await create();
     const versionId = await draft(skillId);
     const edit = (change: object) => engine.act((ctx) => editDraft(ctx, { skillId, versionId, ...change }));
@@ -135,7 +135,7 @@ describe('a version', () => {
     ]);
   });
 
-  it('is numbered once, however many are published at once', async () => {
+  it('gets a unique number, however many are published at once', async () => {
     const skillId = await create();
     const drafts = await Promise.all([draft(skillId), draft(skillId), draft(skillId), draft(skillId)]);
     const numbers = await Promise.all(
@@ -148,7 +148,7 @@ describe('a version', () => {
 });
 
 describe('a skill', () => {
-  it('is switched off, on and away, and stays off when a version is published meanwhile', async () => {
+  it('is disabled, enabled and archived, and stays disabled when a version is published meanwhile', async () => {
     const skillId = await create();
     const become = (status: 'active' | 'disabled' | 'archived') =>
       engine.act((ctx) => updateSkill(ctx, { skillId, status }));
@@ -166,7 +166,7 @@ describe('a skill', () => {
     expect(changes.map(([, { status }]) => status)).toEqual(['disabled', 'archived', 'active']);
   });
 
-  it('goes with its versions; another tenant never saw it', async () => {
+  it('is deleted with its versions, and is never visible to another tenant', async () => {
     const skillId = await create();
     const versionId = await published(skillId);
     const other = await createWorld(engine.database.unitOfWork);
@@ -207,7 +207,7 @@ describe('a response', () => {
     expect(plain.platform.governance_applied).not.toHaveProperty('skill');
   });
 
-  it('is given no skill that is off, unknown or without a version, nor without leave to read skills', async () => {
+  it('gets no skill that is disabled, unknown or without a version, nor without the permission to read skills', async () => {
     const skillId = await create();
     await expect(ask(skillId)).rejects.toEqual(invalidState);
     await published(skillId);
@@ -223,7 +223,7 @@ describe('a response', () => {
     ).rejects.toMatchObject({ detail: { missingPermission: 'skills.read' } });
   });
 
-  it('tells who has used which skill', async () => {
+  it('records the users of each skill', async () => {
     const skillId = await create();
     await published(skillId);
     await ask(skillId);
@@ -234,7 +234,7 @@ describe('a response', () => {
     expect(rows).toEqual([{ principal_id: engine.world.owner.principalId }]);
   });
 
-  it('that failed is restarted on its version while that is offered, and not afterwards', async () => {
+  it('that failed is restarted on its version while the version is available, and not afterwards', async () => {
     const skillId = await create();
     const versionId = await published(skillId);
     const id = await ask(skillId);

@@ -6,7 +6,7 @@ import { schemaHash } from '#domain/capabilities/tools/tool-server.ts';
 const slug = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/);
 
 describe('the name of a tool', () => {
-  it('fits every vendor, and splits into server and tool in one way only', () => {
+  it('fits every vendor, and splits into server and tool unambiguously', () => {
     fc.assert(
       fc.property(slug, fc.string({ minLength: 1, maxLength: 200 }), (of, name) => {
         const exposed = exposedName(of, name);
@@ -17,13 +17,13 @@ describe('the name of a tool', () => {
     );
   });
 
-  it('differs for tools that differ only in what a name cannot hold', () => {
+  it('differs for tools that differ only in characters that a name cannot hold', () => {
     const names = ['a b', 'a.b', 'a/b', 'a_b', `${'x'.repeat(80)}1`, `${'x'.repeat(80)}2`];
     expect(new Set(names.map((name) => exposedName('crm', name))).size).toBe(names.length);
   });
 
   it.each(['*', 'mcp__*', 'mcp__crm', 'mcp__CRM__*', 'mcp____x', 'mcp__a_b__x', 'mcp__-a__x', 'crm__x', ''])(
-    'is no pattern as %j',
+    'is no valid pattern as %j',
     (text) => {
       expect(parsePattern(text)).toBeNull();
     },

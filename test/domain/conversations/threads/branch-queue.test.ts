@@ -67,7 +67,7 @@ async function ended(text: string): Promise<string> {
   return id;
 }
 
-/** Whether a response waits, and for which: null when it may begin. */
+/** The responses that a response waits for: null when it may begin. */
 async function waits(id: string): Promise<string | null> {
   const { rows } = await engine.admin.query('select waits_for from responses where id = $1', [id]);
   return rows[0].waits_for;
@@ -75,7 +75,7 @@ async function waits(id: string): Promise<string | null> {
 
 const statusOf = async (id: string) => (await engine.record(id)).status;
 
-/** What the model would be told. */
+/** The prompt that the model would receive. */
 async function told(id: string): Promise<string[]> {
   const { turn } = await engine.attempt(id);
   return turn.messages.flatMap((message) =>
@@ -83,7 +83,7 @@ async function told(id: string): Promise<string[]> {
   );
 }
 
-/** Does something while models take so many tokens. */
+/** Runs `work` while models count tokens in this way. */
 async function within(tokens: number, work: () => Promise<void>): Promise<void> {
   const { rows } = await engine.admin.query<{ was: number }>('select max(context_window) as was from models');
   await engine.admin.query('update models set context_window = $1', [tokens]);
@@ -96,7 +96,7 @@ async function within(tokens: number, work: () => Promise<void>): Promise<void> 
 
 const cancel = (responseId: string) => engine.act((ctx) => cancelResponse(ctx, { responseId }));
 
-/** Does two things while the row of a response is held, and lets go when both wait. */
+/** Starts two operations while the row of a response is locked, and releases it when both wait. */
 async function whileHeld<T>(responseId: string, work: () => Promise<T>): Promise<T> {
   await holder.query('begin');
   try {
@@ -113,8 +113,8 @@ async function whileHeld<T>(responseId: string, work: () => Promise<T>): Promise
 
 const busy = (param: string) => ({ code: 'previous_response_in_progress', detail: { param } });
 
-describe('a response that names the one which runs in its branch', () => {
-  it('is refused, waits for it, or takes its place', async () => {
+describe('a response that names the running one of its branch', () => {
+  it('is refused, waits for it, or replaces it', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const asked = { thread, previousResponseId: running };
@@ -134,14 +134,14 @@ describe('a response that names the one which runs in its branch', () => {
   });
 });
 
-describe('a response that names one which has ended', () => {
-  it('waits for the one that runs in its branch, and goes on from the one it names', async () => {
+describe('a response that names an ended one', () => {
+  it('waits for the running one of its branch, and continues from the one it names', async () => {
     const thread = await engine.begin();
     const earlier = await ended('Before');
     const running = await engine.create({ thread, ...say('One') });
     const next = await enqueue(thread, { previousResponseId: earlier, ...say('Two') });
     expect(await waits(next)).toBe(running);
-    // What it was given is its own, as of any other.
+    // Its conversation is its own, as for any other response.
     await engine.act((ctx) => deleteResponse(ctx, { responseId: earlier }));
     await answer(running, 'First.');
     expect(await waits(next)).toBeNull();
@@ -169,7 +169,7 @@ describe('a response that names one which has ended', () => {
     }
   });
 
-  it('takes the place of the one that runs', async () => {
+  it('replaces the running one', async () => {
     const thread = await engine.begin();
     const earlier = await ended('Before');
     const running = await engine.create({ thread, ...say('One') });
@@ -184,10 +184,10 @@ describe('a response that names one which has ended', () => {
   });
 });
 
-describe('a response that names one which never began', () => {
+describe('a response that names one without a conversation', () => {
   const refused = { code: 'invalid_state', detail: { param: 'previous_response_id' } };
 
-  it('is refused once that is cancelled, also while it is being cancelled', async () => {
+  it('is refused once the named one is cancelled, also during the cancel', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread });
     const [first, second] = [await enqueue(thread), await enqueue(thread)];
@@ -208,7 +208,7 @@ describe('a response that names one which never began', () => {
     expect(await statusOf(running)).toBe('queued');
   });
 
-  it('is refused when it would cancel that, and cancels nothing', async () => {
+  it('is refused when it would cancel the named one, and cancels nothing', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread });
     const waiting = await enqueue(thread);
@@ -221,8 +221,8 @@ describe('a response that names one which never began', () => {
   });
 });
 
-describe('a response that names one which runs', () => {
-  it('without a thread is waited for by the first of a branch, and refuses others', async () => {
+describe('a response that names a running one', () => {
+  it('outside a thread blocks the first of a branch, and others are refused', async () => {
     const thread = await engine.begin();
     const elsewhere = await engine.create(say('Before'));
     const first = await enqueue(thread, { previousResponseId: elsewhere, ...say('One') });
@@ -237,7 +237,7 @@ describe('a response that names one which runs', () => {
     expect(await told(first)).toEqual(['Before', 'Before!', 'One']);
   });
 
-  it('in front of the last of its branch is refused', async () => {
+  it('before the last of its branch is refused', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread });
     await enqueue(thread);
@@ -246,7 +246,7 @@ describe('a response that names one which runs', () => {
     );
   });
 
-  it('does not end one of another thread', async () => {
+  it('does not end a response of another thread', async () => {
     const running = await engine.create({ thread: await engine.begin() });
     const asked = { previousResponseId: running, onBusy: 'cancel_previous' as const };
     await expect(engine.create({ thread: await engine.begin(), ...asked })).rejects.toMatchObject(
@@ -257,8 +257,8 @@ describe('a response that names one which runs', () => {
   });
 });
 
-describe('a response that waits without naming one', () => {
-  it('is told its branch as one that is asked for when it begins', async () => {
+describe('a response that waits without naming another', () => {
+  it('reads its branch like a response requested when it begins', async () => {
     const thread = await engine.begin();
     const earlier = await ended('Before');
     const running = await engine.create({ thread, previousResponseId: earlier, ...say('One') });
@@ -266,10 +266,10 @@ describe('a response that waits without naming one', () => {
     const third = await enqueue(thread, say('Three'));
     await enqueue(thread, say('Four'));
     await answer(running, 'First.');
-    // Not what the one before it went on from: that is somebody else's, or belongs to another conversation.
+    // Not the context of the response before it: that belongs to another user, or to another conversation.
     expect(await told(second)).toEqual(['Hello', 'One', 'First.', 'Two']);
     await answer(second, 'Second.');
-    // Each question with its answer, and none of those that have not ended.
+    // Each question with its answer, and no unfinished ones.
     expect(await told(third)).toEqual(['Hello', 'One', 'First.', 'Two', 'Second.', 'Three']);
     await answer(third, 'Third.');
     const instead = await engine.create({ thread, onBusy: 'cancel_previous', ...say('Five') });
@@ -286,7 +286,7 @@ describe('a response that waits without naming one', () => {
     ]);
   });
 
-  it('begins no chain, however many wait before it', async () => {
+  it('starts no chain, however many wait before it', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread });
     const last = await enqueue(thread);
@@ -298,7 +298,7 @@ describe('a response that waits without naming one', () => {
     expect(rows.map((row) => row.chain_depth)).toEqual([0, 0, 1]);
   });
 
-  it('is refused at once when what is known of it is too long', async () => {
+  it('is refused at once when its known part is too long', async () => {
     const thread = await engine.begin();
     const earlier = await ended('Many words. '.repeat(100));
     await engine.create({ thread });
@@ -311,7 +311,7 @@ describe('a response that waits without naming one', () => {
     });
   });
 
-  it('begins although the conversation of one before it became too long', async () => {
+  it('begins although the conversation of an earlier one became too long', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const tooLong = await enqueue(thread, { previousResponseId: running, ...say('Two') });
@@ -322,7 +322,7 @@ describe('a response that waits without naming one', () => {
     await within(200, async () => expect(await told(last)).toEqual(['Two', 'Three']));
   });
 
-  it('is told nothing once its asker may not write there any more', async () => {
+  it('reads nothing once its requester may not write there any more', async () => {
     const thread = await engine.begin();
     await engine.admin.query(
       `insert into roles (tenant_id, id, key, name, permissions)
@@ -347,7 +347,7 @@ describe('a response that waits without naming one', () => {
     expect(rows).toEqual([{ wire: expect.stringContaining('"Two"') }]);
   });
 
-  it.each(['deleted', 'purged'])('is told nothing of a thread that is %s before it begins', async (how) => {
+  it.each(['deleted', 'purged'])('reads nothing of a thread that is %s before it begins', async (how) => {
     const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const last = await enqueue(thread, say('Two'));
@@ -359,7 +359,7 @@ describe('a response that waits without naming one', () => {
     expect(await told(last)).toEqual(['Two']);
   });
 
-  it('is nothing to go on from once it is cancelled, before its turn or at it', async () => {
+  it('cannot be continued once it is cancelled, before its turn or at it', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const between = await enqueue(thread, say('Two'));
@@ -368,7 +368,7 @@ describe('a response that waits without naming one', () => {
     const other = await engine.begin();
     const there = await engine.create({ thread: other, previousResponseId: behind, onBusy: 'enqueue' });
     await cancel(between);
-    // No branch will tell them what the first one was to be told.
+    // No branch holds the context that the first one would have received.
     expect(await Promise.all([elsewhere, behind, there].map(statusOf))).toEqual([
       'failed',
       'failed',
@@ -385,7 +385,7 @@ describe('a response that waits without naming one', () => {
   });
 });
 
-describe('responses that are asked for at once', () => {
+describe('responses that are requested at once', () => {
   it('wait for each other in the order of their acceptance', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
@@ -399,7 +399,7 @@ describe('responses that are asked for at once', () => {
     expect(await waits(second)).toBeNull();
   });
 
-  it('are one that runs, and one for each that it lets wait', async () => {
+  it('are one running, and the waiting ones that it allows', async () => {
     const thread = await engine.begin();
     const made = await Promise.all(Array.from({ length: 6 }, () => enqueue(thread)));
     const { rows } = await engine.admin.query<{ response_id: string }>(
@@ -418,7 +418,7 @@ describe('responses that are asked for at once', () => {
     }
   });
 
-  it('follow one that ends meanwhile at once', async () => {
+  it('begin at once when the running one ends meanwhile', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     await holder.query('begin');
@@ -434,7 +434,7 @@ describe('responses that are asked for at once', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'are never two, when one comes %s one that takes all places',
+    'are never two, when one arrives %s another that replaces all',
     async (order) => {
       const thread = await engine.begin();
       const running = await engine.create({ thread });
@@ -458,7 +458,7 @@ describe('responses that are asked for at once', () => {
     },
   );
 
-  it('are one, when a failed one is asked for again beside a new one', async () => {
+  it('are one, when a failed one is restarted beside a new one', async () => {
     const thread = await engine.begin();
     const failed = await engine.create({ thread });
     await engine.admin.query(`update responses set status = 'failed', finished_at = now() where id = $1`, [
@@ -476,13 +476,13 @@ describe('responses that are asked for at once', () => {
 });
 
 describe('a response that waits', () => {
-  it('ends with all of its queue when another takes their place', async () => {
+  it('ends with all of its queue when another replaces them', async () => {
     const thread = await engine.begin();
     const queue = [await engine.create({ thread }), await enqueue(thread), await enqueue(thread)];
     const instead = await engine.create({ thread, onBusy: 'cancel_previous' });
     expect(await Promise.all(queue.map(statusOf))).toEqual(['cancelled', 'cancelled', 'cancelled']);
     expect(await waits(instead)).toBeNull();
-    // Those that waited have no workflow that could be told.
+    // Waiting responses have no workflow that could be cancelled.
     const { rows } = await engine.admin.query('select workflow_id from outbox where workflow_id = any ($1)', [
       queue.slice(1).map((id) => `response/${engine.world.tenantId}/${id}`),
     ]);
@@ -510,7 +510,7 @@ describe('a response that waits', () => {
     expect(await Promise.all(queue.map(statusOf))).toEqual(['queued', 'queued', 'queued']);
   });
 
-  it('stays in its place when both before it are cancelled', async () => {
+  it('keeps its position when both before it are cancelled', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const [second, third] = [await enqueue(thread, say('Two')), await enqueue(thread, say('Three'))];
@@ -523,7 +523,7 @@ describe('a response that waits', () => {
     expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three', 'Four']);
   });
 
-  it('stays in its place when the one before it is cancelled, and is told that one’s question', async () => {
+  it('keeps its position when the one before it is cancelled, and its prompt includes that one’s question', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const between = await enqueue(thread, say('Two'));
@@ -535,7 +535,7 @@ describe('a response that waits', () => {
   });
 
   it.each(['cancelled', 'deleted'])(
-    'is told what one that it named was asked, once, when that is %s',
+    'includes the question of the response it named, once, when that is %s',
     async (how) => {
       const thread = await engine.begin();
       const running = await engine.create({ thread, ...say('One') });
@@ -550,7 +550,7 @@ describe('a response that waits', () => {
     },
   );
 
-  it('goes on from a cancelled one that had its conversation from elsewhere', async () => {
+  it('continues from a cancelled one with a conversation from elsewhere', async () => {
     const thread = await engine.begin();
     const earlier = await ended('Before');
     const running = await engine.create({ thread, ...say('One') });
@@ -562,14 +562,14 @@ describe('a response that waits', () => {
     expect(await told(last)).toEqual(['Before', 'Before!', 'Two', 'Three']);
   });
 
-  it('begins when the one before it is cancelled while what both wait for ends', async () => {
+  it('begins when the one before it is cancelled while the response that both wait for ends', async () => {
     const thread = await engine.begin();
     const running = await engine.create({ thread, ...say('One') });
     const attempt = await engine.attempt(running);
     await attempt.say('First.');
     const between = await enqueue(thread, say('Two'));
     const last = await enqueue(thread, say('Three'));
-    // The cancel is held up at the last one with the row in between in its hands; the end comes behind it.
+    // The cancel blocks at the last response while holding the row in between; the end waits for it.
     await holder.query('begin');
     await holder.query('select from responses where id = $1 for update', [last]);
     const cancelled = cancel(between);
@@ -587,7 +587,7 @@ describe('a response that waits', () => {
     const thread = await engine.begin();
     const waiting = await engine.create({ thread, ...say('Two') });
     const running = await engine.create();
-    // Behind each other in the table, but the other way round in the queue.
+    // In table order one after the other, in queue order reversed.
     await engine.admin.query(
       `update responses set thread_id = $2, branch_id = $3, waits_for = case id when $1 then null else $1 end
          where id = any ($4)`,
@@ -632,7 +632,7 @@ describe('a response that waits', () => {
   );
 });
 
-/** Until so many sessions of the database wait for a lock. */
+/** Waits until so many sessions of the database wait for a lock. */
 async function untilWaiting(sessions: number): Promise<void> {
   for (let tries = 0; tries < 500; tries += 1) {
     const { rows } = await engine.admin.query<{ n: number }>(

@@ -27,12 +27,12 @@ function grantedBy(access: Partial<AccessRecord>, keyPermissions: string[] | nul
 
 const somePermissions = fc.subarray([...permissions]);
 
-describe('what a principal may do', () => {
-  it('is nothing without a role, whatever its key says', () => {
+describe('the permission set of a principal', () => {
+  it('is empty without a role, whatever its key grants', () => {
     expect(grantedBy({}, [...permissions])).toEqual(new Set());
   });
 
-  it('brings the reading along with the changing, and tools with responses', () => {
+  it('includes reading with writing, and tools with responses', () => {
     expect(
       grantedBy({ tenant_roles: ['r'], custom_roles: { r: ['collections.update', 'responses.create'] } }),
     ).toEqual(
@@ -46,11 +46,11 @@ describe('what a principal may do', () => {
     );
   });
 
-  it('never has creating responses bring along the reading of other people’s', () => {
+  it('never includes reading other people’s responses with creating responses', () => {
     expect(implied('responses.create')).not.toContain('responses.read');
   });
 
-  it('is the sum of tenant roles and space role, with all that they imply', () => {
+  it('is the sum of tenant roles and space role, with all implied permissions', () => {
     fc.assert(
       fc.property(somePermissions, somePermissions, (tenant, space) => {
         const custom_roles = { a: tenant, b: space };
@@ -71,7 +71,7 @@ describe('what a principal may do', () => {
     );
   });
 
-  it('includes what only the platform may, for its own principals alone', () => {
+  it('includes permissions of the platform for its own principals only', () => {
     const access = { tenant_roles: ['platform_operator'] };
     expect([...platformOnly].filter((name) => grantedBy(access).has(name))).toEqual([]);
     expect(
@@ -85,13 +85,13 @@ describe('what a principal may do', () => {
     );
   });
 
-  it('ignores names that are in no catalogue', () => {
+  it('ignores names that are not in the catalogue', () => {
     expect(grantedBy({ tenant_roles: ['r', 'gone'], custom_roles: { r: ['everything.all'] } })).toEqual(
       new Set(),
     );
   });
 
-  it('lets no role of a space reach beyond it, but to its holder’s own notifications', () => {
+  it('limits a role of a space to that space and its holder’s own notifications', () => {
     for (const role of ['space_admin', 'space_editor', 'space_member', 'space_viewer']) {
       expect(
         [...grantedBy({ space_role: role })].filter((name) => !spaceScoped.has(name as never)),
@@ -101,7 +101,7 @@ describe('what a principal may do', () => {
   });
 });
 
-describe('nobody is admitted', () => {
+describe('no caller is admitted', () => {
   it.each([
     [{ tenant_status: 'suspended' }, 'tenant_suspended'],
     [{ tenant_status: 'deleting' }, 'tenant_deleting'],
@@ -119,7 +119,7 @@ describe('a refusal', () => {
   it.each([
     [spaceId, { type: 'space', id: spaceId }, 'Missing permission members.add in this space.'],
     [null, { type: 'tenant', id: identity.tenantId }, 'Missing permission members.add in this tenant.'],
-  ])('names what is missing and where', (space, scope, message) => {
+  ])('names the missing permission and its scope', (space, scope, message) => {
     const caller = admit(identity, origin, record, space);
     expect(() => authorize(caller, 'members.add')).toThrow(
       expect.objectContaining({
@@ -131,7 +131,7 @@ describe('a refusal', () => {
   });
 });
 
-describe('what is a caller’s own', () => {
+describe('a caller’s own resource', () => {
   const mine = (keyPermissions: string[] | null) => {
     const access = { ...record, tenant_roles: [] };
     return admit({ ...identity, keyPermissions }, origin, access, spaceId);
@@ -145,19 +145,19 @@ describe('what is a caller’s own', () => {
     }
   };
 
-  it('needs no grant, but no key that was cut down to something else', () => {
+  it('needs no grant, but is refused to a key restricted to other permissions', () => {
     expect(opens(null)).toBe(true);
     expect(opens(['collections.read'])).toBe(false);
     expect(opens([])).toBe(false);
   });
 
-  it('is within reach of a key for it, for what implies it, or for making such things', () => {
+  it('is accessible to a key with its permission, an implying one, or that of creating it', () => {
     expect(opens(['responses.read'])).toBe(true);
     expect(opens(['responses.cancel']), 'whoever may change it may read it').toBe(true);
     expect(opens(['responses.create'])).toBe(true);
   });
 
-  it('is nobody else’s', () => {
+  it('is accessible to no other principal', () => {
     expect(opens(null, newId())).toBe(false);
     expect(opens(['responses.create'], newId())).toBe(false);
   });
@@ -177,14 +177,14 @@ describe('a caller’s own threads', () => {
     }
   };
 
-  it('are within reach of who is still in the space, whatever its role there', () => {
+  it('are accessible to every member of the space, with any role', () => {
     expect(reaches({ space_role: 'space_member' })).toBe(true);
     expect(reaches({ space_role: 'space_viewer' })).toBe(true);
     expect(reaches({ space_role: 'mute' })).toBe(true);
     expect(reaches({})).toBe(false);
   });
 
-  it('are so too of who may write there by a role in the whole tenant, and of nobody for reading alone', () => {
+  it('are accessible through a role of the tenant that permits writing, but not by reading alone', () => {
     expect(reaches({ tenant_roles: ['writer'] })).toBe(true);
     expect(reaches({ tenant_roles: ['owner'] })).toBe(true);
     expect(reaches({ tenant_roles: ['reader'] })).toBe(false);
@@ -192,7 +192,7 @@ describe('a caller’s own threads', () => {
     expect(reaches({ tenant_roles: ['member'] })).toBe(false);
   });
 
-  it('are of no key that was cut down to something else, and of no key at all once its principal has left', () => {
+  it('are not accessible to a key restricted to other permissions, nor to any key once its principal has left', () => {
     const space_role = 'space_member';
     expect(reaches({ space_role }, ['threads.update'])).toBe(true);
     expect(reaches({ space_role }, ['messages.create'])).toBe(true);

@@ -37,8 +37,8 @@ async function rolesOf(member: NewMember, spaceId: string | null = world.spaceId
   return { tenant_roles, space_role, custom_roles };
 }
 
-describe('what is read of a principal', () => {
-  it('has the permissions of the roles that it holds, and not of every role that the tenant has made', async () => {
+describe('the access read for a principal', () => {
+  it('has the permissions of its own roles, not of every role of the tenant', async () => {
     expect(await rolesOf({ tenantRoles: ['role_a', 'member'], spaceRole: 'role_b' })).toEqual({
       tenant_roles: expect.toSatisfy((keys: string[]) => keys.toSorted().join() === 'member,role_a'),
       space_role: 'role_b',
@@ -46,7 +46,7 @@ describe('what is read of a principal', () => {
     });
   });
 
-  it('has no role of a space in which it is not', async () => {
+  it('has no role of a space without membership', async () => {
     const role_a = ['spaces.read'];
     const outside = { tenant_roles: ['role_a'], space_role: null, custom_roles: { role_a } };
     expect(await rolesOf({ tenantRoles: ['role_a'], spaceRole: null })).toEqual(outside);

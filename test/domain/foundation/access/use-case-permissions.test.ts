@@ -53,7 +53,10 @@ const upload = () => ({
 });
 const limits = { maxActivePerSpace: 100, retentionSeconds: 60 };
 
-/** What each use case asks for. A response is another principal's here: one's own needs no grant. */
+/**
+ * The permission that each use case requires. A response belongs to another principal here: one's own needs
+ * no grant.
+ */
 const cases: { name: string; permission: Permission; run: (ctx: Context) => Promise<unknown> }[] = [
   {
     name: 'registerServer',

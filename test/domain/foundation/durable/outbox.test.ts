@@ -50,7 +50,7 @@ const claim = async (limit = 10) =>
   (await claimOutbox(engine.database.database, limit)).map((row) => `${row.kind} ${row.workflowId}`);
 
 describe('the outbox', () => {
-  it('leaves a fresh row to the process that wrote it, and to a relay when that one is gone', async () => {
+  it('leaves a fresh row to the process that wrote it, and to a relay after that process has died', async () => {
     await enqueue('a');
     expect(await claim()).toEqual([]);
     await leaseOut();
@@ -115,7 +115,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  it('leases a claimed row for ten seconds: nobody else gets it meanwhile', async () => {
+  it('leases a claimed row for ten seconds: no other relay claims it meanwhile', async () => {
     await enqueue('a');
     await leaseOut();
     await claim();
@@ -127,7 +127,7 @@ describe('the outbox', () => {
     expect(rows[0]!.seconds).toBeLessThanOrEqual(10);
   });
 
-  it('gives each row to one of two relays that ask at once', async () => {
+  it('gives each row to one of two concurrent relays', async () => {
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) {
       await enqueue(id);
     }
@@ -136,7 +136,7 @@ describe('the outbox', () => {
     expect([...one, ...two].toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => `start ${id}`));
   });
 
-  it('sends rows of one workflow in their order, and others past them', async () => {
+  it('sends rows of one workflow in order, without delaying others', async () => {
     const first = await enqueue('a');
     await cancel('a');
     await enqueue('b');
@@ -201,7 +201,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  it('tells how old its oldest row is', async () => {
+  it('reports the age of its oldest row', async () => {
     expect(await outboxAgeSeconds(engine.database.database)).toBe(0);
     await enqueue('a');
     await engine.admin.query(`update outbox set created_at = now() - interval '90 s'`);

@@ -37,7 +37,7 @@ const list = (input: Partial<EventFilters> & { limit?: number; cursor?: string |
 const seal = () => sealAll(engine.admin, { purge, secrets });
 
 describe('the totals of a list', () => {
-  it('are those of looking at every event, whatever the window, sealed or not', async () => {
+  it('equal a count of every event, whatever the window, sealed or not', async () => {
     const { tenantId } = engine.world;
     await fillLog(engine.admin, { tenantId, count: 3_000, days });
     // enough for several in each ten minutes of the last day
@@ -203,7 +203,7 @@ describe('a list of events', () => {
     });
   });
 
-  it('is taken out of the platform with an event of its own', async () => {
+  it('is exported with an event of its own', async () => {
     const first = await engine.act((ctx) => exportEvents(ctx, { ...none, limit: 500, cursor: null }));
     expect(first.items).toHaveLength(500);
     const second = await engine.act((ctx) =>

@@ -49,7 +49,7 @@ const write = () =>
     }),
   );
 
-/** As if nobody had looked after the log since three months ago. */
+/** As if no sweep had run on the log for three months. */
 async function stopForMonths(): Promise<void> {
   await query('truncate events');
   for (const name of await partitions()) {
@@ -61,7 +61,7 @@ async function stopForMonths(): Promise<void> {
 describe('the months of the log', () => {
   beforeEach(stopForMonths);
 
-  it('take in what was written while nobody made them, as it was sealed', async () => {
+  it('take in events written while no month was created, as they were sealed', async () => {
     await write();
     await sealAll(engine.admin, { purge, secrets });
     await write();
@@ -80,7 +80,7 @@ describe('the months of the log', () => {
     expect({ findings, events, unsealed }).toEqual({ findings: [], events: 2, unsealed: 0 });
   });
 
-  it('leave no gap: what lies outside them has a place, too', async () => {
+  it('leave no gap: events outside them are stored, too', async () => {
     await maintain();
     await maintain();
     for (const months of [0, -1, -4, -90, 1, 2, 50]) {
@@ -103,7 +103,7 @@ describe('the months of the log', () => {
     expect(rowCount).toBe(1);
   });
 
-  it('are read from the newest on, no further than a page reaches, behind the same wall', async () => {
+  it('are read from the newest on, no further than a page needs, under the same row-level security', async () => {
     await maintain();
     await query('begin');
     await query('set local enable_seqscan = off; set local enable_bitmapscan = off');

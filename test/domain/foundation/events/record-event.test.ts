@@ -25,7 +25,7 @@ it('a long text is cut to what can be stored, also in the middle of a character'
   expect(rows).toEqual([{ tools: `${'x'.repeat(999)}\uFFFD` }]);
 });
 
-it('is there exactly when its change is', async () => {
+it('is committed exactly when its change is', async () => {
   const { spaceId, tenantId } = engine.world;
   const change = (end: () => void) =>
     engine.act(async ({ em, caller }) => {

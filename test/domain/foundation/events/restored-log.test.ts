@@ -7,7 +7,7 @@ import { fillLog, prepareLog, sealAll } from '../../../support/event-log.ts';
 import { Purge } from '../../../support/purge.ts';
 import { secrets } from '../../../support/world.ts';
 
-/** Transactions that the server of the dump had counted more. */
+/** As if the dump's server had a higher transaction counter. */
 const ahead = 1_000_000_000_000;
 
 let engine: Engine;
@@ -39,7 +39,7 @@ async function verify(): Promise<{ findings: unknown[]; unsealed: number }> {
   return verifyChain(ask, engine.world.tenantId, { anchors: [], retentionDays: 365 });
 }
 
-/** As the tables look in a new server; what is sealed keeps what its digest covers. */
+/** As the tables look in a new server; sealed events keep the fields that their digest covers. */
 async function restore(): Promise<void> {
   const later = (column: string) => `${column} = (${column}::text::bigint + ${ahead})::text::xid8`;
   await engine.admin.query(`begin; set local session_replication_role = replica`);
@@ -52,7 +52,7 @@ async function restore(): Promise<void> {
   await engine.admin.query('commit');
 }
 
-it('a log that was restored from a dump is sealed on once the server is migrated, and nothing else is needed', async () => {
+it('a log that was restored from a dump is sealed on once the server is migrated, without any other step', async () => {
   const deps = { purge, secrets };
   await write(30);
   await sealAll(engine.admin, deps);

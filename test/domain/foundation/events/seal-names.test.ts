@@ -16,7 +16,7 @@ afterAll(async () => {
   await engine?.stop();
 });
 
-it('seals names past whoever is deleted, or is being deleted', async () => {
+it('seals names without blocking on principals that are deleted or being deleted', async () => {
   const [gone, leaver, stayer] = [
     await addMember(engine.database.unitOfWork, engine.world, {}),
     await addMember(engine.database.unitOfWork, engine.world, {}),
@@ -37,7 +37,7 @@ it('seals names past whoever is deleted, or is being deleted', async () => {
   expect(await sealEvents({ purge, secrets })).toMatchObject({ failed: 0 });
   expect([await isSealed(leaver), await isSealed(stayer)]).toEqual([false, true]);
   await engine.admin.query('rollback');
-  // Who stays after all has its turn with the next round.
+  // A principal that stays after all is sealed in the next round.
   expect(await sealEvents({ purge, secrets })).toMatchObject({ failed: 0 });
   expect([await isSealed(leaver), await isSealed(gone)]).toEqual([true, false]);
 });

@@ -2,7 +2,10 @@ import type { Client } from 'pg';
 
 export interface Tampering {
   what: string;
-  /** Works as the owner would, with triggers off. @returns whether it changed anything */
+  /**
+   * Works as the owner would, with triggers off.
+   * @returns whether it changed anything
+   */
   apply(admin: Client, tenantId: string): Promise<boolean>;
 }
 
@@ -33,7 +36,7 @@ const pick = async (
   return rows[0]!;
 };
 
-/** Computes digests and heads anew from a batch on, as somebody would who knows how it is done. */
+/** Recomputes digests and heads from a batch on, as an attacker with full knowledge would. */
 export async function rehash(admin: Client, digest: string, tenantId: string, from: number): Promise<void> {
   await admin.query(
     `do $$ declare s event_seals; previous bytea; begin
@@ -70,7 +73,7 @@ export function tamperingOf(numbers: readonly number[], digest: string): Tamperi
 
 interface Act {
   what: string;
-  /** @returns the first batch that is touched, null when nothing was */
+  /** @returns the first changed batch, null when nothing changed */
   apply(admin: Client, tenantId: string): Promise<number | null>;
 }
 

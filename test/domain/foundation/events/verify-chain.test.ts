@@ -47,7 +47,7 @@ const ask: Ask = async <Row extends object>(text: string, values: unknown[]) =>
 const verify = (retentionDays = 365, known = anchored): Promise<Verification> =>
   verifyChain(ask, engine.world.tenantId, { anchors: known, retentionDays });
 
-/** Whatever the owner of the database does, taken back afterwards. */
+/** Any change by the owner of the database, rolled back afterwards. */
 async function asOwner<T>(work: () => Promise<T>): Promise<T> {
   await engine.admin.query(`begin; set local session_replication_role = replica`);
   try {
@@ -58,7 +58,7 @@ async function asOwner<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('the verification of a chain', () => {
-  it('finds nothing where nothing was touched', async () => {
+  it('finds nothing in an unchanged log', async () => {
     const { rows } = await engine.admin.query<{ n: number }>(
       'select count(*)::integer as n from events where tenant_id = $1',
       [engine.world.tenantId],
@@ -68,7 +68,7 @@ describe('the verification of a chain', () => {
     expect(verification.batches).toBeGreaterThanOrEqual(6);
   });
 
-  it(`finds each of ${tamperings} edits, deletions, reorderings and cuts by the owner`, async () => {
+  it(`finds each of ${tamperings} edits, deletions, reorderings and truncations by the owner`, async () => {
     const random = mulberry32(Number(process.env['SEED'] ?? 20261121));
     const unnoticed: string[] = [];
     const done = new Map<string, number>();
@@ -110,7 +110,7 @@ describe('the verification of a chain', () => {
     ]);
   });
 
-  it('needs its anchors against an owner who hashes everything anew', async () => {
+  it('needs its anchors against an owner who recomputes all hashes', async () => {
     const { rows } = await engine.admin.query<{ id: string }>(
       'select event_ids[1] as id from event_seals where tenant_id = $1 order by seq limit 1',
       [engine.world.tenantId],
@@ -125,7 +125,7 @@ describe('the verification of a chain', () => {
     expect(withThem.map(({ kind }) => kind)).toContain('anchor_differs');
   });
 
-  it('goes on behind events that were recorded while others were still open', async () => {
+  it('continues after events recorded while other transactions were open', async () => {
     const { world, database } = engine;
     let release = () => undefined as void;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -156,7 +156,7 @@ describe('the verification of a chain', () => {
     expect(rows.map(({ id }) => id)).toEqual(['slow', 'quick']);
   });
 
-  it('by two at once seals every event once', async () => {
+  it('by two sealers at once seals every event once', async () => {
     const { tenantId } = engine.world;
     for (let round = 0; round < 5; round += 1) {
       await fillLog(engine.admin, { tenantId, count: 200, days: 1 });
@@ -210,7 +210,7 @@ describe('retention', () => {
     expect((await verify(20, [])).findings).toEqual([]);
   });
 
-  it('that another tenant holds up leaves events without their seals, and that is no finding', async () => {
+  it('that another tenant delays leaves events without their seals, and that is no finding', async () => {
     const own = await openEngine();
     const ownPurge = new Purge(own.database);
     try {
@@ -240,7 +240,7 @@ describe('retention', () => {
     }
   });
 
-  it('cannot be feigned: what is cut before its time is found', async () => {
+  it('cannot be faked: an early truncation is found', async () => {
     expect((await verify(365)).findings.map(({ kind }) => kind)).toContain('content_missing');
   });
 

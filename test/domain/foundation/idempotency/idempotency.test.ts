@@ -18,7 +18,7 @@ function request(change: Partial<IdempotentRequest> = {}): IdempotentRequest {
 }
 
 describe('an idempotency key', () => {
-  it('stands for the first resource, for everyone who comes later with the same body', async () => {
+  it('returns the first resource to every later request with the same body', async () => {
     const key = request();
     expect(await engine.act((ctx) => claimKey(ctx, key, 'first'))).toBe('first');
     expect(await engine.act((ctx) => claimKey(ctx, key, 'second'))).toBe('first');
@@ -33,7 +33,7 @@ describe('an idempotency key', () => {
     ).rejects.toMatchObject({ code: 'idempotency_key_reused' });
   });
 
-  it('is another key on another path, and for another principal', async () => {
+  it('is separate for each path and principal', async () => {
     const key = request();
     await engine.act((ctx) => claimKey(ctx, key, 'first'));
     expect(await engine.act((ctx) => claimKey(ctx, { ...key, scope: 'POST /others' }, 'second'))).toBe(
@@ -43,7 +43,7 @@ describe('an idempotency key', () => {
     expect(await engine.act((ctx) => findKey(ctx, key), { principalId: other })).toBeNull();
   });
 
-  it('makes the loser of a race wait for the winner, and take its resource', async () => {
+  it('makes the loser of a race wait for the winner, and return its resource', async () => {
     const key = request();
     const claimed = Promise.withResolvers<void>();
     const mayCommit = Promise.withResolvers<void>();
@@ -62,7 +62,7 @@ describe('an idempotency key', () => {
     expect(await Promise.all([winner, loser])).toEqual(['winner', 'winner']);
   });
 
-  it('is refused as in progress while the winner takes longer than anyone is made to wait', async () => {
+  it('is refused as in progress while the winner takes longer than the maximum wait', async () => {
     const key = request();
     const { tenantId, owner } = engine.world;
     await engine.admin.query('begin');
@@ -84,7 +84,7 @@ describe('an idempotency key', () => {
     expect(await engine.act((ctx) => claimKey(ctx, key, 'loser'))).toBe('loser');
   }, 20_000);
 
-  it('goes to the loser of a race when the winner fails', async () => {
+  it('is claimed by the loser of a race when the winner fails', async () => {
     const key = request();
     const claimed = Promise.withResolvers<void>();
     const mayFail = Promise.withResolvers<void>();

@@ -51,7 +51,7 @@ const tracing = (TRACING_BASE_URL: string | undefined) =>
     TRACING_BASE_URL,
   }).TRACING_BASE_URL;
 
-it('traces go to the address that is configured, and without one nowhere', () => {
+it('traces go to the address that is configured, and nowhere without one', () => {
   expect(tracing('https://traces.example.com')).toBe('https://traces.example.com');
   expect([tracing(''), tracing(undefined)]).toEqual([null, null]);
   expect(() => tracing('traces.example.com')).toThrow('TRACING_BASE_URL: must be an http(s) address');

@@ -4,19 +4,19 @@ import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 const slow = () => new ContendedPace({ burst: 2, perSecond: 1 });
 const times = (count: number, take: () => number): number[] => Array.from({ length: count }, take);
 
-it('a key that is alone never waits', () => {
+it('a single active key never waits', () => {
   const pace = slow();
   expect(times(100, () => pace.take('a', 0))).toEqual(Array.from({ length: 100 }, () => 0));
 });
 
-it('keys beside each other have their burst and then their pace, each of its own', () => {
+it('concurrent keys each have their own burst and then their own pace', () => {
   const pace = slow();
   pace.take('b', 0);
   expect(times(4, () => pace.take('a', 0))).toEqual([0, 0, 1_000, 2_000]);
   expect(pace.take('b', 0)).toBe(0);
 });
 
-it('what a key began alone has emptied its burst when another key comes, and left no debt', () => {
+it('starts of a single key have used up its burst when another key comes, and leave no debt', () => {
   const pace = slow();
   times(100, () => pace.take('a', 0));
   expect(pace.take('b', 0)).toBe(0);

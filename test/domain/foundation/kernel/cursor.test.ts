@@ -17,7 +17,7 @@ const scopes: fc.Arbitrary<CursorScope> = fc.record({
 const refused = expect.objectContaining({ code: 'invalid_cursor', detail: { param: 'cursor' } });
 
 describe('a cursor', () => {
-  it('gives back the position that it was made of', () => {
+  it('decodes to the position that it encodes', () => {
     fc.assert(
       fc.property(scopes, keyset, (scope, position) => {
         expect(decodeCursor(secrets, scope, encodeCursor(secrets, scope, position))).toEqual(position);
@@ -50,7 +50,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('is refused when it is anything else', () => {
+  it('is refused when it is any other text', () => {
     fc.assert(
       fc.property(scopes, fc.string(), (scope, text) => {
         expect(() => decodeCursor(secrets, scope, text)).toThrow(refused);

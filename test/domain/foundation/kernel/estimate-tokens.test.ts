@@ -5,7 +5,7 @@ import { shortest } from '../../../support/growth.ts';
 
 const prose = 'The Moon pulls at the water of the Earth, and the Earth turns below it; so there are tides. ';
 
-it('a text of usual length is looked at whole', () => {
+it('a text of usual length is counted whole', () => {
   const text = prose.repeat(700);
   expect(text.length).toBeLessThan(65_536);
   expect(estimateTokens(text)).toBe(estimateTokenCount(text));

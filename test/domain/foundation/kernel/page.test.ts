@@ -10,7 +10,7 @@ const keyset = { createdAt: '2026-11-21T12:00:00.123456Z', id: 'thing-7' };
 const refusal = expect.objectContaining({ code: 'invalid_cursor' }) as Error;
 
 describe('a cursor', () => {
-  it('comes back as the position that it was made of', () => {
+  it('decodes to the position that it encodes', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (createdAt, id) => {
         const cursor = encodeCursor(secrets, scope, { createdAt, id });

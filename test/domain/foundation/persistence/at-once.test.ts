@@ -55,15 +55,18 @@ const claude = {
   price: { input: '3', output: '15' },
 } as const;
 
-/** As an owner whose rights were read before, since a suspended tenant has nobody who may do anything. */
+/** As an owner whose permissions were read before, since principals of a suspended tenant have none. */
 const run = <T>(work: (ctx: Context) => Promise<T>): Promise<T> =>
   engine.database.unitOfWork.inTenant(engine.world.tenantId, async (em) => {
-    // Who waits here waits until the others do, however slow the machine is.
+    // A wait here ends when the others wait, however slow the machine is.
     await em.execute(`set local lock_timeout = '20s'`);
     return work(createContext({ caller, em, secrets }));
   });
 
-/** The first has changed what it changes before the others begin, and ends when each of them waits or has ended. */
+/**
+ * The first operation has made its change before the others begin, and ends when each of them waits or has
+ * ended.
+ */
 async function atOnce([first, ...others]: readonly [Work, ...Work[]]): Promise<
   PromiseSettledResult<unknown>[]
 > {
@@ -87,7 +90,7 @@ async function waiting(): Promise<number> {
   return rows[0]!.n;
 }
 
-/** What the log is told of while `act` runs. */
+/** The events written while `act` runs. */
 async function toldOf(act: () => Promise<unknown>): Promise<string[]> {
   const read = async () =>
     (await engine.admin.query<{ id: string; event_type: string }>('select id, event_type from events')).rows;
@@ -149,7 +152,7 @@ const prices = (input: number) => ({
   anthropic: { models: { 'claude-sonnet-4-5': { cost: { input, output: 15 } } } },
 });
 
-describe('what five do at once', () => {
+describe('five concurrent requests', () => {
   const changes: [what: string, arrange: () => Promise<Work>, told: string[]][] = [
     [
       'a tenant that is suspended',
@@ -187,7 +190,7 @@ describe('what five do at once', () => {
       ['security.identity_provider_changed'],
     ],
   ];
-  it.each(changes)('is told of once: %s', async (_what, arrange, told) => {
+  it.each(changes)('write one event: %s', async (_what, arrange, told) => {
     const work = await arrange();
     const recorded = await toldOf(async () => {
       const ends = await atOnce([work, work, work, work, work]);
@@ -216,7 +219,7 @@ describe('what five do at once', () => {
       'collection_not_found',
     ],
   ];
-  it.each(deletions)('deletes %s once', async (_what, arrange, told, code) => {
+  it.each(deletions)('delete %s once', async (_what, arrange, told, code) => {
     const work = await arrange();
     const recorded = await toldOf(async () => {
       const [first, ...others] = await atOnce([work, work, work, work, work]);
@@ -227,7 +230,7 @@ describe('what five do at once', () => {
   });
 });
 
-it('a space has the models of whoever set them last, and no other', async () => {
+it('a space has the models of the last request, and no other', async () => {
   await run(setModels('paid'));
   await atOnce([setModels('first'), setModels('second')]);
   const { rows } = await engine.admin.query(
@@ -238,7 +241,7 @@ it('a space has the models of whoever set them last, and no other', async () => 
   expect(rows).toEqual([{ alias: 'second', is_default: true }]);
 });
 
-describe('whoever writes a row of it holds up no change', () => {
+describe('a transaction that writes a dependent row blocks no change', () => {
   const changes: [what: string, table: string, arrange: () => Promise<[id: string, change: Work]>][] = [
     ['of a space’s models', 'spaces', async () => [engine.world.spaceId, setModels('second', 'first')]],
     [
@@ -273,7 +276,7 @@ describe('whoever writes a row of it holds up no change', () => {
     const admin = await connect(engine.database.adminUrl);
     onTestFinished(() => admin.end());
     await admin.query('begin');
-    // As the check of a foreign key does, until the end of what adds the row.
+    // As the check of a foreign key does, until the end of the transaction that adds the row.
     await admin.query(
       `select from ${table} where ${table === 'tenants' ? 'tenant_id' : 'id'} = $1 for key share`,
       [id],
@@ -288,7 +291,7 @@ describe('whoever writes a row of it holds up no change', () => {
   });
 });
 
-describe('what is deleted at this moment', () => {
+describe('a row that is being deleted', () => {
   const uses: [what: string, arrange: () => Promise<[Work, Work]>, code: string][] = [
     [
       'a collection takes no document',
@@ -318,14 +321,14 @@ describe('what is deleted at this moment', () => {
       'skill_not_found',
     ],
   ];
-  it.each(uses)('is gone for everybody else: %s', async (_what, arrange, code) => {
+  it.each(uses)('is missing for every other request: %s', async (_what, arrange, code) => {
     const [first, second] = await atOnce(await arrange());
     expect(first).toMatchObject({ status: 'fulfilled' });
     expect(second).toMatchObject({ reason: { code } });
   });
 });
 
-describe('what is there is not told to be gone', () => {
+describe('an existing row is not reported as missing', () => {
   const uses: [what: string, arrange: () => Promise<Work>][] = [
     ['the collection of a document', async () => upload(await aCollection())],
     ['the project of a thread that has none', async () => (ctx) => startThread(ctx, aThread)],
@@ -337,7 +340,7 @@ describe('what is there is not told to be gone', () => {
       },
     ],
   ];
-  it.each(uses)('%s, where only the caller is not there', async (_what, arrange) => {
+  it.each(uses)('%s, where only the caller is missing', async (_what, arrange) => {
     const work = await arrange();
     const stranger = { ...caller, principalId: newId() };
     await expect(run((ctx) => work({ ...ctx, caller: stranger }))).rejects.toBeInstanceOf(
@@ -346,7 +349,7 @@ describe('what is there is not told to be gone', () => {
   });
 });
 
-it('whoever leaves a space at this moment opens a project without being a member of it', async () => {
+it('a principal leaving a space concurrently creates a project without being a member of it', async () => {
   const { principalId } = await addMember(engine.database.unitOfWork, engine.world, {});
   const [left, opened] = await atOnce([
     (ctx) => removeMember(ctx, { principalId }),
@@ -360,7 +363,7 @@ it('whoever leaves a space at this moment opens a project without being a member
   expect(rows).toEqual([]);
 });
 
-it('a document that is read while its collection is deleted is gone with it', async () => {
+it('a document that is read while its collection is deleted is deleted with it', async () => {
   const { collectionId, documentId } = await aDocument();
   const admin = await connect(engine.database.adminUrl);
   onTestFinished(() => admin.end());

@@ -2,7 +2,7 @@ import { expect, inject, it } from 'vitest';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 
-/** One statement over each of a process's two ways to the database. */
+/** One statement over each of a process's two database clients. */
 async function overBoth(parameters: Record<string, string>): Promise<PromiseSettledResult<unknown>[]> {
   const address = new URL(inject('postgres').adminUrl);
   address.search = new URLSearchParams(parameters).toString();
@@ -19,7 +19,7 @@ async function overBoth(parameters: Record<string, string>): Promise<PromiseSett
   }
 }
 
-it('a demand for TLS is kept by the ORM as by hot SQL: a server without it is refused', async () => {
+it('required TLS is enforced by the ORM as by hot SQL: a server without it is refused', async () => {
   const refused = {
     status: 'rejected',
     reason: expect.objectContaining({ message: expect.stringMatching(/SSL/) }),
@@ -30,7 +30,7 @@ it('a demand for TLS is kept by the ORM as by hot SQL: a server without it is re
 it('a socket of the file system is used by both, and TCP by both without one', async () => {
   const sockets = new URL(inject('postgres').adminUrl).searchParams.get('host');
   const through = (host: string | null) => ({ status: 'fulfilled', value: [{ host }] });
-  // A run whose folder lies too deep for one has no socket.
+  // A run whose folder path is too long for a socket has none.
   if (sockets !== null) expect(await overBoth({ host: sockets })).toEqual([through(null), through(null)]);
   expect(await overBoth({})).toEqual([through('127.0.0.1'), through('127.0.0.1')]);
 });

@@ -24,7 +24,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-it('a tenant whose transactions all wait for a lock leaves a connection to the others', async () => {
+it('a tenant whose transactions all wait for a lock leaves a connection to others', async () => {
   const unitOfWork = new UnitOfWork(orm);
   const [busy, other] = [newId(), newId()];
   await admin.query('select pg_advisory_lock(7)');
@@ -43,6 +43,6 @@ it('a tenant whose transactions all wait for a lock leaves a connection to the o
   expect(await unitOfWork.inTenant(other, (em) => em.execute('select 1 as one'))).toEqual([{ one: 1 }]);
   await admin.query('select pg_advisory_unlock(7)');
   await Promise.all(waiting);
-  // One that waited for too long may come again.
+  // A transaction that waited too long may be retried.
   expect(isDatabaseUnavailable(new TooBusy())).toBe(true);
 });

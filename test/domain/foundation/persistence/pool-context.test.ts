@@ -13,7 +13,7 @@ import { createWorld, type World } from '../../../support/world.ts';
 
 const transactions = 2_000;
 const connections = 3;
-/** More than there are connections, so that each goes from one tenant's hands to another's. */
+/** More than there are connections, so that connections pass between tenants. */
 const lanes = 10;
 const statementTimeoutMs = 10_000;
 
@@ -39,7 +39,7 @@ afterAll(async () => {
 type Ending = (em: EntityManager) => Promise<unknown>;
 const asleep = (em: EntityManager, before: string) => em.execute(`select ${before}, pg_sleep(10)`);
 
-/** How a transaction may end but by its commit, and of how many one does so. */
+/** Ways for a transaction to end other than by commit, and the share of each. */
 const endings: Record<string, { oneIn: number; end: Ending }> = {
   thrown: { oneIn: 10, end: () => Promise.reject(new Error('changed its mind')) },
   aborted: { oneIn: 15, end: (em) => em.execute('select 1 / 0') },
@@ -61,7 +61,7 @@ function endingOf(index: number): string | undefined {
 interface Sight {
   connection: number;
   tenant: string | null;
-  /** Whose rows are there when nobody asks for a tenant's. */
+  /** The rows visible without a tenant. */
   tenants: string[] | null;
 }
 
@@ -80,7 +80,9 @@ async function look(em: EntityManager, world: World): Promise<void> {
   served.set(seen!.connection, (served.get(seen!.connection) ?? new Set()).add(world.tenantId));
 }
 
-/** A transaction that looks around when it begins and when others have had their turn, and writes in between. */
+/**
+ * A transaction that checks its visible rows at the start and after others have run, and writes in between.
+ */
 async function transact(world: World, ending: string | undefined): Promise<void> {
   await unitOfWork.inTenant(world.tenantId, async (em) => {
     await look(em, world);
@@ -92,7 +94,10 @@ async function transact(world: World, ending: string | undefined): Promise<void>
   });
 }
 
-/** What the next one of a connection finds, in the ORM's pool and in that of hot SQL, before and after a call of a tenant's. */
+/**
+ * The state that the next user of a connection finds, in the ORM's pool and in that of hot SQL, before and
+ * after a tenant's call.
+ */
 async function lookBetween(world: World, other: World): Promise<void> {
   const unowned = await unitOfWork.acrossTenants((em) => em.execute<Sight[]>(sight));
   expect(unowned).toEqual([ofNobody]);
@@ -104,7 +109,7 @@ async function lookBetween(world: World, other: World): Promise<void> {
   expect(await hot.call('sight', sight, [])).toEqual([ofNobody]);
 }
 
-it('each of 2,000 transactions on 3 connections has its own tenant’s sight alone, however those before it ended', async () => {
+it('each of 2,000 transactions on 3 connections sees its own tenant’s rows only, however earlier ones ended', async () => {
   const written = new Map(worlds.map(({ tenantId }) => [tenantId, 1]));
   const ended = new Map<string, number>();
   const wrong: unknown[] = [];
@@ -131,7 +136,8 @@ it('each of 2,000 transactions on 3 connections has its own tenant’s sight alo
   for (const [ending, { oneIn }] of Object.entries(endings)) {
     expect(ended.get(ending), ending).toBeGreaterThan(transactions / oneIn / 2);
   }
-  // Never more at once than the pool's; each that was killed had a successor, and most went through all hands.
+  // Never more at once than the pool's size; each killed connection had a successor, and most served all
+  // tenants.
   expect(served.size).toBeLessThanOrEqual(connections + ended.get('killed')!);
   expect([...served.values()].filter(({ size }) => size === worlds.length).length).toBeGreaterThan(
     served.size / 2,
@@ -144,7 +150,7 @@ it('each of 2,000 transactions on 3 connections has its own tenant’s sight alo
   expect(new Map(rows.map(({ tenant_id, n }) => [tenant_id, n]))).toEqual(written);
 }, 180_000);
 
-/** Everything but the error that this ending means. */
+/** Every error except the expected one of this ending. */
 function isWrong(ending: string, error: unknown): boolean {
   const { message } = error as Error;
   switch (ending) {

@@ -62,7 +62,7 @@ it.each(Object.keys(making))(
   },
 );
 
-it('a transaction that was given up for another one may come again', async () => {
+it('a transaction that was aborted for another one may be retried', async () => {
   const { unitOfWork } = engine.database;
   const lock = (first: number, second: number) =>
     unitOfWork.inTenant(engine.world.tenantId, async (em) => {

@@ -17,7 +17,7 @@ import {
 import { createWorld, type World } from '../../../support/world.ts';
 
 const statementTimeoutMs = 500;
-/** Our own bound comes two seconds later, and is looked at four times a second. */
+/** Our own timeout comes two seconds later, and is checked four times a second. */
 const boundMs = statementTimeoutMs + 2_000;
 const ways: SilentWay[] = ['both', 'to-server', 'to-client'];
 const endings: (() => Promise<unknown>)[] = [];
@@ -61,16 +61,16 @@ async function reach(poolSize = 1): Promise<Reached> {
 
 const one = (hot: Database) => hot.call<{ n: number }>('one', 'select 1 as n', []);
 
-/** How an act ends, and after how many milliseconds. */
+/** The result of an act, and its duration in milliseconds. */
 async function ending(act: Promise<unknown>): Promise<{ unavailable: boolean; ms: number }> {
   const begun = performance.now();
   const unavailable = await act.then(() => false, isDatabaseUnavailable);
   return { unavailable, ms: performance.now() - begun };
 }
 
-// What is judged by the clock may be spoiled by a pause of the machine, but hardly three times.
+// A measurement may be spoiled by a pause of the machine, but hardly three times.
 describe.concurrent('a silent database', { retry: 2 }, () => {
-  it('a call that is never answered ends as unavailable, and its connection leaves the pool, whichever way is silent', async () => {
+  it('a call that is never answered ends as unavailable, and its connection leaves the pool, whichever direction is silent', async () => {
     await Promise.all(
       ways.map(async (way) => {
         const { relay, hot, watch, hung } = await reach();
@@ -103,7 +103,7 @@ describe.concurrent('a silent database', { retry: 2 }, () => {
           });
           expect(await ending(write), `${moment} ${way}`).toMatchObject({ unavailable: true });
           const found = await unitOfWork.inTenant(world.tenantId, (em) => em.count(Space, { id }));
-          // The commit arrived, only its answer did not: who wrote has to ask.
+          // The commit arrived, only its answer did not: the writer has to look it up.
           if (way === 'to-client' && moment === 'commit') expect(found).toBe(1);
           else if (moment !== 'commit') expect(found).toBe(0);
           expect(watch.connections.inUse).toBe(0);
@@ -112,7 +112,7 @@ describe.concurrent('a silent database', { retry: 2 }, () => {
     );
   });
 
-  it('a slow statement is the server’s to refuse, and one that may take longer is waited for', async () => {
+  it('a slow statement is cancelled by the server, and a statement with a longer limit is waited for', async () => {
     const { hot, unitOfWork, hung } = await reach();
     await expect(hot.call('slow', 'select pg_sleep(5)', [])).rejects.toMatchObject({ code: '57014' });
     const slept = await unitOfWork.inTenant(world.tenantId, (em) =>
@@ -135,7 +135,7 @@ describe.concurrent('a silent database', { retry: 2 }, () => {
     }
   });
 
-  it('a server that accepts connections and never answers refuses nobody for longer than a connection may take', async () => {
+  it('a server that accepts connections and never answers fails within the connect timeout', async () => {
     const { relay, hot, unitOfWork } = await reach();
     relay.silence({ awayMs: 4_000 });
     const [call, work] = await Promise.all([

@@ -33,7 +33,7 @@ const open = (sealed: string, at = place(), keys = secrets): Promise<string | nu
   database.unitOfWork.inTenant(at.tenantId, (em) => openField({ em, secrets: keys }, at, sealed));
 
 describe('a sealed field', () => {
-  it('opens to its text, and is never written twice alike', async () => {
+  it('opens to its text, and never has the same ciphertext twice', async () => {
     const text = 'sk-🔑 ü';
     const [one, two] = [await seal(text), await seal(text)];
     expect(one).toMatch(/^v1\|[0-9a-f-]{36}\|[\w-]{16}\|[\w-]+\|[\w-]{22}$/);
@@ -41,7 +41,7 @@ describe('a sealed field', () => {
     expect([await open(one), await open(two)]).toEqual([text, text]);
   });
 
-  it('opens nowhere else', async () => {
+  it('opens for no other row or field', async () => {
     const sealed = await seal('secret');
     for (const other of [{ table: 'mcp_servers' }, { column: 'name' }, { row: world.tenantId }]) {
       await expect(open(sealed, place(other))).rejects.toThrow();
@@ -59,7 +59,7 @@ describe('a sealed field', () => {
     await expect(open('secret')).rejects.toThrow('not of the form');
   });
 
-  it('goes with the key of its person', async () => {
+  it('is erased with its principal’s key', async () => {
     const mine = await seal('a name', world.owner.principalId);
     const ours = await seal('a token');
     const opened = await database.unitOfWork.inTenant(world.tenantId, async (em) => {

@@ -31,7 +31,7 @@ const texts: Record<string, (size: number) => string> = {
   'numbers of a JSON document': (size) => `[${each(size, (n) => `${4_930_123_000_000 + n},`)}1]`,
 };
 
-describe('time grows with the text, whatever it is', () => {
+describe('time is linear in the text, for any text', () => {
   it.each(Object.entries(texts))('%j is redacted', (name, make) => {
     const redact = (text: string) => new Redactor(options).maybeJson(text);
     const within = (size: number) => JSON.stringify({ a: make(size) });
@@ -39,7 +39,7 @@ describe('time grows with the text, whatever it is', () => {
     expectLinear(`Redaction of JSON with ${name}`, { make: within, work: redact, size: 8_000 });
   });
 
-  it.each(Object.entries(texts))('%j is restored, and read for its sentences', (name, make) => {
+  it.each(Object.entries(texts))('%j is restored, and split into sentences', (name, make) => {
     const known = new Map([['[EMAIL_aaaaaaaaaaaa]', { value: 'a@b.de' }]]);
     const restore = (text: string) => [restoreText(text, known), restoreJsonText(text, known)];
     expectLinear(`Restoring ${name}`, { make, work: restore, size: 10_000 });

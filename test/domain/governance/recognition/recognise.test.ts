@@ -23,7 +23,7 @@ const others = {
   email: 'anna.meier@example.org',
 };
 
-/** How each shape begins. */
+/** The beginning of each shape. */
 const openings = {
   card: ['1', '1 ', '4', '4111 ', '4111-', '4111 1111 1111 1112 ', '8 8', '12345678 ', '1.'],
   iban: ['DE', 'DE89', 'DE89 ', 'LC55', 'MT84   '],
@@ -42,7 +42,7 @@ const openings = {
   email: ['@', '.@', '=@', 'a@', 'a@a', 'a@a.', 'a@xn--'],
 };
 
-/** The least of five times, in ms, that 300,000 characters of it take; the first that is short enough will do. */
+/** The minimum of five runs, in ms, for 300,000 characters; the first short enough run decides. */
 function fastest(kind: keyof typeof openings, repeated: string, enough = 0): number {
   const text = repeated.repeat(300_000 / repeated.length);
   let least = Infinity;
@@ -72,13 +72,13 @@ describe('a card number', () => {
     '3\u00a0#\u202f12',
     '#-12',
     '# - 12/27',
-  ])('is found, and nothing beside it, in: %s', (frame) => {
+  ])('is found, and nothing else, in: %s', (frame) => {
     for (const card of cards) {
       expect(foundIn(frame.replace('#', card))).toEqual([`card: ${card}`]);
     }
   });
 
-  it('is found before a security code, which it may take along where it is right with it, too', () => {
+  it('is found before a security code, which it may include where the number is valid with it, too', () => {
     for (const card of cards) {
       for (const code of ['123', '000', '4321', '999']) {
         const found = foundIn(`${card} ${code} x`);
@@ -105,29 +105,29 @@ describe('a card number', () => {
     },
   );
 
-  it('is not looked for within a longer number', () => {
+  it('is not searched for within a longer number', () => {
     for (const around of ['41111111111111110000', '00004111111111111111', '0.4111111111111111']) {
       expect(foundIn(around)).toEqual([]);
       expect(foundIn(`order ${around} 12 of 3 pieces`)).toEqual([]);
     }
   });
 
-  it('is not put together from small numbers that happen to stand in a row', () => {
-    // The tenth to the twenty-fifth of these digits would be a card.
+  it('is not assembled from adjacent small numbers', () => {
+    // The tenth to the twenty-fifth of these digits would be a valid card number.
     expect(foundIn('12 34 56 78 9 41 11 11 11 11 11 11 11 20 30 40')).toEqual([]);
   });
 
-  it('is looked for in a time that grows with the length of an endless row', () => {
+  it('is searched for in linear time in an endless row', () => {
     const startedAt = performance.now();
     for (const group of ['4', '41', '4111 ', '4111-', '411111 ', '4111111111111111 ', '4111111111111112 ']) {
       foundIn(group.repeat(20_000));
       foundIn(`${group.repeat(20_000)}x`);
     }
-    // A square of it would take minutes.
+    // Quadratic time would take minutes.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
-  it('is found behind a row that is longer than the stack is deep', () => {
+  it('is found after a row that is longer than the stack depth', () => {
     const text = `${'1 '.repeat(4_000_000)}, ${cards[0]}`;
     const found = recognise(text, { kinds: ['card'], phoneCountries: [] });
     expect(found.map(({ start, end }) => text.slice(start, end))).toEqual([cards[0]]);
@@ -210,13 +210,13 @@ describe('each kind', () => {
     `a${jwt}`,
     jwt.replace('.', ' '),
     '-----BEGIN PRIVATE KEY----- and -----END PRIVATE KEY-----',
-  ])('is not seen in what only looks like it: %s', (text) => {
+  ])('is not found in a similar text: %s', (text) => {
     expect(foundIn(text, ['DE'])).toEqual([]);
   });
 
-  it.each(formKinds)('takes no longer by an order over what only begins like it: %s', (kind) => {
+  it.each(formKinds)('takes no order of magnitude longer over texts that only begin like it: %s', (kind) => {
     const all = kind === 'api_key' ? `${others[kind]} ${jwt} ${pem} ` : `${others[kind]} `;
-    // Some take so little that the machine's noise is more. A square of it would be minutes.
+    // Some take so little that the machine's noise is more. Quadratic time would be minutes.
     const atMost = Math.max(150, 10 * fastest(kind, all));
     for (const opening of openings[kind]) {
       for (const before of ['-', '_']) {

@@ -34,7 +34,7 @@ const texts = fc
   .map((parts) => parts.join(' '));
 
 describe('a redacted text', () => {
-  it('comes back exactly, whatever was in it, tokens of ours included', () => {
+  it('is restored exactly for any content, tokens of ours included', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const used = redactor();
@@ -44,7 +44,7 @@ describe('a redacted text', () => {
     );
   });
 
-  it('holds nothing of what was found', () => {
+  it('contains none of the found values', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const used = redactor();
@@ -57,7 +57,7 @@ describe('a redacted text', () => {
     );
   });
 
-  it('is redacted no further when it is looked at again', () => {
+  it('is not changed by a second redaction', () => {
     const used = redactor();
     const once = used.text('Write to anna.meier@example.org or call +49 30 901820.');
     const again = redactor('mine');
@@ -100,7 +100,7 @@ describe('JSON', () => {
     );
   });
 
-  it('that writes a value with escapes is told of without them', () => {
+  it('with an escaped value stores the value without escapes', () => {
     const used = redactor();
     const text = used.maybeJson('{"to":"anna\\u0040example.org"}');
     const token = text.match(tokenPattern())![0];
@@ -111,7 +111,7 @@ describe('JSON', () => {
     expect(JSON.parse(shown.arguments)).toEqual({ to: 'anna@example.org' });
   });
 
-  it('has a string for a number, which comes back as the number, also from where a model copied it to', () => {
+  it('has a string for a number, which comes back as the number, also from a copy by a model', () => {
     const used = redactor();
     const text = used.maybeJson('{"card": 4111111111111111, "again": "4111111111111111"}');
     const read = JSON.parse(text) as { card: string; again: string };
@@ -127,13 +127,13 @@ describe('JSON', () => {
     });
   });
 
-  it('is read in a time that grows with its length, whatever its numbers are', () => {
+  it('is read in linear time, for any numbers', () => {
     const cards = JSON.stringify(Array.from({ length: 20_000 }, () => 4111111111111111));
     const startedAt = performance.now();
     for (const text of [cards, `[${'7'.repeat(300_000)}, 4111111111111111]`]) {
       expect(redactor().maybeJson(text)).toContain('[CARD_');
     }
-    // A square of it would take a minute.
+    // Quadratic time would take a minute.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
@@ -161,7 +161,7 @@ describe('JSON', () => {
 });
 
 describe('a stream', () => {
-  it('is restored delta by delta to the very text, however the model cuts it', () => {
+  it('is restored delta by delta to the exact text, however the model splits it', () => {
     fc.assert(
       fc.property(texts, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (text, cuts) => {
         const used = redactor();
@@ -187,7 +187,7 @@ describe('a stream', () => {
     );
   });
 
-  it('waits for no more than the longest token', () => {
+  it('is held back for no more than the longest token', () => {
     const guard = new TokenGuard();
     let waiting = 0;
     for (const character of `[EMAIL_${'a'.repeat(40)} [[[[NAME_`.repeat(3)) {

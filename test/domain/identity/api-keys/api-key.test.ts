@@ -30,7 +30,7 @@ const ask = (headers: Record<string, string>) =>
 const misspelt = (token: string) => token.slice(0, -1) + (token.endsWith('0') ? '1' : '0');
 
 describe('an API key', () => {
-  it('has the form that scanners look for, and keeps no secret with us', () => {
+  it('has the form that scanners detect, and its secret is not stored', () => {
     const { token, keyId, secretHash } = mintApiKey(secrets);
     expect(token).toMatch(/^ak\.[0-9a-z]{16}\.[0-9A-Za-z]{49}$/);
     expect(token).toContain(`.${keyId}.`);
@@ -40,7 +40,7 @@ describe('an API key', () => {
     expect(secretMatches(secrets, parsed.secret, mintApiKey(secrets).secretHash)).toBe(false);
   });
 
-  it('is no key once a character of it is another', () => {
+  it('is invalid with any character changed', () => {
     const { token } = mintApiKey(secrets);
     fc.assert(
       fc.property(fc.nat(token.length - 1), fc.constantFrom('0', 'a', 'Z', '.', 'é'), (at, character) => {
@@ -57,7 +57,7 @@ describe('an API key', () => {
     );
   });
 
-  it('that is not good is answered the same for each of six causes', async () => {
+  it('that is invalid is answered the same for each of six causes', async () => {
     const admin = await connect(database.adminUrl);
     const [expired, revoked] = [
       await addMember(database.unitOfWork, world),
@@ -90,7 +90,7 @@ describe('an API key', () => {
     );
   });
 
-  it('serves as a bearer token too, beside itself, but not beside another’s', async () => {
+  it('works as a bearer token too, beside itself, but not beside another key', async () => {
     const other = await addMember(database.unitOfWork, world);
     const bearer = { authorization: `Bearer ${world.apiKey}` };
     expect((await ask(bearer)).status).toBe(200);
@@ -105,7 +105,7 @@ describe('an API key', () => {
   });
 });
 
-/** A key with this id, a right checksum and a secret that was never given out. */
+/** A key with this id, a right checksum and a secret that was never issued. */
 function rejoined(keyId: string): string {
   const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
   const body = `ak.${keyId}.${'A'.repeat(43)}`;

@@ -24,21 +24,21 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('what is remembered of a key', () => {
-  it('is nothing before notifications are known to arrive', async () => {
+describe('the cached verdict on a key', () => {
+  it('is not stored before notifications are known to arrive', async () => {
     await learn();
     trust();
     expect(verdicts.find(token)).toBeNull();
   });
 
-  it('is whose it is, under no other key than this', async () => {
+  it('is its principal, under exactly this key', async () => {
     trust();
     const verdict = await learn();
     expect(verdicts.find(token)?.identity).toBe(verdict?.identity);
     expect(verdicts.find(`${token}x`)).toBeNull();
   });
 
-  it('is no refusal', async () => {
+  it('is never a refusal', async () => {
     trust();
     expect(await learn(null)).toBeNull();
     expect(verdicts.find(token)).toBeNull();
@@ -55,7 +55,7 @@ describe('what is remembered of a key', () => {
     expect(verdicts.find(token)).not.toBeNull();
   });
 
-  it('is forgotten after half a minute, however often it is used', async () => {
+  it('is dropped after half a minute, however often it is used', async () => {
     trust();
     await learn();
     for (let second = 0; second < 29; second += 1) {
@@ -68,7 +68,7 @@ describe('what is remembered of a key', () => {
     expect(verdicts.find(token)).toBeNull();
   });
 
-  it('is over when the key is', async () => {
+  it('ends when the key expires', async () => {
     trust();
     await learn(verdictOf(newId(), 500));
     vi.advanceTimersByTime(499);
@@ -77,7 +77,7 @@ describe('what is remembered of a key', () => {
     expect(verdicts.find(token)).toBeNull();
   });
 
-  it('is forgotten when its tenant’s access changes, and kept when another’s does', async () => {
+  it('is dropped when its tenant’s access changes, and kept when another’s does', async () => {
     trust();
     const verdict = await learn();
     verdicts.forget(newId());
@@ -86,7 +86,7 @@ describe('what is remembered of a key', () => {
     expect(verdicts.find(token)).toBeNull();
   });
 
-  it('is forgotten when the connection is lost, also once it is back', async () => {
+  it('is dropped when the connection is lost, also once it is back', async () => {
     trust();
     await learn();
     verdicts.forget();
@@ -95,7 +95,7 @@ describe('what is remembered of a key', () => {
     expect(verdicts.find(token)).toBeNull();
   });
 
-  it('is not what was read before a change and arrives behind it', async () => {
+  it('is not stored from a read that began before a change', async () => {
     trust();
     const { promise, resolve } = Promise.withResolvers<Verdict>();
     const looking = verdicts.findAnew(token, () => promise);

@@ -27,7 +27,7 @@ interface Asker {
   apiKeyId: string;
 }
 
-/** A response of somebody else's, whose first turn has asked for a search. */
+/** A response of another principal, whose first turn has called a search. */
 async function running(member: NewMember): Promise<{ asker: Asker; responseId: string }> {
   const { principalId, keyId } = await addMember(engine.database.unitOfWork, engine.world, member);
   const { rows } = await engine.admin.query('select id from api_keys where key_id = $1', [keyId]);
@@ -76,7 +76,7 @@ const ways: Record<string, { member?: NewMember; revoke(ctx: Context, asker: Ask
   },
 };
 
-describe('what is taken away while a response runs', () => {
+describe('a permission withdrawn while a response runs', () => {
   it.each(Object.entries(ways))(
     '(%s) denies its next call and ends it at its next turn',
     async (_what, way) => {
@@ -94,7 +94,7 @@ describe('what is taken away while a response runs', () => {
     },
   );
 
-  it('(what its custom role permits) bites in the same way, and giving it back lets the next response go on', async () => {
+  it('(of its custom role) has the same effect, and restoring it lets the next response continue', async () => {
     const { role } = await engine.act((ctx) =>
       createRole(ctx, { key: 'asker', name: 'Asker', description: null }),
     );
@@ -111,7 +111,7 @@ describe('what is taken away while a response runs', () => {
     expect((await engine.record(one.responseId)).status).toBe('failed');
   });
 
-  it('leaves alone what others run', async () => {
+  it('does not affect responses of others', async () => {
     const { responseId } = await running({});
     const other = await running({});
     await engine.act((ctx) => removeMember(ctx, { principalId: other.asker.principalId }));

@@ -13,7 +13,7 @@ import { createWorld, secrets, type World } from '../../../support/world.ts';
 
 const day = 86_400_000;
 
-/** What a client, or a thief, does next: waits, or refreshes with one of the tokens that were ever given out. */
+/** The next step of a client or a thief: waits, or refreshes with any token issued so far. */
 type Step = { wait: number } | { use: number };
 
 const stories = (waits: readonly number[]): fc.Arbitrary<Step[]> =>
@@ -27,7 +27,7 @@ const stories = (waits: readonly number[]): fc.Arbitrary<Step[]> =>
     { maxLength: 14 },
   );
 
-/** The rule as it is told: who is who in a family of tokens. */
+/** The rule as specified: the role of each token in a family. */
 class Model {
   readonly tokens: {
     generation: number;
@@ -79,7 +79,7 @@ class Model {
   }
 }
 
-/** The decision of production, with its effects carried out on rows in memory. */
+/** The production decision, with its effects applied to rows in memory. */
 class InMemory {
   readonly family: TokenFamily;
   readonly tokens: RefreshToken[] = [{ generation: 1, retiredAt: null, expiresAt: 7 * day }];
@@ -114,7 +114,7 @@ class InMemory {
 const place = (use: number, length: number): number => (use < 0 ? Math.max(0, length + use) : use % length);
 
 describe('the rule of refresh tokens', () => {
-  it('is that of the model in 5,000 stories of a family', () => {
+  it('equals the model in 5,000 random sequences of a family', () => {
     let reuses = 0;
     fc.assert(
       fc.property(
@@ -142,7 +142,7 @@ describe('the rule of refresh tokens', () => {
     expect(reuses).toBeGreaterThan(500);
   });
 
-  it('never takes a grandparent, not even within the overlap', () => {
+  it('never accepts a grandparent, not even within the overlap', () => {
     const family = { generation: 3, ended: false, expiresAt: day, strict: false };
     const token = (generation: number) => ({ generation, retiredAt: 0, expiresAt: day });
     expect(judgeRefresh(token(1), family, 1)).toEqual({ kind: 'reuse' });
@@ -172,7 +172,7 @@ describe('the rule on the database', () => {
     await database?.drop();
   });
 
-  /** Lets everything of a session be older by so much. */
+  /** Ages all times of a session by so much. */
   async function wait(sessionId: string, ms: number): Promise<void> {
     await admin.query(
       `update session_tokens set retired_at = retired_at - $2 * interval '1 ms', expires_at = expires_at - $2 * interval '1 ms'
@@ -196,9 +196,9 @@ describe('the rule on the database', () => {
     }
   }
 
-  it('is that of the model in 150 stories of a session', async () => {
+  it('equals the model in 150 random sequences of a session', async () => {
     await fc.assert(
-      // Sums that stay clear of thirty seconds: here a story takes time itself.
+      // Ages that keep a distance from thirty seconds: a sequence here takes time itself.
       fc.asyncProperty(
         stories([7_000, 21_000, 35_000, 600_000, 6 * day, 8 * day]),
         fc.boolean(),

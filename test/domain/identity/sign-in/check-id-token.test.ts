@@ -30,7 +30,7 @@ describe('an ID token whose signature is right', () => {
     ['of no type', token({}, { typ: null })],
     ['for a listed audience more', token({ aud: ['client', 'listed'] })],
     ['for the client as authorized party', token({ azp: 'client' })],
-  ])('is taken %s', (_what, good) => {
+  ])('is accepted %s', (_what, good) => {
     expect(() => checkIdToken(good, expected)).not.toThrow();
   });
 
@@ -45,7 +45,7 @@ describe('an ID token whose signature is right', () => {
     expect(() => checkIdToken(bad, expected)).toThrow(invalid);
   });
 
-  it('must vouch for an access token that a caller brings', () => {
+  it('must contain the hash of an access token that a caller presents', () => {
     const brought = { ...expected, accessToken: 'token' };
     expect(() => checkIdToken(token(), brought)).toThrow(invalid);
     expect(() => checkIdToken(token({ at_hash: hashAccessToken('ES256', 'token') }), brought)).not.toThrow();
@@ -55,13 +55,13 @@ describe('an ID token whose signature is right', () => {
     );
   });
 
-  it('vouches as OpenID Connect Core has it in its example', () => {
+  it('has the hash of the example in OpenID Connect Core', () => {
     expect(hashAccessToken('RS256', 'jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y')).toBe(
       '77QmUPtjPfzWtF2AnpK9RQ',
     );
   });
 
-  it('is the same by what it claims, in whatever order', () => {
+  it('is identified by its claims, in any order', () => {
     const { iss, sub, aud, iat, nonce, exp } = claims;
     expect(claimsHash({ nonce, iat, exp, aud: [aud], sub, iss })).toBe(claimsHash(claims));
     expect(claimsHash({ ...claims, sub: 'grace' })).not.toBe(claimsHash(claims));

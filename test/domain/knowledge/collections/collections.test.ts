@@ -78,7 +78,7 @@ describe('createCollection', () => {
 });
 
 describe('listCollections', () => {
-  it('pages through rows of one instant without losing or repeating one', async () => {
+  it('pages through rows of one instant without losing or repeating a row', async () => {
     const space = await world.addSpace();
     const ids = await world.act(space, async (ctx) => {
       const made = [];
@@ -123,7 +123,7 @@ describe('listCollections', () => {
 });
 
 describe('uploadDocument', () => {
-  it('stores the document as processing and owes its extraction to the engine', async () => {
+  it('stores the document as processing and enqueues its extraction', async () => {
     const space = await world.addSpace();
     const collection = await addCollection(space);
     const document = await addDocument(space, collection.id, 'A \0 and \ud800 are replaced.');
@@ -165,7 +165,7 @@ describe('uploadDocument', () => {
     expect((await addDocument(space, id, 'ä'.repeat(524_288))).byteSize).toBe(1_048_576);
   });
 
-  it('refuses one more while five hundred of the tenant wait to be read, and takes it when one was', async () => {
+  it('refuses a document while five hundred of the tenant are pending, and accepts it after one was read', async () => {
     const space = await world.addSpace();
     const { id } = await addCollection(space);
     const first = await addDocument(space, id);
@@ -203,7 +203,7 @@ describe('uploadDocument', () => {
     expect(second).toMatchObject({ replayed: true, document: { id: first.document.id } });
   });
 
-  it.each(['another tenant', 'another space'])('does not know a collection of %s', async (whose) => {
+  it.each(['another tenant', 'another space'])('answers 404 for a collection of %s', async (whose) => {
     const space = await world.addSpace();
     const { id } = await addCollection(space);
     const other = await world.addSpace(whose === 'another space' ? space.tenantId : undefined);

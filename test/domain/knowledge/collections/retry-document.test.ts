@@ -38,7 +38,7 @@ const statusOf = async (id: string) => {
 };
 
 describe('a failed document', () => {
-  it('is read anew under its own id, and can become ready', async () => {
+  it('is read again under its own id, and can become ready', async () => {
     const id = await failed();
     engine.dispatches.length = 0;
     expect(await retry(id)).toMatchObject({ id, status: 'processing', failureCode: null });
@@ -61,7 +61,7 @@ describe('a failed document', () => {
     expect(await statusOf(id)).toEqual({ status: 'ready', failure_code: null });
   });
 
-  it('is not failed again by the sweep while its new start is owed to an engine that knows its old run', async () => {
+  it('is not failed again by the sweep while its new start is pending and Temporal knows its old run', async () => {
     const id = await failed();
     await retry(id);
     await engine.admin.query(`update documents set created_at = now() - interval '1 hour' where id = $1`, [

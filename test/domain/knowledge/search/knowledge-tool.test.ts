@@ -42,7 +42,7 @@ describe('parseKnowledgeArguments', () => {
 });
 
 describe('renderKnowledgeResult', () => {
-  it('labels the passages from the one after the first label on', () => {
+  it('labels the passages from the number after the first label on', () => {
     const passages = [passage(), passage({ documentId: 'd2', heading: null })];
     expect(JSON.parse(renderKnowledgeResult({ passages, mode: 'keyword', firstLabel: 3 }))).toEqual({
       results: [
@@ -78,7 +78,7 @@ describe('renderKnowledgeResult', () => {
 });
 
 describe('relevantPassages', () => {
-  it('keeps what holds more than half of the question', () => {
+  it('keeps passages with more than half of the question’s words', () => {
     const passages = [passage({ coverage: 0.51 }), passage({ coverage: 0.5 })];
     expect(relevantPassages({ passages, mode: 'keyword' })).toEqual([passages[0]]);
   });

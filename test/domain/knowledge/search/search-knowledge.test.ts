@@ -151,7 +151,7 @@ describe('searchKnowledge', () => {
     expect(passages.map(({ text }) => text)).toEqual(['Die Häuser am Hafen sind rot.']);
   });
 
-  it('looks only into the collections that are asked for', async () => {
+  it('searches only the requested collections', async () => {
     const space = await world.addSpace();
     const [one, two] = [await addCollection(space), await addCollection(space)];
     await addDocument(space, one, 'The beacon is red.', 'text/plain');
@@ -161,7 +161,7 @@ describe('searchKnowledge', () => {
     expect((await search(space, 'beacon', { collectionIds: [] })).passages).toEqual([]);
   });
 
-  it('does not know a collection of another space or tenant', async () => {
+  it('answers 404 for a collection of another space or tenant', async () => {
     const space = await world.addSpace();
     const collectionId = await addCollection(space);
     for (const other of [await world.addSpace(space.tenantId), await world.addSpace()]) {
@@ -170,7 +170,7 @@ describe('searchKnowledge', () => {
     }
   });
 
-  it('shows another tenant and another space nothing, even with the same words', async () => {
+  it('returns nothing to another tenant or space, even for the same words', async () => {
     const space = await world.addSpace();
     await addDocument(space, await addCollection(space), guide);
     for (const other of [await world.addSpace(space.tenantId), await world.addSpace()]) {
@@ -195,7 +195,7 @@ describe('searchKnowledge', () => {
     expect(left.rowCount).toBe(0);
   });
 
-  it('takes in what only a vector index finds, and says that it is hybrid', async () => {
+  it('includes passages found only by a vector index, and reports the mode hybrid', async () => {
     const space = await world.addSpace();
     const documentId = await addDocument(space, await addCollection(space), guide);
     const vectors: VectorIndex = {
@@ -218,7 +218,7 @@ describe('runKnowledgeTool', () => {
       }),
     );
 
-  it('tells the model labelled passages and gives the same as results', async () => {
+  it('sends labelled passages to the model and returns the same as results', async () => {
     const space = await world.addSpace();
     await addDocument(space, await addCollection(space), guide);
     const reply = await call(space, '{"query":"Which colour does the beacon of Halden have?"}');
@@ -230,14 +230,14 @@ describe('runKnowledgeTool', () => {
     expect(reply.results).toMatchObject([{ filename: 'guide.md', attributes: { lang: 'en' } }]);
   });
 
-  it('tells an empty list when the fact is absent', async () => {
+  it('returns an empty list when the fact is absent', async () => {
     const space = await world.addSpace();
     await addDocument(space, await addCollection(space), guide);
     const reply = await call(space, '{"query":"Who is the mayor of Bergen?"}');
     expect(reply).toEqual({ failed: false, text: '{"results":[],"mode":"keyword"}', results: [] });
   });
 
-  it('tells the model of bad arguments and of a collection that is gone, without throwing', async () => {
+  it('reports bad arguments and a deleted collection to the model, without throwing', async () => {
     const space = await world.addSpace();
     expect(await call(space, '{"que')).toMatchObject({ failed: true, results: null });
     const reply = await call(space, '{"query":"x"}', [newId()]);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => place?.close());
 
-it('writes down that an invite has run out, once, and leaves the others', async () => {
+it('records the expiry of an invite once, and leaves the others', async () => {
   const invite = async (email: string): Promise<string> =>
     (await place.ask(place.owner, 'POST', place.inSpace('/invites'), { email })).body.data.id;
   const [due, pending, revoked] = [

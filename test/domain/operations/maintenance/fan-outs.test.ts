@@ -33,7 +33,7 @@ const pending = async () => {
 };
 const unfinished = async () => (await engine.admin.query('select from fan_outs')).rowCount;
 
-/** A fan-out that was owed, and acknowledged by an engine, so long ago. */
+/** A fan-out that was enqueued, and acknowledged by Temporal, so long ago. */
 async function lose(interval = '1 minute'): Promise<string> {
   await engine.act(({ em, caller }) =>
     recordEvent(em, caller, { type: 'space.deleted', resource: { type: 'space', id: engine.world.spaceId } }),
@@ -47,7 +47,7 @@ async function lose(interval = '1 minute'): Promise<string> {
 }
 
 describe('the sweep of fan-outs', () => {
-  it('starts one anew that the engine has lost, and it still tells everybody once', async () => {
+  it('restarts a fan-out that Temporal has lost, which still notifies every recipient once', async () => {
     const { tenantId } = engine.world;
     await addUsers(engine.admin, engine.world, { count: 3 });
     const eventId = await lose();
@@ -65,7 +65,7 @@ describe('the sweep of fan-outs', () => {
     expect(await unfinished()).toBe(0);
   });
 
-  it('lets one run, waits for a young one, and gives one up that an operator ended', async () => {
+  it('leaves a running one, waits for a young one, and abandons a terminated one', async () => {
     await lose('5 seconds');
     expect(await reconcile('unknown_id')).toMatchObject({ done: 0 });
     await engine.admin.query(`update fan_outs set created_at = now() - interval '1 minute'`);
@@ -78,7 +78,7 @@ describe('the sweep of fan-outs', () => {
 });
 
 describe('the purge of notifications', () => {
-  it('removes those of more than a year, and the periods that were told of', async () => {
+  it('removes notifications older than a year, and the periods already notified', async () => {
     const { tenantId, owner } = engine.world;
     for (const days of [366, 364]) {
       await engine.admin.query(

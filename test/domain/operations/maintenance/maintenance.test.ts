@@ -22,7 +22,7 @@ afterAll(async () => {
   await engine.stop();
 });
 
-/** A round in which the engine says this of every workflow. */
+/** A round in which Temporal gives this answer for every workflow. */
 async function reconcile(state: WorkflowState) {
   const inspector = inspectorSaying(state);
   const { starts, failed } = await sweepOnce(reconcileResponses, { ...engine.database, inspector });
@@ -35,10 +35,10 @@ const age = (id: string, interval = '1 min') =>
     [id, interval],
   );
 
-/** Every start that is owed has reached the engine. */
+/** Marks every pending start as delivered to Temporal. */
 const acknowledge = () => engine.admin.query('delete from outbox');
 
-/** Whether a response has its start, and so waits for no other one. */
+/** Whether a response has its start, and so waits for no other response. */
 async function isOwed(id: string): Promise<boolean> {
   const { rowCount } = await engine.admin.query(
     `select from outbox where kind = 'start' and workflow_id = $1`,
@@ -65,7 +65,7 @@ async function answered(text: string, previousResponseId: string | null = null):
 }
 
 describe('the reconcile sweep', () => {
-  it('asks of each response where the engine cannot list any', async () => {
+  it('queries each response separately where Temporal cannot list workflows', async () => {
     const id = await engine.create();
     await age(id);
     await acknowledge();
@@ -77,7 +77,7 @@ describe('the reconcile sweep', () => {
     expect((await engine.record(id)).status).toBe('failed');
   });
 
-  it('fails a response whose workflow was closed behind its back', async () => {
+  it('fails a response whose workflow was closed from outside', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('Half');
     await age(id);
@@ -90,7 +90,7 @@ describe('the reconcile sweep', () => {
     });
   });
 
-  it('starts a response anew that the engine has lost, once', async () => {
+  it('restarts a response that Temporal has lost, once', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('Half');
     await age(id);
@@ -103,7 +103,7 @@ describe('the reconcile sweep', () => {
     await reconcile('closed');
   });
 
-  it('leaves a start to the outbox while it is still owed', async () => {
+  it('leaves a start to the outbox while it is pending', async () => {
     const id = await engine.create();
     await age(id);
     expect(await reconcile('unknown_id')).toEqual({ starts: [], failed: 0 });
@@ -124,7 +124,7 @@ describe('the reconcile sweep', () => {
     expect((await engine.record(fresh)).status).toBe('queued');
   });
 
-  it('gives up what no worker began within an hour', async () => {
+  it('fails responses that no worker began within an hour', async () => {
     const id = await engine.create();
     await age(id, '61 min');
     await reconcile('open');
@@ -151,7 +151,7 @@ const expire = (id: string) =>
   );
 
 describe('a response that outlives its retention', () => {
-  it('lets those begin that wait for it', async () => {
+  it('releases the responses that wait for it', async () => {
     const first = await engine.create();
     const attempt = await engine.attempt(first);
     const middle = await engine.create({ previousResponseId: first, onBusy: 'enqueue' });
@@ -167,7 +167,7 @@ describe('a response that outlives its retention', () => {
     expect(await purge()).toEqual({ purged: 1, failed: 0 });
   });
 
-  it('leaves its place while the one before it runs', async () => {
+  it('leaves the queue while the one before it runs', async () => {
     const first = await engine.create();
     const middle = await engine.create({ previousResponseId: first, onBusy: 'enqueue' });
     const last = await engine.create({ previousResponseId: middle, onBusy: 'enqueue' });
@@ -203,7 +203,7 @@ describe('a response that outlives its retention', () => {
   });
 });
 
-describe('a response that waits for one that is gone', () => {
+describe('a response that waits for a missing one', () => {
   const lose = async (id: string) => {
     await engine.admin.query(`update responses set waits_for = 'resp_gone' where id = $1`, [id]);
     await age(id);
@@ -225,7 +225,7 @@ describe('a response that waits for one that is gone', () => {
     ]);
   });
 
-  it('fails with those that go on from it, when it was to go on from that', async () => {
+  it('fails with its successors, when it was to continue from the missing one', async () => {
     const first = await engine.create();
     const waiting = await engine.create({ previousResponseId: first, onBusy: 'enqueue' });
     const last = await engine.create({ previousResponseId: waiting, onBusy: 'enqueue' });
@@ -259,7 +259,7 @@ describe('the purge', () => {
     expect(await purge()).toEqual({ purged: 0, failed: 0 });
   });
 
-  it('leaves a stream that was kept for a day to its day, where no tenant can read it', async () => {
+  it('leaves a stream kept for a day to the drop of its partition, where no tenant can read it', async () => {
     await engine.admin.query(`select app.add_stream_day((now() at time zone 'utc')::date - 1)`);
     const id = await answered('An answer.');
     await engine.admin.query(`update responses set created_at = now() - interval '25 hours' where id = $1`, [
@@ -276,7 +276,7 @@ describe('the purge', () => {
     expect(seen).toEqual([]);
   });
 
-  it('keeps items as long as a living child was given them', async () => {
+  it('keeps items as long as a living child uses them', async () => {
     const parent = await answered('The parent.');
     const child = await answered('The child.', parent);
     await expire(parent);
@@ -309,14 +309,15 @@ describe('two purges at once', () => {
     return rows[0]?.n ?? 0;
   };
 
-  it('of responses that were given the same items leave none of them', async () => {
+  it('of responses that share items leave none of them', async () => {
     const first = await answered('One');
     const second = await answered('Two', first);
     const { rows: items } = await engine.admin.query<{ id: string }>(
       'select id from items where response_id = $1 order by id',
       [first],
     );
-    // One item is the first one's alone, so that its purge can be held up there, behind its look at the others.
+    // One item belongs to the first only, so that its purge can be blocked there, after its check of the
+    // others.
     const alone = items[0]?.id;
     await engine.admin.query('delete from response_context where response_id = $1 and item_id = $2', [
       second,
@@ -336,7 +337,7 @@ describe('two purges at once', () => {
         purgeResponses.run({ ...engine.database, purge: new UnitOfWork(orm) } as never, roundOf({ place }));
       const purges = [run(purgeOrm, null)];
       await expect.poll(heldUp, { timeout: 4_000 }).toBe(1);
-      // The other one begins behind the first response.
+      // The other purge starts after the first response.
       let isDone = false;
       purges.push(run(other, [due.rows[0]?.due ?? '', first]).finally(() => (isDone = true)));
       await expect.poll(async () => isDone || (await heldUp()) === 2, { timeout: 4_000 }).toBe(true);

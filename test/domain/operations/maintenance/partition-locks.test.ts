@@ -53,7 +53,10 @@ const farthest = `(select c.relname from pg_inherits i join pg_class c on c.oid 
   where i.inhparent = 'stream_runs'::regclass and c.relname ~ '\\d{8}$' order by 1 desc limit 1)`;
 const nextMonth = `'events_' || to_char(now() at time zone 'utc' + interval '1 month', 'YYYYMM')`;
 
-/** A day of streams whose retention is over, with one run in it. @returns its partition */
+/**
+ * A daily partition whose retention is over, with one run in it.
+ * @returns its partition
+ */
 async function addOldDay(): Promise<string> {
   const day = `(now() at time zone 'utc')::date - 3`;
   await engine.admin.query(`select app.add_stream_day(${day})`);
@@ -68,12 +71,12 @@ async function addOldDay(): Promise<string> {
 describe.each([
   ['made', async () => void (await engine.admin.query(`drop table ${await nameOf(farthest)}`))],
   ['freed', async () => void (await addOldDay())],
-])('a day of streams that is to be %s', (_what, arrange) => {
-  it('waits for a reader with no writer behind it', async () => {
+])('a daily partition that is to be %s', (_what, arrange) => {
+  it('waits for a reader without blocking a writer', async () => {
     await arrange();
     const attempt = await engine.attempt(await engine.create());
     const reader = await readerOf('stream_runs');
-    // The same change as upkeep makes, but with all the patience of the world.
+    // The same change as upkeep makes, but with a long lock timeout.
     const patient = await session(engine.database.purgeUrl);
     const { rows } = await patient.query<{ pid: number }>(
       `select pg_backend_pid() as pid, set_config('lock_timeout', '0', false), set_config('statement_timeout', '0', false)`,
@@ -90,7 +93,7 @@ describe.each([
 });
 
 describe('upkeep of partitions', () => {
-  it('lets the log be written while a reader of it is in its way, and makes the month behind both', async () => {
+  it('does not block writes to the log while a reader blocks it, and creates the month after both', async () => {
     const month = await nameOf(nextMonth);
     await engine.admin.query(
       `select app.open_event_months(); drop table ${month}; select app.join_event_months()`,
@@ -106,16 +109,16 @@ describe('upkeep of partitions', () => {
     const state = { done: false };
     const maintained = sweepOnce(maintainPartitions, { purge }).finally(() => (state.done = true));
     await expect.poll(() => isWaiting(`usename like 'app_purge%'`), { interval: 5 }).toBe(true);
-    // Nobody lets the reader go before these are in.
+    // The reader stays open until these writes are committed.
     for (let n = 0; n < 5; n += 1) await write();
     await reader.query('commit');
-    // A request reads its tenant before it writes the log, so neither may wait for the other.
+    // A request reads its tenant before it writes the log, so neither may block the other.
     while (!state.done) await write();
     expect(await maintained).toMatchObject({ failed: 0 });
     expect(await isThere(month)).toBe(true);
   });
 
-  it('makes days as far ahead as responses are kept, and two more', async () => {
+  it('creates partitions as far ahead as responses are kept, plus two days', async () => {
     const id = await engine.create();
     await engine.admin.query(`update response_ids set expires_at = now() + interval '9 days' where id = $1`, [
       id,
@@ -127,7 +130,7 @@ describe('upkeep of partitions', () => {
     expect(days.rows.map(({ n }) => n)).toEqual(Array.from({ length: 12 }, (_, n) => n));
   });
 
-  it('keeps an expired day while a response of it has not ended, and drops it then', async () => {
+  it('keeps an expired partition until all of its responses have ended, and then drops it', async () => {
     const day = await addOldDay();
     const id = await engine.create();
     await engine.admin.query(`update responses set expires_at = now() - interval '3 days' where id = $1`, [

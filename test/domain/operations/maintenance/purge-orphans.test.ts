@@ -28,7 +28,7 @@ async function answered(): Promise<string> {
   return id;
 }
 
-/** Items of responses that nothing else is left of, not even their ids. */
+/** Items of responses of which no other row is left, not even their ids. */
 const leave = (count: number) =>
   engine.admin.query(
     `insert into items (tenant_id, id, response_id, type, wire)
@@ -46,11 +46,11 @@ describe('the sweep of orphans', () => {
     expect(await itemsLeft()).toEqual([]);
   });
 
-  it('keeps items of a response that is there, and those that another one was given', async () => {
+  it('keeps items of an existing response, and items that another response uses', async () => {
     const parent = await answered();
     const child = await engine.create({ previousResponseId: parent });
     await leave(2);
-    // Of the parent nothing is left but what the child was given.
+    // The parent is deleted except for the items that the child uses.
     for (const table of ['response_context', 'turn_attempts', 'turns'])
       await engine.admin.query(`delete from ${table} where response_id = $1`, [parent]);
     await engine.admin.query('delete from responses where id = $1', [parent]);
@@ -63,11 +63,11 @@ describe('the sweep of orphans', () => {
     expect(rows).toHaveLength(3);
   });
 
-  it('ends between two pages when its time is up, and the next round goes on there', async () => {
+  it('ends between two pages when its time is up, and the next round continues there', async () => {
     await leave(12_000);
     const first = await purgeOrphans.sweep.run(deps() as never, roundOf({ mayGoOn: () => false }));
     expect(first).toMatchObject({ done: 5_000, failed: 0 });
-    // What lies before the place is left to the round that begins anew.
+    // Rows before the position are left to the next full round.
     await engine.admin.query(
       `insert into items (tenant_id, id, response_id, type, wire) values ($1, 'aaa', 'gone', 'message', '{}')`,
       [engine.world.tenantId],

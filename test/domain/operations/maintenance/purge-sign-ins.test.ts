@@ -23,7 +23,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-it('what is left of sign-ins goes when its retention is over, and nothing before', async () => {
+it('rows of sign-ins are purged when their retention is over, and not before', async () => {
   const world = await createWorld(database.unitOfWork);
   const provider = await registerProvider(database, world, {
     issuer: 'https://id.example.com',

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
-it('gives each sweep to one clock of many, and says when the next is due', async () => {
+it('gives each sweep to one clock of many, and returns when the next is due', async () => {
   const paces = { often: 60, seldom: 3_600 };
   const ticks = await Promise.all(Array.from({ length: 5 }, () => takeDueSweeps(database.database, paces)));
   expect(ticks.flatMap(({ due }) => due).toSorted()).toEqual(['often', 'seldom']);

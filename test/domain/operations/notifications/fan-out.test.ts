@@ -85,7 +85,7 @@ const endPeriods = async () => {
 };
 
 describe('an event', () => {
-  it('that a rule names owes its fan-out in its own transaction, due at once for the relays', async () => {
+  it('that a rule names enqueues its fan-out in its own transaction, due at once for the relays', async () => {
     const { tenantId, spaceId } = engine.world;
     await record({ type: 'space.member_added', resource: inSpace(), metadata: { principal_id: newId() } });
     const [event] = (await engine.admin.query<{ event_id: string }>('select event_id from fan_outs')).rows;
@@ -100,7 +100,7 @@ describe('an event', () => {
     expect(due.rowCount).toBe(1);
   });
 
-  it('whose change is rolled back owes nothing', async () => {
+  it('whose change is rolled back enqueues nothing', async () => {
     const failing = engine.act(async ({ em, caller }) => {
       await recordEvent(em, caller, { type: 'space.deleted', resource: inSpace() });
       throw new Error('no');
@@ -109,7 +109,7 @@ describe('an event', () => {
     expect(await owed()).toEqual([]);
   });
 
-  it('that no rule names, or that was written before, owes nothing', async () => {
+  it('that no rule names, or that was written before, enqueues nothing', async () => {
     await record({ type: 'space.updated', resource: inSpace() });
     expect(await owed()).toEqual([]);
     await record({ type: 'space.deleted', resource: inSpace(), dedupeKey: 'once' });
@@ -133,7 +133,7 @@ describe('an event', () => {
     expect(await owed()).toHaveLength(count);
   });
 
-  it('of a response is owed in the commit of its last turn, when the response asked for it', async () => {
+  it('of a response is enqueued in the commit of its last turn, when the request wants it', async () => {
     for (const notify of ['true', 'false']) {
       const responseId = await engine.create({ metadata: { notify } });
       await engine.admin.query('delete from outbox');
@@ -378,7 +378,7 @@ describe('the rules', () => {
 });
 
 describe('the audience', () => {
-  it('of a deprecated version is its author, and who asked with the skill in the 30 days before and may read it', async () => {
+  it('of a deprecated version is its author, and its users of the last 30 days who may read it', async () => {
     const { tenantId } = engine.world;
     const [author, recent, old, other, outsider] = await addUsers(engine.admin, engine.world, { count: 5 });
     for (const id of [author, recent, old, other]) {
@@ -416,7 +416,7 @@ describe('the audience', () => {
     expect(await usersTold()).toEqual([author!, recent!].toSorted());
   });
 
-  it('is told once each, in pages, whatever is repeated', async () => {
+  it('is notified once each, in pages, whatever is repeated', async () => {
     const users = await addUsers(engine.admin, engine.world, { count: 23 });
     const { tenantId } = engine.world;
     const eventId = await deliver({ type: 'space.deleted', resource: inSpace() }, 10);
@@ -429,7 +429,7 @@ describe('the audience', () => {
     expect((await told())[0]!.title).toBe('The space Space was deleted');
   });
 
-  it('of a fan-out that was repeated at once from both ends holds nobody twice', async () => {
+  it('of a fan-out that was repeated concurrently from both ends contains no recipient twice', async () => {
     const users = await addUsers(engine.admin, engine.world, { count: 300 });
     const { tenantId } = engine.world;
     const eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource: inSpace() });
@@ -440,7 +440,7 @@ describe('the audience', () => {
     expect(await usersTold()).toEqual(users);
   });
 
-  it('has no service accounts, no agents and nobody who is disabled', async () => {
+  it('contains no service accounts, agents or disabled users', async () => {
     const users = await addUsers(engine.admin, engine.world, { count: 4 });
     await engine.admin.query(`update principals set type = 'service_account' where id = $1`, [users[0]]);
     await engine.admin.query(`update principals set type = 'agent' where id = $1`, [users[1]]);
@@ -453,14 +453,14 @@ describe('the audience', () => {
     ['api', 1],
     ['workflow', 2],
     ['schedule', 2],
-  ])('leaves out whoever did it by %s as the rules say', async (via, count) => {
+  ])('excludes the actor of %s as the rules say', async (via, count) => {
     const users = await addUsers(engine.admin, engine.world, { count: 2 });
     const metadata = { via };
     await deliver({ type: 'space.deleted', actorId: users[0]!, resource: inSpace(), metadata });
     expect(await usersTold()).toEqual(count === 2 ? users : [users[1]]);
   });
 
-  it('has the asker of a response that failed in its workflow, though the event names the asker as its actor', async () => {
+  it('includes the requester of a response that failed in its workflow, though the event names the requester as its actor', async () => {
     const [asker] = await addUsers(engine.admin, engine.world, { count: 1 });
     const responseId = await engine.create();
     await engine.admin.query('update response_ids set principal_id = $1 where id = $2', [asker, responseId]);
@@ -479,7 +479,7 @@ describe('the audience', () => {
     ]);
   });
 
-  it('of an invite is the user with its address, in whatever letters', async () => {
+  it('of an invite is the user with its address, in any letter case', async () => {
     const [user, other] = await addUsers(engine.admin, engine.world, { count: 2 });
     await engine.admin.query(`update principals set email = 'Ann@Example.org' where id = $1`, [user]);
     await engine.admin.query(`update principals set email = 'bob@example.org' where id = $1`, [other]);
@@ -497,7 +497,7 @@ describe('the audience', () => {
     expect(await usersTold()).toEqual([user]);
   });
 
-  it('has the actor where the security of the account is at stake', async () => {
+  it('includes the actor where the security of the account is at stake', async () => {
     const [user] = await addUsers(engine.admin, engine.world, { count: 1 });
     await deliver({
       type: 'security.api_key_created',
@@ -508,7 +508,7 @@ describe('the audience', () => {
     expect(await usersTold()).toEqual([user]);
   });
 
-  it('of admins has those whose role says so, the tenant’s own roles included', async () => {
+  it('of admins includes holders of custom roles with the permission', async () => {
     const { tenantId } = engine.world;
     await engine.admin.query(
       `insert into roles (tenant_id, id, key, name, permissions) values ($1, gen_random_uuid(), 'captain', 'Captain', '{spaces.update,collections.read}')
@@ -527,7 +527,7 @@ describe('the audience', () => {
     expect((await told())[0]!.body).toBe('It held 3 documents.');
   });
 
-  it('is asked at delivery whether it may read: who left meanwhile, or lost the right, is told nothing', async () => {
+  it('is checked at delivery: users who left meanwhile, or lost the permission, are not notified', async () => {
     const { tenantId, spaceId } = engine.world;
     const [stays, leaves, demoted] = await addUsers(engine.admin, engine.world, { count: 3 });
     await engine.admin.query(
@@ -552,7 +552,7 @@ describe('the audience', () => {
   });
 
   it.each(['space.project_member_added', 'space.project_role_changed'] as const)(
-    'of %s is told while it may read the project, by a role in the space or in the project itself',
+    'of %s is notified while it may read the project, by a role in the space or in the project itself',
     async (type) => {
       const { tenantId, spaceId, owner } = engine.world;
       const [stays, leaves] = await addUsers(engine.admin, engine.world, { count: 2 });
@@ -581,7 +581,7 @@ describe('the audience', () => {
   );
 
   it.each(['space.response_completed', 'space.response_failed'] as const)(
-    'of %s is told while it may read the space, whose name the title tells',
+    'of %s is notified while it may read the space, whose name is in the title',
     async (type) => {
       const [stays, leaves] = await addUsers(engine.admin, engine.world, { count: 2 });
       await engine.admin.query('delete from space_members where principal_id = $1', [leaves]);
@@ -595,7 +595,7 @@ describe('the audience', () => {
     },
   );
 
-  it('of a page ends the fan-out only behind the last recipient', async () => {
+  it('of a page ends the fan-out only after the last recipient', async () => {
     await addUsers(engine.admin, engine.world, { count: 6 });
     const { tenantId } = engine.world;
     const eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource: inSpace() });
@@ -615,7 +615,7 @@ describe('the audience', () => {
     expect(await unfinished()).toBe(0);
   });
 
-  it('of pages that were cut to be told at once is told whole, whoever comes or goes before they are', async () => {
+  it('of pages that are delivered at once is complete when users join or leave before the delivery', async () => {
     const { tenantId } = engine.world;
     const users = await addUsers(engine.admin, engine.world, { count: 7 });
     const eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource: inSpace() });
@@ -624,7 +624,7 @@ describe('the audience', () => {
       unitOfWork.inTenant(tenantId, (em) => cutPages(em, { tenantId, eventId, after, size: 2, count: 2 }));
     const leave = (user: string | undefined) =>
       engine.admin.query('delete from space_members where principal_id = $1', [user]);
-    // one who comes makes the first page longer, one who goes the second shorter
+    // a user who joins makes the first page longer, a user who leaves the second shorter
     const [away, gone] = [users[1], users[3]];
     await leave(away);
     const pages = await cut(nilUuid);
@@ -645,7 +645,7 @@ describe('the audience', () => {
       told.push(delivered);
     }
     expect(told).toEqual([1, 3]);
-    // fewer are left than two pages: one for all of them, which finds nobody behind it
+    // fewer are left than two pages: one page for all of them, and the other finds no recipient
     const [rest, ...others] = await cut(users[4]!);
     expect([rest, others]).toEqual([{ after: users[4], limit: 4 }, []]);
     const end = await unitOfWork.inTenant(tenantId, (em) => deliverPage(em, { tenantId, eventId, ...rest! }));
@@ -653,10 +653,10 @@ describe('the audience', () => {
     expect(await usersTold()).toEqual(users.filter((user) => user !== gone));
   });
 
-  it('of several kinds, some of whom are of both, is paged in order and told once each', async () => {
+  it('of several overlapping kinds is paged in order and notified once each', async () => {
     const { tenantId, spaceId } = engine.world;
     const admins = await addUsers(engine.admin, engine.world, { count: 9, role: 'space_admin' });
-    // an admin in the middle, whose place in the order both kinds reach
+    // an admin in the middle, whose position in the order both kinds reach
     const connector = admins[4]!;
     const metadata = { space_id: spaceId, connector_principal_id: connector };
     const resource = { type: 'connector', id: newId() };
@@ -665,14 +665,14 @@ describe('the audience', () => {
     expect(await deliverAll(engine.database.unitOfWork, tenantId, eventId, 4)).toBe(0);
   });
 
-  it('of a page has its right by its role in the space or in the tenant, the first and the last of the page, too', async () => {
+  it('of a page has its permission by a role in the space or in the tenant, also its first and last recipient', async () => {
     const { tenantId } = engine.world;
     const users = await addUsers(engine.admin, engine.world, { count: 5 });
     await engine.admin.query('update space_members set role_key = $1 where principal_id = any($2)', [
       'none',
       [users[1], users[3]],
     ]);
-    // one has the right by a role in the tenant instead
+    // one recipient has the permission by a role in the tenant instead
     await engine.admin.query(
       `insert into role_assignments (tenant_id, principal_id, role_key) values ($1, $2, 'admin')`,
       [tenantId, users[3]],
@@ -688,7 +688,7 @@ describe('the audience', () => {
     expect(await usersTold()).toEqual([users[0], users[2], users[3], users[4]]);
   });
 
-  it('of another tenant’s event is nobody', async () => {
+  it('of another tenant’s event is empty', async () => {
     await addUsers(engine.admin, engine.world, { count: 2 });
     const foreign = await logEvent(engine.admin, engine.world.tenantId, {
       type: 'space.deleted',

@@ -42,7 +42,7 @@ const prepared = (id: string) =>
   engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) => prepareExport({ em, secrets }, id));
 
 describe('the configuration of a space', () => {
-  it('is sealed at rest, opens for the export, and its event says nothing of it', async () => {
+  it('is sealed at rest, opens for the export, and its event contains none of it', async () => {
     await set();
     expect(JSON.stringify(await rows())).not.toContain(secretKey);
     expect(await rows()).toMatchObject([{ public_key: 'pk', secret_key: expect.stringMatching(/^v1\|/) }]);
@@ -56,7 +56,7 @@ describe('the configuration of a space', () => {
     expect(JSON.stringify(events)).not.toContain(secretKey);
   });
 
-  it('is sealed anew and told each time that it is given, also with the same secret', async () => {
+  it('is sealed again and writes an event each time it is set, also with the same secret', async () => {
     const told = async () =>
       (await engine.admin.query(`select 1 from events where event_type = 'space.observability_updated'`))
         .rows;
@@ -66,7 +66,7 @@ describe('the configuration of a space', () => {
     expect(await told()).toHaveLength(before.events.length + 1);
   });
 
-  it('whose secret is put where another space’s stands opens nothing', async () => {
+  it('whose secret is copied to another space’s row does not open', async () => {
     const id = await answered();
     const [{ secret_key: sealed }] = (await rows()) as [{ secret_key: string }];
     const { rows: spaces } = await engine.admin.query<{ id: string }>(
@@ -105,7 +105,7 @@ describe('the configuration of a space', () => {
 });
 
 describe('the end of a response', () => {
-  it('owes the export of its trace once where its space is configured, and none where it is not', async () => {
+  it('enqueues the export of its trace once where its space is configured, and none where it is not', async () => {
     await set();
     const traced = await answered();
     expect(await owed(traced)).toEqual([
@@ -122,7 +122,7 @@ describe('the end of a response', () => {
     expect(await prepared(traced)).toBeNull();
   });
 
-  it('is what its trace waits for', async () => {
+  it('is required before its trace', async () => {
     await set();
     const id = await engine.create();
     expect(await prepared(id)).toBeNull();

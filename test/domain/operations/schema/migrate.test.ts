@@ -21,7 +21,7 @@ it.each(['PostgreSQL 18.4 (Debian 18.4-1.pgdg13+1) on x86_64', 'PostgreSQL 19bet
   },
 );
 
-it('a migration leaves partitions that are due to the upkeep while something holds the log for long', async () => {
+it('a migration leaves partitions that are due to the upkeep while the log is locked for long', async () => {
   const database = await createTestDatabase();
   const [admin, dump] = [await connect(database.adminUrl), await connect(database.adminUrl)];
   const partitions = async () =>

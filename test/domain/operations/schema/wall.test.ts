@@ -18,7 +18,7 @@ interface Walled {
   policies: string[];
 }
 
-describe('the wall', () => {
+describe('tenant isolation', () => {
   it('forces row-level security on every table and partition that holds a tenant', async () => {
     const { rows } = await engine.admin.query<Walled>(
       `select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as forced,
@@ -59,7 +59,7 @@ describe('the wall', () => {
     }
   });
 
-  it('takes a row whose id another tenant has as it takes any new one', async () => {
+  it('accepts a row with an id of another tenant like any new row', async () => {
     const other = await createWorld(engine.database.unitOfWork);
     const { tenantId, owner } = engine.world;
     const taken = { principal: other.owner.principalId, space: other.spaceId, model: other.modelIds[0]! };
@@ -87,7 +87,7 @@ describe('the wall', () => {
     }
   });
 
-  it('refuses a link to another tenant’s row, and a row in its name, as where there is nothing', async () => {
+  it('refuses a reference to another tenant’s row, and a row in its name, as for a missing row', async () => {
     const other = await createWorld(engine.database.unitOfWork);
     const { tenantId, spaceId, owner } = engine.world;
     const links: [table: string, columns: string, values: (id: string) => string[], theirs: string][] = [
@@ -113,7 +113,7 @@ describe('the wall', () => {
   });
 });
 
-/** A transaction of the runtime role that leaves nothing behind. */
+/** A transaction of the runtime role that is rolled back. */
 async function inTenant(tenantId: string, work: (client: Client) => Promise<void>): Promise<void> {
   const client = engine.database.database.newClient();
   await client.connect();
@@ -126,7 +126,7 @@ async function inTenant(tenantId: string, work: (client: Client) => Promise<void
   }
 }
 
-/** @returns `taken`, or all that PostgreSQL says of the refusal */
+/** @returns `taken`, or the complete error of PostgreSQL */
 async function attempt(client: Client, table: string, columns: string, values: string[]): Promise<string> {
   const places = values.map((_, place) => `$${place + 1}`).join(', ');
   await client.query('savepoint before');

@@ -11,7 +11,7 @@ import { secrets } from '../../../support/world.ts';
 const connections = 20;
 
 let engine: Engine;
-/** Of as many gateways. */
+/** For so many gateways. */
 let orms: ReturnType<typeof createOrm>[];
 
 beforeAll(async () => {
@@ -24,7 +24,10 @@ afterAll(async () => {
   await engine?.stop();
 });
 
-/** So many requests at once, to all gateways in turn. @returns what became of each */
+/**
+ * So many requests at once, to all gateways in turn.
+ * @returns the outcome of each
+ */
 function ask(count: number, limits: { maxActivePerSpace: number; maxActivePerTenant?: number }) {
   const gateways = orms.map((orm) => new UnitOfWork(orm));
   const { world } = engine;
@@ -59,11 +62,11 @@ it.each([
   ['a space', { maxActivePerSpace: 50 }, 'too_many_active_responses space'],
   ['a tenant', { maxActivePerSpace: 1_000, maxActivePerTenant: 50 }, 'too_many_active_responses tenant'],
 ])(
-  'not one more than %s may have is accepted, however many ask several gateways at once',
+  'no more responses than %s may have are accepted, for any number of concurrent requests at several gateways',
   async (_of, limits, refusal) => {
     await end();
     const told = await ask(3 * connections, limits);
-    // On a busy machine some wait longer for their turn than they may.
+    // On a busy machine some requests exceed their maximum wait.
     do told.push(...(await ask(1, limits)));
     while (told.at(-1) !== refusal);
     expect(told.filter((each) => each === 'accepted')).toHaveLength(50);
@@ -71,7 +74,7 @@ it.each([
   },
 );
 
-it('nobody waits for another one far below a limit', async () => {
+it('no request waits for another one far below a limit', async () => {
   await end();
   const { tenantId, spaceId } = engine.world;
   await engine.admin.query('begin');

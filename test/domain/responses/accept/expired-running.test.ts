@@ -24,9 +24,9 @@ const expire = () =>
     [responseId],
   );
 
-// It stays in sight of the runtime role until it is ended.
+// It stays visible to the runtime role until it is ended.
 describe('a response that runs on past its expiry', () => {
-  it('is told by no function that reads or writes responses', async () => {
+  it('is returned by no function that reads or writes responses', async () => {
     const { tenantId, spaceId, owner } = engine.world;
     const of = [tenantId, responseId];
     const { rows } = await engine.admin.query<{ writer_epoch: number; next_n: number }>(
@@ -67,7 +67,7 @@ describe('a response that runs on past its expiry', () => {
         'moved',
       ],
     };
-    // Those tell no content: how many run, and what is due.
+    // These return no content: the number of running and of due responses.
     const counts = [
       'count_running',
       'has_unfinished',
@@ -102,7 +102,7 @@ describe('a response that runs on past its expiry', () => {
     }
   });
 
-  it('gives nobody consent for its calls', async () => {
+  it('grants no consent for its calls', async () => {
     const approvalRequestId = `mcpr_${responseId}`;
     await engine.admin.query(
       `insert into items (tenant_id, id, response_id, output_index, type, wire, exchange)
@@ -120,7 +120,7 @@ describe('a response that runs on past its expiry', () => {
     });
   });
 
-  it('hands its tokens on to nobody', async () => {
+  it('passes its tokens to no other response', async () => {
     const pii = { mode: 'redact' };
     const scope = newResponseId();
     await engine.admin.query(

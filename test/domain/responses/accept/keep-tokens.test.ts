@@ -55,8 +55,8 @@ async function firstInput(responseId: string): Promise<unknown> {
   return (page.items[0] as { content: { text: string }[] }).content[0]!.text;
 }
 
-describe('somebody else’s value', () => {
-  it('that a tool says back is not shown to whoever had it told', async () => {
+describe('another principal’s value', () => {
+  it('that a tool echoes is not shown to the requester of the call', async () => {
     const theirs = await engine.create({ input });
     await (await engine.attempt(theirs)).commit();
     const guest = await addMember(engine.database.unitOfWork, engine.world);
@@ -75,7 +75,7 @@ describe('somebody else’s value', () => {
 });
 
 describe('an inspection', () => {
-  it('shows values to whoever may see them', async () => {
+  it('shows values to principals who may see them', async () => {
     const id = await engine.create({ input });
     const attempt = await engine.attempt(id);
     const told = (await screenPrompt(parts(), attempt.turn)).messages.at(-1) as { text: string };
@@ -86,17 +86,17 @@ describe('an inspection', () => {
   });
 });
 
-describe('a response that is asked for again', () => {
-  it('keeps what its tokens stand for when the failed one is gone', async () => {
+describe('a restarted response', () => {
+  it('keeps the values of its tokens when the failed one is purged', async () => {
     const id = await fail(await engine.create({ input }));
     const again = await restart(id);
     await engine.act((ctx) => deleteResponse(ctx, { responseId: id }));
-    // As its purge does it in the end.
+    // As its purge does in the end.
     await engine.admin.query('delete from redactions where response_id = $1', [id]);
     expect(await firstInput(again.id)).toBe(said);
   });
 
-  it('is screened when its space has come to demand it', async () => {
+  it('is screened when its space demands redaction meanwhile', async () => {
     await govern('off');
     const id = await fail(await engine.create({ input }));
     await govern('redact');
@@ -109,7 +109,7 @@ describe('a response that is asked for again', () => {
     });
   });
 
-  it('is so in an active thread only, where no other runs', async () => {
+  it('is restarted in an active thread only, where no other runs', async () => {
     const thread = await engine.begin();
     const id = await fail(await engine.create({ thread }));
     const running = await engine.create({ thread });
@@ -125,14 +125,14 @@ describe('a response that is asked for again', () => {
 });
 
 describe('screening', () => {
-  it('goes on when the thread that would keep the values is gone', async () => {
+  it('continues when the thread for the values is deleted', async () => {
     const thread = await engine.begin();
     const id = await engine.create({ thread });
     await engine.admin.query('delete from threads where id = $1', [thread.threadId]);
     expect(await screened(id, said)).toMatch(/^Write to \[EMAIL_\w{12}\]\.$/);
   });
 
-  it('leaves out what was thought about values before the space demanded it, and keeps other thoughts', async () => {
+  it('drops reasoning about values from before the space demanded redaction, and keeps other reasoning', async () => {
     const { turn } = await engine.attempt(await engine.create({ input }));
     const thought = (text: string) => ({
       role: 'assistant' as const,
@@ -151,7 +151,7 @@ describe('screening', () => {
     });
   });
 
-  it('tells no text to whoever logs that names have to be looked for', () => {
+  it('includes no text in the error that names have to be searched for', () => {
     const error = new NamesNeeded(piiSettings.parse({}), [said]);
     expect(error.texts).toEqual([said]);
     expect(inspect(error, { depth: 9, showHidden: true }) + JSON.stringify(error)).not.toContain(value);

@@ -36,7 +36,7 @@ const contextOf = async (id: string) => {
 };
 
 describe('a failed response', () => {
-  it('is asked for once more as a new one: the same request on the same context, without what was put out', async () => {
+  it('is restarted as a new one: the same request on the same context, without the output', async () => {
     const metadata = { ticket: '7' };
     const id = await failed({ metadata, instructions: 'Be brief.', maxOutputTokens: 100 });
     engine.dispatches.length = 0;
@@ -70,7 +70,7 @@ describe('a failed response', () => {
     expect(events.rows).toEqual([{ resource_id: id, restarted: record.id }]);
   });
 
-  it('can be answered, and then outlives the one that failed', async () => {
+  it('can be answered, and then outlives the failed one', async () => {
     const id = await failed();
     const record = await restart(id);
     await engine.act((ctx) => deleteResponse(ctx, { responseId: id }));
@@ -83,7 +83,7 @@ describe('a failed response', () => {
     });
   });
 
-  it('is restarted by somebody else only with leave to read it and to create one', async () => {
+  it('is restarted by another principal only with permission to read it and to create one', async () => {
     const id = await failed();
     const stranger = { principalId: newId() };
     await expect(restart(id, { ...stranger, granted: new Set(['responses.create']) })).rejects.toMatchObject({
@@ -114,13 +114,13 @@ describe('any other response', () => {
     await expect(restart(id)).rejects.toMatchObject({ code: 'invalid_state' });
   });
 
-  it('that failed before it got its parent’s part is not restarted', async () => {
+  it('that failed before it received its parent’s context is not restarted', async () => {
     const id = await failed();
     await engine.admin.query(`update responses set waits_for = 'resp_parent' where id = $1`, [id]);
     await expect(restart(id)).rejects.toMatchObject({ code: 'invalid_state' });
   });
 
-  it('that brought consent to a call is not restarted: the call may have been made', async () => {
+  it('that carried an approval of a call is not restarted: the call may have been made', async () => {
     const id = await failed();
     const call = { approval_request_id: 'mcpr_1', call_id: 'call_1', name: 'mcp__bank__pay' };
     await engine.admin.query(

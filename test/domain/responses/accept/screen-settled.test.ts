@@ -48,7 +48,7 @@ async function restart(responseId: string): Promise<string> {
   return (await engine.act((ctx) => restartResponse(ctx, { responseId }, options))).id;
 }
 
-/** What the model is told of its tools. */
+/** The tools as the model sees them. */
 const offered = async (id: string) => (await engine.attempt(id)).turn.settings.tools;
 
 describe('the definition of a connected server’s tool', () => {
@@ -65,7 +65,7 @@ describe('the definition of a connected server’s tool', () => {
     ]);
     expect(JSON.stringify(tools)).not.toMatch(/desk@|901820/);
     const record = await engine.record(id);
-    // The function’s: what a connected server says of itself was brought by nobody.
+    // The function's: text from a connected server has no principal who supplied it.
     expect(record.platform.governance_applied.redactions).toBe(1);
     const shown = await engine.act(async (ctx) =>
       showRestored(ctx, await ctx.em.findOneOrFail(Response, { id }), record),
@@ -75,7 +75,7 @@ describe('the definition of a connected server’s tool', () => {
     ]);
   });
 
-  it('is left as it is where the space demands nothing, and screened when that is restarted under a demand', async () => {
+  it('is unchanged where the space has no redaction, and screened when the response is restarted under redaction', async () => {
     await govern({ mode: 'off' });
     const id = await fail(await engine.create({ tools: desk }));
     await govern({ mode: 'redact' });
@@ -85,14 +85,14 @@ describe('the definition of a connected server’s tool', () => {
     expect(tools).not.toMatch(/desk@|901820/);
   });
 
-  it('does not keep a space from asking that takes no personal data', async () => {
+  it('does not block requests in a space that refuses personal data', async () => {
     await govern({ mode: 'block' });
     const id = await engine.create({ tools: desk.slice(0, 1) });
     expect(JSON.stringify(await offered(id))).toContain('[EMAIL_');
   });
 });
 
-describe('a call that was asked for before the space demanded anything', () => {
+describe('a call that was requested before the space demanded redaction', () => {
   async function approve(): Promise<Parameters<typeof requestOf>[1]> {
     await govern({ mode: 'off' });
     const id = await engine.create();
@@ -122,13 +122,13 @@ describe('a call that was asked for before the space demanded anything', () => {
     expect(await called(await follow(input))).toEqual({ who: 'Ada', to: token });
   });
 
-  it('is so in a restart', async () => {
+  it('is made with tokens in a restart', async () => {
     const id = await fail(await follow(await approve()));
     await govern({ mode: 'redact' });
     expect(await called(await restart(id))).toEqual({ who: 'Ada', to: token });
   });
 
-  it('is shown to the recogniser of names first', async () => {
+  it('is sent to the recogniser of names first', async () => {
     const input = await approve();
     await govern({ mode: 'redact', presidio_url: 'https://names.example.com' });
     const needed = await follow(input).catch((error: unknown) => error);

@@ -31,7 +31,7 @@ const key = (responseId: string, callIndex: number) => ({
   callIndex,
 });
 
-/** A response with a payment and a search that were begun, and a payment that was not. */
+/** A response with a started payment and search, and a payment that was not started. */
 async function begun(): Promise<string> {
   const id = await engine.create();
   const pay = { name: 'mcp__crm__pay', arguments: '{}' };
@@ -79,7 +79,7 @@ async function told(id: string): Promise<string[]> {
 }
 
 describe('a call that was running when its response ended, and lost its worker', () => {
-  it('is unknown in the ledger and in the log once no attempt at it can be left', async () => {
+  it('is unknown in the ledger and in the log once no attempt can still be running', async () => {
     const [ended, running] = [await begun(), await begun()];
     await cancel(ended);
     const before = await engine.events(ended);
@@ -95,7 +95,7 @@ describe('a call that was running when its response ended, and lost its worker',
     expect(await ledger(running)).toEqual(['started null', 'started null', 'planned null']);
   });
 
-  it('is told of before its ledger is purged, although nobody could settle it by then', async () => {
+  it('writes its event before its ledger is purged, although it could not be resolved by then', async () => {
     const id = await begun();
     await remove(id);
     await commit(id, 'unknown');
@@ -107,7 +107,7 @@ describe('a call that was running when its response ended, and lost its worker',
   });
 });
 
-it('a call that comes to its end behind the deletion of its response is not told of as unknown', async () => {
+it('a call that ends after the deletion of its response is not reported as unknown', async () => {
   const id = await begun();
   await remove(id);
   await commit(id, 'succeeded');

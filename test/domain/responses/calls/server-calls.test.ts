@@ -30,7 +30,7 @@ afterAll(() => engine.stop());
 
 const inTenant = <T>(work: Parameters<Engine['database']['unitOfWork']['inTenant']>[1]) =>
   engine.database.unitOfWork.inTenant(engine.world.tenantId, work) as Promise<T>;
-/** By an attempt that has seen to it that no other holds the call any more. */
+/** By an attempt that has verified that no other attempt holds the call any more. */
 const claim = async (responseId: string, callIndex = 0, iteration = 0) => {
   await engine.admin.query('update tool_calls set leased_until = now() where response_id = $1', [responseId]);
   const claimant = { ...newClaimant(), looks: Number.POSITIVE_INFINITY };
@@ -68,7 +68,7 @@ const client: CreateResponseInput['tools'] = [
 ];
 const user = (text: string) => ({ type: 'message' as const, role: 'user' as const, text });
 
-/** The server describes a tool otherwise, and somebody approves that. */
+/** The server changes the definition of a tool, and a person approves the change. */
 async function redefine(name: string, description: string, setting: object = {}) {
   await crm.discover(listed.map((each) => (each.name === name ? { ...each, description } : each)));
   await crm.enable(['once', 'again', 'ask'], [{ name, ...setting }]);
@@ -81,7 +81,7 @@ describe('a call at a tool server that was started and lost its worker', () => {
     expect(await claim(id)).toEqual({ kind: 'unknown' });
   });
 
-  it('is made again with the same key when our record says repeatable, and not without end', async () => {
+  it('is made again with the same key when our record says repeatable, a limited number of times', async () => {
     const { id } = await withCalls([asked('mcp__crm__again')]);
     const first = await claim(id);
     const second = await claim(id);
@@ -97,7 +97,7 @@ describe('a call at a tool server that was started and lost its worker', () => {
     expect(await claim(id)).toEqual({ kind: 'unknown' });
   });
 
-  it('is unknown when the record was taken back meanwhile', async () => {
+  it('is unknown when the declaration was withdrawn meanwhile', async () => {
     const { id } = await withCalls([asked('mcp__crm__again')]);
     await claim(id);
     await crm.enable(['once', 'again', 'ask'], [{ name: 'again', repeatable: false }]);
@@ -106,7 +106,7 @@ describe('a call at a tool server that was started and lost its worker', () => {
   });
 });
 
-it('a repeatable call is not repeated with another definition than the one that it was made with', async () => {
+it('a repeatable call is not repeated with a definition other than its own', async () => {
   const { id } = await withCalls([asked('mcp__crm__again')]);
   expect((await claim(id)).kind).toBe('claimed');
   await redefine('again', 'Else.', { repeatable: true });
@@ -190,7 +190,7 @@ it('a call that the caller forbade is not made, whatever the model asks', async 
 });
 
 describe('a call of the caller’s own function', () => {
-  it('ends the response behind the server calls of its turn, and its output goes on from there', async () => {
+  it('ends the response after the server calls of its turn, and its output continues from there', async () => {
     const calls = [asked('mcp__crm__once'), asked('ask_user', { q: 'Which?' })];
     const { id, result } = await withCalls(calls, { tools: client });
     expect(result).toMatchObject({ next: 'tools', calls: [{ index: 0 }] });
@@ -260,7 +260,7 @@ describe('a call that needs consent', () => {
     reason,
   });
 
-  it('is made once it is approved, exactly as it was asked for, before the model goes on', async () => {
+  it('is made once it is approved, exactly as it was requested, before the model goes on', async () => {
     const { id, requestId } = await waiting();
     const next = await follow({ previousResponseId: id, input: [answer(requestId, true)], tools: [] });
     expect(await engine.claim(next)).toMatchObject({
@@ -283,7 +283,7 @@ describe('a call that needs consent', () => {
     ]);
   });
 
-  it('is not made when another definition than the one that the consent is about was approved since', async () => {
+  it('is not made when a definition other than the consented one was approved since', async () => {
     const { id, requestId } = await waiting();
     await redefine('ask', 'Else.', { requireApproval: true });
     const next = await follow({ previousResponseId: id, input: [answer(requestId, true)], tools: [] });
@@ -292,7 +292,7 @@ describe('a call that needs consent', () => {
     await redefine('ask', 'Does ask.', { requireApproval: true });
   });
 
-  it('is made by no second approval, in whichever response that comes', async () => {
+  it('is made by no second approval, in any response', async () => {
     const { id, requestId } = await waiting();
     await follow({ previousResponseId: id, input: [answer(requestId, true)] });
     for (const approve of [true, false]) {
@@ -302,7 +302,7 @@ describe('a call that needs consent', () => {
     }
   });
 
-  it('is made by one restart of a response that failed before it, and by none of one that began it', async () => {
+  it('is made by one restart of a response that failed before it, and by none of a response that began it', async () => {
     const { id, requestId } = await waiting();
     const first = await follow({ previousResponseId: id, input: [answer(requestId, true)], tools: [] });
     const limits = { maxActivePerSpace: 1_000, retentionSeconds: 60 };
@@ -320,7 +320,7 @@ describe('a call that needs consent', () => {
     await expect(restart(second)).rejects.toMatchObject({ code: 'invalid_state' });
   });
 
-  it('is not made when it is refused, and the model is told why', async () => {
+  it('is not made when it is refused, and the model receives the reason', async () => {
     const { id, requestId } = await waiting();
     const next = await follow({ previousResponseId: id, input: [answer(requestId, false, 'Too early.')] });
     const { turn } = await engine.attempt(next);

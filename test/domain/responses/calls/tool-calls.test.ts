@@ -30,7 +30,7 @@ const found: CallOutcome = {
 const commit = (responseId: string, callIndex = 0, outcome = found) =>
   commitCall(engine.database, key(responseId, callIndex), outcome);
 
-/** A response whose first turn asked for these searches. */
+/** A response whose first turn called these searches. */
 async function withCalls(...queries: string[]): Promise<string> {
   const id = await engine.create();
   await (await engine.attempt(id)).commit({ calls: queries.map(search), reason: 'tool_calls' });
@@ -48,7 +48,7 @@ const ledger = async (id: string) => {
 const typesOf = async (id: string) => (await engine.events(id)).map((event) => String(event['type']));
 
 describe('a tool call', () => {
-  it('goes from planned to started to done, and tells readers of each step once', async () => {
+  it('goes from planned to started to done, and publishes each step once', async () => {
     const id = await withCalls('tides');
     expect(await ledger(id)).toEqual(['planned null']);
     expect((await claim(id)).kind).toBe('claimed');
@@ -92,7 +92,7 @@ describe('a tool call', () => {
     );
   });
 
-  it('that ends after the response did settles its ledger row and publishes nothing', async () => {
+  it('that ends after the response did resolves its ledger row and publishes nothing', async () => {
     const id = await withCalls('tides');
     await claim(id);
     await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
@@ -112,7 +112,7 @@ describe('a tool call', () => {
     expect(await ledger(id)).toEqual(['planned null']);
   });
 
-  it('of a tool that was not offered fails without a ledger row, and the model is told', async () => {
+  it('of a tool that was not offered fails without a ledger row, and the model receives the failure', async () => {
     const id = await engine.create();
     const result = await (
       await engine.attempt(id)

@@ -8,7 +8,7 @@ import { openEngine, type Attempt, type Engine } from '../../../support/engine.t
 const image = { mediaType: 'image/png', data: 'iVBORw0KGgo=' };
 const sound = { mediaType: 'audio/wav', data: 'UklGRiQAAABXQVZF' };
 
-/** A response whose tool answered six pictures with a sound each, one a turn. */
+/** A response whose tool returned six pictures with a sound each, one a turn. */
 async function withPictures(engine: Engine): Promise<string> {
   const responseId = await engine.create();
   for (let iteration = 0; iteration < 6; iteration += 1) {
@@ -36,7 +36,7 @@ it.each<[InputModality[], string]>([
   [['text', 'image', 'audio'], 'image/png,audio/wav'],
   [['text', 'file'], ''],
 ])(
-  'a model that takes %j is given what of it the last tools answered, and its text',
+  'a model that takes %j is given such parts of the last tool results, and their text',
   async (accepted, shown) => {
     const engine = await openEngine({ inputModalities: accepted });
     await connectServer(engine, { slug: 'cam', tools: [tool('look')] });

@@ -52,7 +52,7 @@ describe('a response that is not to be stored', () => {
     });
   });
 
-  it('is expired then, and purged, as one that is stored is a day later', async () => {
+  it('expires then, and is purged, like a stored one a day later', async () => {
     const unstored = await answered(false);
     const stored = await answered(true);
     const record = await engine.record(stored);

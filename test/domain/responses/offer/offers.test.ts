@@ -59,14 +59,14 @@ const all: RequestedTool = { type: 'pattern', slug: 'crm', tool: null };
 const find: RequestedTool = { type: 'pattern', slug: 'crm', tool: 'mcp__crm__find' };
 const client = (name: string): RequestedTool => ({ type: 'function', name, description: '', parameters: {} });
 
-describe('what a response is offered', () => {
-  it('without a word is all that is enabled and is still what was approved', async () => {
+describe('the tools offered to a response', () => {
+  it('without a request are all that are enabled and unchanged since their approval', async () => {
     const { governance } = await settled({ tools: null });
     expect(governance.tools_offered).toEqual(['knowledge_search', 'mcp__crm__find', 'mcp__crm__merge']);
     expect(governance.tools_withheld).toEqual([{ name: 'mcp__crm__drift', reason: 'schema_changed' }]);
   });
 
-  it('without tools.execute is no tool of a server, and asking for one is refused by that name', async () => {
+  it('without tools.execute include no tool of a server, and a request for one is refused with that permission', async () => {
     const { governance } = await settled({ tools: null }, ['tools.execute']);
     expect(governance.tools_offered).toEqual(['knowledge_search']);
     expect(governance.tools_withheld).toEqual([{ name: 'mcp__crm__*', missing_permission: 'tools.execute' }]);
@@ -78,7 +78,7 @@ describe('what a response is offered', () => {
     }
   });
 
-  it('by a pattern is what it names; what is switched off or changed is withheld with the reason', async () => {
+  it('by a pattern are those that it matches; disabled or changed ones are withheld with the reason', async () => {
     const { governance, request } = await settled({ tools: [all, find] });
     expect(governance.tools_offered).toEqual(['mcp__crm__find', 'mcp__crm__merge']);
     expect(governance.tools_withheld).toEqual([
@@ -89,7 +89,7 @@ describe('what a response is offered', () => {
     expect((await settled({ tools: [find] })).governance.tools_offered).toEqual(['mcp__crm__find']);
   });
 
-  it('by type mcp is listed, may be narrowed, and may need more consent than the space asks for, never less', async () => {
+  it('by type mcp are listed, may be narrowed, and may need more consent than the space requires, never less', async () => {
     const narrow = await settled({
       tools: [mcp({ allowedTools: ['find', 'merge'], requireApproval: ['find'] })],
     });
@@ -105,13 +105,13 @@ describe('what a response is offered', () => {
     ['a tool that nobody knows', { type: 'pattern', slug: 'crm', tool: 'mcp__crm__fly' }],
     ['a server that nobody knows', { type: 'pattern', slug: 'erp', tool: null }],
     ['a label that nobody knows', mcp({ serverLabel: 'erp' })],
-  ] as const)('does not include %s', async (_what, asked) => {
+  ] as const)('do not include %s', async (_what, asked) => {
     await expect(settled({ tools: [asked as RequestedTool] })).rejects.toMatchObject({
       code: 'tool_not_granted',
     });
   });
 
-  it('has unique names, none of them a server tool’s in disguise, and at most 128', async () => {
+  it('have unique names, none imitating a server tool, and number at most 128', async () => {
     for (const tools of [
       [client('a'), client('a')],
       [client('mcp__crm__find')],
@@ -122,7 +122,7 @@ describe('what a response is offered', () => {
     }
   });
 
-  it('is no tool that can be called as a task only, and names it', async () => {
+  it('exclude a tool that can be called as a task only, and name it', async () => {
     await connectServer(engine, {
       slug: 'jobs',
       tools: [tool('start', { requiresTask: true }), tool('state')],
@@ -158,7 +158,7 @@ describe('a tool choice', () => {
       ['mcp__crm__find', 'ask_user'],
       null,
     ],
-  ] as const)('%j is settled', async (toolChoice, choice, allowed, forced) => {
+  ] as const)('%j is resolved', async (toolChoice, choice, allowed, forced) => {
     const given = { tools, toolChoice: toolChoice as unknown as CreateResponseInput['toolChoice'] };
     expect((await settled(given)).request).toMatchObject({
       tool_choice: choice,
@@ -172,7 +172,7 @@ describe('a tool choice', () => {
     { type: 'mcp', serverLabel: 'erp', name: null },
     { type: 'mcp', serverLabel: 'crm', name: 'drift' },
     { type: 'knowledge_search' },
-  ] as const)('of what is not offered is refused: %j', async (toolChoice) => {
+  ] as const)('of a tool that is not offered is refused: %j', async (toolChoice) => {
     await expect(settled({ tools, toolChoice })).rejects.toMatchObject({ code: 'invalid_request' });
   });
 });

@@ -36,8 +36,8 @@ async function settled(engine: Engine, input: Partial<CreateResponseInput> = {})
   return { id: responseId, tools: request.tools, withheld: governance.tools_withheld, of };
 }
 
-describe('the room for tools', () => {
-  it('is shared by the servers, so that a large one leaves the others theirs', async () => {
+describe('the space for tools in a request', () => {
+  it('is shared by the servers, so that a large one leaves the others their part', async () => {
     const engine = await openSpace({ aaa: many(300), mmm: many(60), zzz: many(5) });
     const { tools, of, withheld } = await settled(engine);
     expect([of('zzz'), of('aaa') + of('mmm') + of('zzz')]).toEqual([5, 95]);
@@ -49,7 +49,7 @@ describe('the room for tools', () => {
     await engine.stop();
   });
 
-  it('is filled without reading the definitions of what is left out', async () => {
+  it('is filled without reading the definitions of omitted tools', async () => {
     const engine = await openSpace({ aaa: many(200, () => heavy(900)) });
     const limits = { maxActivePerSpace: 1_000, retentionSeconds: 60 };
     const { tools, read } = await engine.act(async (ctx) => {
@@ -68,7 +68,7 @@ describe('the room for tools', () => {
     await engine.stop();
   });
 
-  it('is one of bytes and tokens, too: heavy definitions crowd nobody out, and one too heavy is not offered', async () => {
+  it('is limited in bytes and tokens, too: large definitions displace no other server, and a too large one is not offered', async () => {
     const engine = await openSpace({
       aaa: many(20, () => heavy(18_000)),
       bbb: many(20),
@@ -82,7 +82,7 @@ describe('the room for tools', () => {
     await engine.stop();
   });
 
-  it('is given away before a definition is read, and only those of offered tools are', async () => {
+  it('is allocated before a definition is read, and only definitions of offered tools are read', async () => {
     const engine = await openSpace({ aaa: many(200, () => heavy(9_000)) });
     const read = await engine.act(async ({ em }) => {
       const [server] = await readCatalogue(em, engine.world.spaceId);
@@ -98,7 +98,7 @@ describe('the room for tools', () => {
     await engine.stop();
   });
 
-  it('goes to tools that the caller names first', async () => {
+  it('is given first to tools that the caller names', async () => {
     const engine = await openSpace({ aaa: many(200) });
     const named = 'mcp__aaa__t199';
     const chosen = await settled(engine, { toolChoice: { type: 'mcp', serverLabel: 'aaa', name: 't199' } });
@@ -115,7 +115,7 @@ describe('the room for tools', () => {
     await engine.stop();
   });
 
-  it('is what vendors take, however much of it the caller names, and with whatever is found later', async () => {
+  it('stays within the vendors’ limit, for any named tools and any found later', async () => {
     const own = (count: number) =>
       Array.from({ length: count }, (_, i) => ({
         type: 'function' as const,
@@ -138,7 +138,7 @@ describe('the room for tools', () => {
     expect(full.tools.map(({ name }) => name)).not.toContain('tool_search');
   });
 
-  it('of bytes is the whole one for tools that the caller names, also where the rest is left to a search', async () => {
+  it('in bytes is fully available to tools that the caller names, also where the rest is left to a search', async () => {
     const engine = await openSpace({ aaa: many(60, () => heavy(12_000)) });
     const all = { type: 'pattern' as const, slug: 'aaa', tool: null };
     const named = Array.from({ length: 8 }, (_, i) => `mcp__aaa__t0${40 + i}`);
@@ -162,7 +162,7 @@ describe('the room for tools', () => {
         },
       },
     ],
-  ])('is used up where nobody can look for more: %s', async (_when, input) => {
+  ])('is used up where no search is possible: %s', async (_when, input) => {
     const { tools } = await settled(shared, input);
     expect(tools.map(({ name }) => name)).not.toContain('tool_search');
     expect(tools).toHaveLength(128);
@@ -184,7 +184,7 @@ beforeAll(async () => {
 });
 afterAll(() => shared.stop());
 
-/** A turn in which the model looks for tools, as the activity does it. */
+/** A turn in which the model searches for tools, as the activity runs it. */
 async function lookFor(attempt: Attempt, ...queries: string[]) {
   const asked = queries.map((query) => ({ name: 'tool_search', arguments: JSON.stringify({ query }) }));
   const calls = await shared.database.unitOfWork.inTenant(shared.world.tenantId, (em) =>
@@ -195,7 +195,7 @@ async function lookFor(attempt: Attempt, ...queries: string[]) {
 const offeredIn = (attempt: Attempt) => attempt.turn.settings.tools.map(({ name }) => name);
 
 describe('a search for tools', () => {
-  it('tells what it found, and offers that from the next turn on, whatever becomes of the attempt', async () => {
+  it('returns the tools found, and offers them from the next turn on, whatever happens to the attempt', async () => {
     const id = await shared.create();
     const first = await shared.attempt(id);
     expect(offeredIn(first)).not.toContain('mcp__aaa__zCancelBooking');
@@ -219,7 +219,7 @@ describe('a search for tools', () => {
     });
   });
 
-  it('finds what asks for consent, which still asks', async () => {
+  it('finds tools that need consent, which they still need', async () => {
     const id = await shared.create();
     await lookFor(await shared.attempt(id), 'purge');
     const second = await shared.attempt(id, 1);
@@ -231,7 +231,7 @@ describe('a search for tools', () => {
     ]);
   });
 
-  it('finds nothing without words, and leaves no more offered than vendors take', async () => {
+  it('finds nothing without words, and keeps the offered tools within the vendors’ limit', async () => {
     const id = await shared.create({ maxToolCalls: 256, maxIterations: 20 });
     const first = await shared.attempt(id);
     await lookFor(first, '', '!!! & | :*', ...topics, ...topics.map((topic) => `handles ${topic}`));

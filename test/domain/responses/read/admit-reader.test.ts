@@ -36,23 +36,26 @@ it.each([
   ['has ended', ended, ['its reader', 'missing_permission']],
   ['is deleted', deleted, ['response_deleted', 'missing_permission']],
   ['is unknown', async () => 'resp_unknown', ['response_not_found', 'response_not_found']],
-])('of a response that %s the same is told whether it is read or not', async (_, make, expected) => {
-  const responseId = await make();
-  const { tenantId, spaceId, owner } = engine.world;
-  const stranger = await addMember(engine.database.unitOfWork, engine.world);
-  const addresses = [owner, stranger].map(({ principalId }) => {
-    const identity = { tenantId, principalId, apiKeyId: null, keyPermissions: null };
-    return { identity, requestId: null, spaceId, responseId };
-  });
-  const toldOf = (asked: Promise<unknown>) =>
-    asked.then(
-      () => 'its reader',
-      ({ code }: DomainError) => code,
-    );
-  // At the same moment, so that they share a call of the database.
-  const [read, admitted] = await Promise.all([
-    Promise.all(addresses.map((address) => toldOf(readResponse(rows, address)))),
-    Promise.all(addresses.map((address) => toldOf(admitReader(rows, address)))),
-  ]);
-  expect([read, admitted]).toEqual([expected, expected]);
-});
+])(
+  'of a response that %s the outcome is the same whether it is read alone or shared',
+  async (_, make, expected) => {
+    const responseId = await make();
+    const { tenantId, spaceId, owner } = engine.world;
+    const stranger = await addMember(engine.database.unitOfWork, engine.world);
+    const addresses = [owner, stranger].map(({ principalId }) => {
+      const identity = { tenantId, principalId, apiKeyId: null, keyPermissions: null };
+      return { identity, requestId: null, spaceId, responseId };
+    });
+    const toldOf = (asked: Promise<unknown>) =>
+      asked.then(
+        () => 'its reader',
+        ({ code }: DomainError) => code,
+      );
+    // At the same moment, so that they share a call of the database.
+    const [read, admitted] = await Promise.all([
+      Promise.all(addresses.map((address) => toldOf(readResponse(rows, address)))),
+      Promise.all(addresses.map((address) => toldOf(admitReader(rows, address)))),
+    ]);
+    expect([read, admitted]).toEqual([expected, expected]);
+  },
+);

@@ -41,7 +41,7 @@ const said: ModelPart[] = [
   { type: 'tool_call', ...search('tides'), state: { anthropic: { caller: [secret] } } },
 ];
 
-/** What a turn of the model came to, as the activity records it. */
+/** The result of a model turn, as the activity records it. */
 function recorded(attempt: Attempt, parts: ModelPart[]) {
   const owner = { providerKind: 'anthropic', providerModel: 'claude-opus-4-6' } as const;
   const recorder = new TurnRecorder({ ...owner, turn: 0, summary: 'auto' });
@@ -56,7 +56,7 @@ const found = (result: string): CallOutcome => ({
   end: { status: 'completed', output: '', results: null },
 });
 
-/** A response after one turn that thought, spoke and called, with its call answered. */
+/** A response after one turn with reasoning, text and a call, with its call answered. */
 async function afterCall(parts: ModelPart[] = said): Promise<string> {
   const id = await engine.create({ reasoningEffort: 'low', reasoningSummary: 'auto' });
   const attempt = await engine.attempt(id);
@@ -70,8 +70,8 @@ async function afterCall(parts: ModelPart[] = said): Promise<string> {
 
 const assistants = (messages: { role: string }[]) => messages.filter(({ role }) => role === 'assistant');
 
-describe('what a provider wants back', () => {
-  it('goes back exactly, in the order in which the provider said it', async () => {
+describe('the provider state', () => {
+  it('is sent back exactly, in the provider’s order', async () => {
     const { turn } = await engine.attempt(await afterCall(), 1);
     expect(assistants(turn.messages)).toEqual([
       {
@@ -94,14 +94,14 @@ describe('what a provider wants back', () => {
     expect(turn.messages.at(-1)).toMatchObject({ role: 'tool', result: 'Nothing was found.' });
   });
 
-  it('never stands on our wire: not in the response, nor in its events', async () => {
+  it('never appears on our wire: neither in the response nor in its events', async () => {
     const id = await afterCall();
     const wire = JSON.stringify([await engine.record(id), await engine.events(id)]);
     expect(wire).toContain('The book knows.');
     expect(wire).not.toContain(secret);
   });
 
-  it('is kept from another model, which is told the text and the calls', async () => {
+  it('is not sent to another model, which receives the text and the calls', async () => {
     const first = await afterCall();
     await (await engine.attempt(first, 1)).commit();
     const next = await engine.create({ previousResponseId: first, modelAlias: 'other' });
@@ -112,7 +112,7 @@ describe('what a provider wants back', () => {
     expect(JSON.stringify((await engine.attempt(back)).turn.messages)).toContain(secret);
   });
 
-  it('is left out when nothing followed it: a call that was cut off', async () => {
+  it('is omitted when nothing followed it: an interrupted call', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     await attempt.commit({ ...recorded(attempt, said.slice(0, 2)), reason: 'length' });
@@ -120,7 +120,7 @@ describe('what a provider wants back', () => {
     expect(assistants((await engine.attempt(next)).turn.messages)).toEqual([]);
   });
 
-  it('stays with a call that was cut off by the end of its response, and with what led to it', async () => {
+  it('stays with a call that was interrupted by the end of its response, and with its reasoning', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     await attempt.say('I look it up.');
@@ -136,7 +136,7 @@ describe('what a provider wants back', () => {
     ]);
   });
 
-  it('two rounds of calls stay two messages, each with its result behind it', async () => {
+  it('two rounds of calls stay two messages, each followed by its result', async () => {
     const id = await afterCall();
     const second = await engine.attempt(id, 1);
     const parts = said.filter(({ type }) => type === 'tool_call');
@@ -158,7 +158,7 @@ describe('what a provider wants back', () => {
   });
 });
 
-describe('reasoning that the caller gives back by its id', () => {
+describe('reasoning that the caller sends back by its id', () => {
   const given = async (id: string): Promise<string> => {
     const next = await engine.create({
       input: [
@@ -173,7 +173,7 @@ describe('reasoning that the caller gives back by its id', () => {
   const reasoningOf = async (id: string) =>
     (await engine.record(id)).output.find(({ type }) => type === 'reasoning')!.id;
 
-  it('is the stored item when it is one that the caller may read, else a new one', async () => {
+  it('is the stored item when the caller may read it, else a new one', async () => {
     const own = await reasoningOf(await afterCall());
     const [kept] = (
       await engine.admin.query<{ id: string }>(
@@ -192,7 +192,7 @@ describe('reasoning that the caller gives back by its id', () => {
 });
 
 describe('a summary of reasoning', () => {
-  it('is an item before the message that it led to, told in parts', async () => {
+  it('is an item before the message that it led to, streamed in parts', async () => {
     const id = await afterCall();
     const { output } = await engine.record(id);
     expect(output.map(({ type }) => type)).toEqual(['reasoning', 'message', 'file_search_call']);
@@ -236,7 +236,7 @@ describe('a summary of reasoning', () => {
       returns: [{ reasoning: [{ state: signed }, {}], calls: [search('tides')] }],
     },
   ])(
-    'of an attempt that was cut off stays as readers have it; the provider gets that of the next, which $thinks',
+    'of an interrupted attempt stays as published; the provider gets that of the next attempt, which $thinks',
     async ({ parts, returns }) => {
       const id = await engine.create({ reasoningEffort: 'low', reasoningSummary: 'auto' });
       const first = await engine.attempt(id);

@@ -22,7 +22,7 @@ afterAll(async () => {
   await engine.stop();
 });
 
-/** Notifications come with the next answer at the latest. */
+/** Notifications arrive with the next answer at the latest. */
 async function wakesOf(responseId: string): Promise<string[]> {
   await listener.query('select');
   await sleep(20);
@@ -43,7 +43,7 @@ const publishIn = (responseId: string, work: () => Promise<void>) =>
   });
 
 describe('publishing in a transaction', () => {
-  it('shows readers nothing and wakes nobody before the commit, then everything', async () => {
+  it('shows readers nothing and notifies no listener before the commit, then everything', async () => {
     const id = await engine.create();
     await publishIn(id, async () => {
       expect(await engine.events(id)).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('publishing in a transaction', () => {
 });
 
 describe('publishing on the model lane', () => {
-  it('wakes the listeners with the last number of each run', async () => {
+  it('notifies the listeners with the last number of each run', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     await attempt.say('one');
@@ -75,7 +75,7 @@ describe('publishing on the model lane', () => {
     expect(numbers).toHaveLength(6);
   });
 
-  it('wakes nobody for a run that was fenced', async () => {
+  it('notifies no listener for a fenced run', async () => {
     const id = await engine.create();
     const first = await engine.attempt(id);
     await engine.attempt(id);

@@ -33,7 +33,7 @@ async function stateOf(responseId: string): Promise<TurnState> {
 const write = (change: ResponseChange) => writeChange(engine.database.database, change);
 
 describe('a change of a response', () => {
-  it('is written whole, and wakes the listeners with its last number', async () => {
+  it('is written completely, and notifies the listeners with its last number', async () => {
     const id = await engine.create();
     const change = new ResponseChange((await stateOf(id)).response);
     change.response.attempts = 3;
@@ -105,7 +105,7 @@ describe('a change of a response', () => {
     expect((await stateOf(id)).response.status).toBe('in_progress');
   });
 
-  it('leaves a call where it was when the end that came with it may not be written', async () => {
+  it('leaves a call unchanged when the end in the same change is refused', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).commit({ calls: [search('tides')], reason: 'tool_calls' });
     const key = { ...keyOf(id), callIndex: 0 };
@@ -119,7 +119,7 @@ describe('a change of a response', () => {
     expect((await readCall(engine.database.database, key)).call).toMatchObject({ status: 'planned' });
   });
 
-  it('takes a call a step on only from where it was read', async () => {
+  it('advances a call only from the state that was read', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).commit({ calls: [search('tides')], reason: 'tool_calls' });
     const key = { ...keyOf(id), callIndex: 0 };
@@ -134,7 +134,7 @@ describe('a change of a response', () => {
 });
 
 describe('several at once', () => {
-  it('a claim that comes too late leaves the turn after its own alone', async () => {
+  it('a late claim does not change the turn after its own', async () => {
     const id = await engine.create();
     const first = await engine.attempt(id);
     await first.commit({ calls: [search('tides')], reason: 'tool_calls' });

@@ -9,7 +9,7 @@ interface Outcome {
   how: string;
 }
 
-/** What readers have in the end: the prefix and what was appended, or the new item alone after a restart. */
+/** The readers' final text: the prefix plus the appended text, or the new item alone after a restart. */
 function join(prefix: string, pieces: string[]): Outcome {
   const matcher = new ContinuationMatcher(prefix);
   let text = prefix;
@@ -66,7 +66,7 @@ function sharedStart(a: string, b: string): number {
   return n;
 }
 
-/** Whether `start` could be read as a repeat of `prefix` although it is new: then no rule can know. */
+/** Whether `start` could also be a repeat of `prefix` although it is new: then no rule can decide. */
 function looksLikeRepeat(prefix: string, start: string, longerThan = 15): boolean {
   const shown = shownPrefix(prefix);
   return [start, start.trimStart()].some((candidate) => {
@@ -102,13 +102,13 @@ describe('a model that honours the prefix', () => {
     ['paragraph', '\n\nThe keeper remembers the storm.', '\n\nThe keeper remembers the quay.'],
     ['indented line', `${' '.repeat(20)}one\n`, `\n${' '.repeat(20)}two`],
     ['unfinished sentence', 'The keeper remembers the storm.', ' The keeper remembers the'],
-  ])('loses nothing where its next %s opens like the first', (_, prefix, answer) => {
+  ])('loses nothing where its next %s begins like the first', (_, prefix, answer) => {
     for (const cuts of [[1], [5], [answer.length]]) {
       expect(join(prefix, pieces(answer, cuts))).toEqual({ text: shownPrefix(prefix) + answer, how: 'none' });
     }
   });
 
-  test('keeps a paragraph break that was cut in its middle', () => {
+  test('keeps a paragraph break that was interrupted in its middle', () => {
     const text = 'One paragraph.\n\nAnother one.';
     const prefix = 'One paragraph.\n';
     expect(join(prefix, [text.slice(shownPrefix(prefix).length)]).text).toBe(text);
@@ -125,7 +125,7 @@ describe('a model that restarts from zero', () => {
     );
   });
 
-  test('is held for as long as it repeats the prefix, also beyond 512 characters', () => {
+  test('is held back for as long as it repeats the prefix, also beyond 512 characters', () => {
     const prefix = Array.from({ length: 300 }, (_, i) => `w${i}`).join(' ');
     const matcher = new ContinuationMatcher(prefix);
     for (const piece of pieces(prefix.slice(0, -1), [7]))
@@ -134,7 +134,7 @@ describe('a model that restarts from zero', () => {
     expect(matcher.push(`${prefix.slice(-1)} and on`)).toEqual(decided);
   });
 
-  test('may open with white space and write other white space behind the prefix', () => {
+  test('may begin with white space and write other white space after the prefix', () => {
     const prefix = 'A sentence of some length. ';
     expect(join(prefix, ['\n\n', 'A sentence of some length.', '\nNext'])).toEqual({
       text: 'A sentence of some length. \nNext',
@@ -157,7 +157,7 @@ describe('a model that overlaps', () => {
     );
   });
 
-  test('by fewer than 16 characters is not believed to overlap', () => {
+  test('by fewer than 16 characters does not count as an overlap', () => {
     const prefix = 'The report names three causes of delay';
     expect(join(prefix, ['causes of delay', ' and more']).text).toBe(`${prefix}causes of delay and more`);
     expect(join(prefix, ['e causes of delay', ' and more']).text).toBe(`${prefix} and more`);
@@ -169,7 +169,7 @@ describe('a model that overlaps', () => {
     expect(join(prefix, ['causes:\n    1. rain']).text).toBe(`${prefix}causes:\n    1. rain`);
   });
 
-  test('may write other white space behind the overlap', () => {
+  test('may write other white space after the overlap', () => {
     const prefix = 'The report names three causes. ';
     expect(join(prefix, ['names three causes.\nNext']).text).toBe(`${prefix}\nNext`);
   });
@@ -183,7 +183,7 @@ describe('a model that overlaps', () => {
 describe('a model that diverges', () => {
   const prefix = 'The first sixteen characters are common, then not.';
 
-  test('restarts with its whole text, and what follows is appended to that', () => {
+  test('restarts with its whole text, and later text is appended to that', () => {
     const matcher = new ContinuationMatcher(prefix);
     expect(matcher.push('The first sixteen')).toEqual({ kind: 'hold' });
     expect(matcher.push(' words')).toEqual({ kind: 'restart', text: 'The first sixteen words' });
@@ -198,7 +198,7 @@ describe('a model that diverges', () => {
     });
   });
 
-  test('restarts also without the line breaks that it opened with before', () => {
+  test('restarts also without the line breaks that it began with before', () => {
     const told = join(`\n\n${prefix}`, ['The first sixteen', ' words differ']);
     expect(told).toEqual({ text: 'The first sixteen words differ', how: 'restart' });
   });
@@ -209,7 +209,7 @@ describe('a model that diverges', () => {
 });
 
 describe('the decision', () => {
-  test('does not depend on how the text is cut', () => {
+  test('does not depend on how the text is split', () => {
     const related = fc
       .tuple(cutText(anyText), anyText, fc.nat(90), space, fc.nat(3))
       .map(([{ text, prefix }, other, n, gap, manner]) => ({
@@ -243,7 +243,7 @@ describe('the decision', () => {
     ['none', 'One. ', 'Two', 'One. Two'],
     ['more than ours', 'One.\n', '\n\nTwo', 'One.\n\nTwo'],
     ['other white space', 'def f():\n', '    return', 'def f():\n    return'],
-  ])('takes the white space we have off a start with %s', (_, prefix, answer, whole) => {
+  ])('removes the white space that is already published from a start with %s', (_, prefix, answer, whole) => {
     expect(join(prefix, [answer]).text).toBe(whole);
     expect(join(prefix, pieces(answer, [1])).text).toBe(whole);
   });
@@ -264,20 +264,20 @@ describe('text that repeats itself', () => {
       'nearly the same',
       (size) => [`${'a'.repeat(size)}b`.repeat(2), `${'a'.repeat(size)}b${'a'.repeat(size)}c`],
     ],
-  ])('(%s) is joined in time that grows with it', (name, make) => {
+  ])('(%s) is joined in linear time', (name, make) => {
     expectLinear(name, { make, work: joined, size: 4_000 });
-    // What costs the square is not waited for at this size.
+    // Quadratic time is not waited for at this size.
     expectLinear(name, { make, work: joined, size: 100_000 });
   });
 
-  test('is not looked through again for each of its pieces', () => {
+  test('is not scanned again for each of its pieces', () => {
     const make = (size: number) => ['a'.repeat(2 * size), ...Array.from({ length: size }, () => 'a')];
     expectLinear('a repeat in pieces', { make, work: joined, size: 60_000 });
   });
 });
 
 describe('takeWhole', () => {
-  test('never ends in half a surrogate pair and loses nothing over any cuts', () => {
+  test('never ends in half a surrogate pair and loses nothing however it is split', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), sizes, (text, cuts) => {
         let kept = '';

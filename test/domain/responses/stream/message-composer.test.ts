@@ -30,7 +30,7 @@ function deltas(events: StreamEvent[]): string[] {
   return events.flatMap((event) => (event.type === 'response.output_text.delta' ? [event.delta] : []));
 }
 
-/** `text` cut at these places. */
+/** `text` split at these positions. */
 function cut(text: string, places: number[]): string[] {
   const at = [0, ...places.map((place) => place % (text.length + 1)), text.length].toSorted((a, b) => a - b);
   return at.slice(1).map((end, i) => text.slice(at[i], end));
@@ -39,7 +39,7 @@ function cut(text: string, places: number[]): string[] {
 const cuts = fc.array(fc.nat(500), { maxLength: 12 });
 
 describe('the composer', () => {
-  it('takes twice as long for twice the words, however long the message is by then', () => {
+  it('takes linear time, however long the message is by then', () => {
     expectLinear('a message', {
       make: (size) => Array.from({ length: size / 5 }, () => 'tide '),
       work: (pieces) => compose(pieces),
@@ -47,7 +47,7 @@ describe('the composer', () => {
     });
   });
 
-  it('adds one citation for each known mark, wherever the text is cut', () => {
+  it('adds one citation for each known mark, wherever the text is split', () => {
     const text = 'Tides [1] are [2] pulled [1][2], says [3], not [x] nor [12345].';
     fc.assert(
       fc.property(cuts, (places) => {
@@ -102,7 +102,7 @@ describe('the composer', () => {
         event.type === 'response.output_item.added' ? [`${event.output_index} ${event.item.id}`] : [],
       );
 
-    it('that ended is told with the first text that it led to, before its message', () => {
+    it('that ended is published with the first text that it led to, before its message', () => {
       const composer = new MessageComposer(options);
       composer.reasoning([reasoned(0), reasoned(1)]);
       expect(composer.text('')).toEqual([]);
@@ -116,7 +116,7 @@ describe('the composer', () => {
       expect(composer.nextOutputIndex).toBe(7);
     });
 
-    it('without text is told at the end', () => {
+    it('without text is published at the end', () => {
       const composer = new MessageComposer(options);
       composer.reasoning([reasoned(0)]);
       expect(added(composer.end({ status: 'completed' }).events)).toEqual(['3 rs_3']);
@@ -129,7 +129,7 @@ describe('the composer', () => {
       expect(added(composer.end({ status: 'completed' }).events)).toEqual(['3 rs_3', '4 msg_4']);
     });
 
-    it('stands behind a message that goes on, and before the one that takes its place', () => {
+    it('comes after a message that continues, and before its replacement', () => {
       const goesOn = new MessageComposer({ ...options, open: open('The moon ') });
       goesOn.reasoning([reasoned(0)]);
       expect(added(goesOn.text('pulls at the water.'))).toEqual([]);
@@ -142,7 +142,7 @@ describe('the composer', () => {
       });
     });
 
-    it('of an attempt that goes on takes the place of what readers have, as far as there is some', () => {
+    it('of an attempt that continues replaces the published reasoning, if there is any', () => {
       const known = [0, 1].map((outputIndex) => ({
         outputIndex,
         item: {
@@ -188,7 +188,7 @@ describe('the composer', () => {
     expect(deltas(events).join('')).toBe('Whole or not at all.');
   });
 
-  it('opens no item when the model says nothing', () => {
+  it('opens no item when the model writes nothing', () => {
     expect(compose(['', '']).events).toEqual([]);
   });
 });

@@ -33,7 +33,7 @@ async function bytesOf(responseId: string): Promise<Buffer> {
 const answer = 'The moon 🌕 pulls the sea [1], and the Earth turns below two bulges of water 🌊 twice a day.';
 const other = 'The moon 🌕 pulls the sea [2]; but this time the story is told in quite another way.';
 
-/** How the model takes up a text of which readers have `prefix`. */
+/** The model's handling of a text of which readers have `prefix`. */
 const manners = {
   honours: (prefix: string) => answer.slice(prefix.trimEnd().length),
   restarts: () => answer,
@@ -114,7 +114,7 @@ async function play({ rounds, crashes, manner, pieces, ending, granularity }: Pl
   return id;
 }
 
-/** Each manner in the middle of a sentence, in every run of this test. */
+/** Each manner in mid-sentence, in every run of this test. */
 const examples = (Object.keys(manners) as Manner[]).map((manner): [Plan] => [
   { rounds: [2], crashes: [25, 50], manner, pieces: 7, ending: 'commit', granularity: 'token' },
 ]);

@@ -27,7 +27,7 @@ afterAll(() => engine.stop());
 
 const day = 86_400_000;
 
-/** Only what `Date` says: timers, and the clock of the database, go on as ever. */
+/** Changes only `Date`: timers and the clock of the database are unchanged. */
 describe.each([
   { name: 'two days behind', shift: -2 * day },
   { name: 'two days ahead', shift: 2 * day },
@@ -47,7 +47,7 @@ describe.each([
       responseId,
     });
 
-  it('a response runs, is read and ends as ever', async () => {
+  it('a response runs, is read and ends as usual', async () => {
     const id = await engine.create({ timeoutSeconds: 60 });
     const attempt = await engine.attempt(id);
     await attempt.say('On time.');
@@ -91,7 +91,7 @@ describe.each([
     expect(await database.unitOfWork.inTenant(world.tenantId, (em) => em.count(Response, { id }))).toBe(0);
   });
 
-  it('an expired response that still runs is out of reach as well', async () => {
+  it('an expired response that still runs is inaccessible as well', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     const { items } = await engine.act((ctx) =>
@@ -140,7 +140,7 @@ describe.each([
     expect(await engine.act((ctx) => findRequest(ctx, posted, id))).toBeNull();
   });
 
-  it('a cancel that waits past the expiry is told of it', async () => {
+  it('a cancel that waits past the expiry is answered with it', async () => {
     const id = await engine.create();
     const holder = await connect(engine.database.adminUrl);
     try {
@@ -161,7 +161,7 @@ describe.each([
     }
   });
 
-  it('the sweep ends what is overdue, and asks the engine about the rest', async () => {
+  it('the sweep ends overdue responses, and queries Temporal about the rest', async () => {
     const [overdue, running] = [await engine.create(), await engine.create()];
     await engine.attempt(overdue);
     await engine.attempt(running);

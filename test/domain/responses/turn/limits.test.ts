@@ -18,7 +18,7 @@ async function endingOf(responseId: string): Promise<string | null> {
   return `${status}: ${platform.incomplete_reason ?? platform.failure_reason?.code}`;
 }
 
-/** The first turn of a response, committed with a call, so that a second turn is due. */
+/** The first turn of a response, committed with a call, so that a second turn follows. */
 async function afterFirstTurn(input: Partial<CreateResponseInput>): Promise<string> {
   const id = await engine.create(input);
   const attempt = await engine.attempt(id);
@@ -27,7 +27,7 @@ async function afterFirstTurn(input: Partial<CreateResponseInput>): Promise<stri
 }
 
 describe('limits', () => {
-  it('offer the model what is left of max_output_tokens, and end the response when nothing is', async () => {
+  it('give the model the rest of max_output_tokens, and end the response when nothing is left', async () => {
     const id = await afterFirstTurn({ maxOutputTokens: 50 });
     expect((await engine.attempt(id, 1)).turn.maxOutputTokens).toBe(30);
     const spent = await afterFirstTurn({ maxOutputTokens: 20 });
@@ -35,7 +35,7 @@ describe('limits', () => {
     expect(await endingOf(spent)).toBe('incomplete: max_output_tokens');
   });
 
-  it('hold max_output_tokens over all attempts at a turn: what an interrupted one published counts', async () => {
+  it('hold max_output_tokens over all attempts at a turn: text published by an interrupted attempt counts', async () => {
     const said = 'The tide turns twice a day. '.repeat(5);
     const id = await engine.create({ maxOutputTokens: 100 });
     await (await engine.attempt(id)).say(said);
@@ -61,7 +61,7 @@ describe('limits', () => {
     ]);
   });
 
-  it('end a response whose model ran into its length', async () => {
+  it('end a response whose model reached its maximum length', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     await attempt.say('To be cont');
@@ -77,7 +77,7 @@ describe('limits', () => {
     expect(await endingOf(id)).toBe('incomplete: content_filter');
   });
 
-  it('offer as many output tokens as the money buys, and end the response when it buys none', async () => {
+  it('allow as many output tokens as the cost limit buys, and end the response when it buys none', async () => {
     // 60 input at 2.5, 40 cached at 0.25 and 20 output tokens at 10 dollars a million: 0.000360 dollars.
     const id = await afterFirstTurn({ maxCostUsd: '0.01' });
     const { turn } = await engine.attempt(id, 1);
@@ -119,7 +119,7 @@ describe('limits', () => {
       return id;
     };
     const parent = await answered(null);
-    // As if 198 stood before it.
+    // As if the chain already had 198.
     await engine.admin.query('update responses set chain_depth = 198 where id = $1', [parent]);
     const last = await answered(parent);
     const count = async () => (await engine.admin.query('select from responses')).rowCount;
@@ -148,7 +148,7 @@ describe("a vendor's failure", () => {
   const limited = (retryAfterMs: number | null) =>
     new ModelFailure('rate_limited', { retryable: true, retryAfterMs });
 
-  it('is tried again four times with growing pauses, then fails the response', async () => {
+  it('is retried four times with growing pauses, then fails the response', async () => {
     const id = await engine.create();
     const verdicts = [];
     for (let failures = 0; failures < 5; failures += 1) {
@@ -166,14 +166,14 @@ describe("a vendor's failure", () => {
     expect(await fail(id, limited(1_234))).toEqual({ kind: 'retry', delayMs: 1_234 });
   });
 
-  it('fails the response at once when nothing can mend it', async () => {
+  it('fails the response at once when it is not retryable', async () => {
     const id = await engine.create();
     const failure = new ModelFailure('context_length_exceeded', { retryable: false });
     expect(await fail(id, failure)).toEqual({ kind: 'failed', code: 'context_length_exceeded' });
     expect(await endingOf(id)).toBe('failed: context_length_exceeded');
   });
 
-  it('is counted apart from crashes', async () => {
+  it('is counted separately from crashes', async () => {
     const id = await engine.create();
     for (let crash = 0; crash < 6; crash += 1) {
       await engine.attempt(id);
@@ -193,7 +193,7 @@ describe('the usage ledger', () => {
     return rows;
   };
 
-  it('reserves an attempt when it is claimed and settles it by the figures of the vendor', async () => {
+  it('records an estimate when an attempt is claimed and replaces it by the vendor’s figures', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     expect(await ledger(id)).toMatchObject([{ attempt: 1, settled: false, cost: '0' }]);
@@ -220,7 +220,7 @@ describe('the usage ledger', () => {
     });
   });
 
-  it('settles an attempt that was cut off by estimate, once, and sums all attempts', async () => {
+  it('estimates an interrupted attempt once, and sums all attempts', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('Some words that were already published. ');
     const second = await engine.attempt(id);
@@ -244,7 +244,7 @@ describe('the usage ledger', () => {
     expect(terminal).toMatchObject({ type: 'response.completed', response: { usage: record.usage } });
   });
 
-  it('settles what a cancelled attempt has published', async () => {
+  it('counts the published text of a cancelled attempt', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('One, two, three, four.');
     await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));

@@ -26,7 +26,7 @@ const begin = ({ turn }: Attempt, run: string) =>
   engine.database.unitOfWork.inTenant(turn.tenantId, (em) => keepRun(em, turn, run));
 
 describe('a run that is read again', () => {
-  it('says a whole answer again, and readers get what is new of it', async () => {
+  it('repeats a whole answer, and readers get the new part', async () => {
     const id = await engine.create();
     const first = await engine.attempt(id);
     await begin(first, 'resp_whole');
@@ -40,7 +40,7 @@ describe('a run that is read again', () => {
     ]);
   });
 
-  it('and only continues an answer repeats nothing, however little it had said', async () => {
+  it('and only continues an answer repeats nothing, however short the published text is', async () => {
     const id = await engine.create();
     await (await engine.attempt(id)).say('The moon pulls the sea towards it, ');
     const second = await engine.attempt(id);
@@ -57,7 +57,7 @@ describe('a run that is read again', () => {
     ]);
   });
 
-  it('and was begun for another message does not go on with the one that was cut off', async () => {
+  it('and was begun for another message does not continue the interrupted one', async () => {
     const id = await engine.create({ onGenerationLoss: 'restart' });
     await (await engine.attempt(id)).say('Half of it');
     await begin(await engine.attempt(id), 'resp_new');
@@ -70,7 +70,7 @@ describe('a run that is read again', () => {
     expect((await engine.record(id)).output).toMatchObject([{ content: [{ text: 'Whole. Truly.' }] }]);
   });
 
-  it('brings its reasoning again, which stays one item, with what the provider wants back', async () => {
+  it('repeats its reasoning, which stays one item, with its provider state', async () => {
     const id = await engine.create();
     const first = await engine.attempt(id);
     await begin(first, 'resp_thought');
@@ -94,7 +94,7 @@ describe('a run that is read again', () => {
     expect(rows).toEqual([{ place: 0 }, { place: 2 }]);
   });
 
-  it('and began a message anew brings the reasoning of that one, not of the one given up', async () => {
+  it('and began a new message has the reasoning of that message, not of the abandoned one', async () => {
     const id = await engine.create({ onGenerationLoss: 'restart' });
     const first = await engine.attempt(id);
     first.reason([thought(5)]);
@@ -129,14 +129,14 @@ describe('a run that is read again', () => {
     expect((await engine.record(id)).usage).toMatchObject({ input_tokens: 100, output_tokens: 20 });
   });
 
-  it('is paid for also when its response ends before anybody has begun to read it again', async () => {
+  it('is paid for also when its response ends before a worker has begun to read it again', async () => {
     const usageOfCancelled = async (died: boolean) => {
       const id = await engine.create();
       const first = await engine.attempt(id);
       await begin(first, `resp_between_${died}`);
       await first.say('The moon pulls the sea towards it. ');
       if (died) {
-        // A worker that settles what the first one left is killed before it takes the turn.
+        // A worker that accounts for the first one's attempt is killed before it claims the turn.
         await settleLostAttempts(engine.database.unitOfWork, first.turn, first.turn.epoch);
       }
       await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
@@ -147,7 +147,7 @@ describe('a run that is read again', () => {
     expect(usage).toEqual(await usageOfCancelled(false));
   });
 
-  it('and is never heard to its end costs one prompt and all that it said', async () => {
+  it('and is never read to its end costs one prompt and all its output', async () => {
     const usageOfCancelled = async (again: boolean) => {
       const id = await engine.create();
       const first = await engine.attempt(id);

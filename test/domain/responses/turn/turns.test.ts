@@ -50,7 +50,7 @@ describe('claiming a turn', () => {
     expect((await engine.record(id)).platform.attempts).toBe(2);
   });
 
-  it('answers a committed turn with its stored result, however often it is asked', async () => {
+  it('answers a committed turn with its stored result, however often it is claimed', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     const result = await attempt.commit({ calls: [search('tides'), search('moon')], reason: 'tool_calls' });
@@ -71,11 +71,11 @@ describe('claiming a turn', () => {
     expect(await engine.events(id)).toEqual(before);
   });
 
-  it('answers done for an id that nobody has', async () => {
+  it('answers done for an unknown id', async () => {
     expect(await engine.claim('resp_unknown')).toEqual(settled('gone'));
   });
 
-  it('ends a response whose owner lost the right to ask', async () => {
+  it('ends a response whose owner lost the permission to create responses', async () => {
     const other = await openEngine();
     try {
       const id = await other.create();
@@ -92,7 +92,7 @@ describe('claiming a turn', () => {
 });
 
 describe('the model lane', () => {
-  it('takes a run only at the number where the stream stands', async () => {
+  it('accepts a run only at the stream’s next number', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     await attempt.say('one');
@@ -106,7 +106,7 @@ describe('the model lane', () => {
     expect(numbers).toEqual(numbers.map((_, n) => n));
   });
 
-  it('takes nothing once the response is cancelled, and a commit finds itself fenced', async () => {
+  it('accepts nothing once the response is cancelled, and a commit is fenced', async () => {
     const id = await engine.create();
     const attempt = await engine.attempt(id);
     await attempt.say('half a sen');
@@ -123,7 +123,7 @@ describe('the model lane', () => {
 });
 
 describe('a crashed attempt', () => {
-  it('is followed by one that goes on behind its last published character', async () => {
+  it('is followed by an attempt that continues after its last published character', async () => {
     const id = await engine.create();
     const first = await engine.attempt(id);
     await first.say('The moon pulls ');
@@ -144,7 +144,7 @@ describe('a crashed attempt', () => {
     { format: { type: 'json_object' } },
     { format: { type: 'json_schema', name: 'tide', schema: { type: 'object' } } },
     { streamGranularity: 'item' },
-  ])('of %j has shown nothing: the next one begins anew', async (input) => {
+  ])('of %j has published nothing: the next one starts again', async (input) => {
     const id = await engine.create(input);
     await (await engine.attempt(id)).say('{"hour": 1');
     const second = await engine.attempt(id);
@@ -167,7 +167,7 @@ describe('a crashed attempt', () => {
     });
   });
 
-  it('any number of times is survived as long as each brings a character', async () => {
+  it('is survived any number of times as long as each adds a character', async () => {
     const id = await engine.create();
     for (let crash = 0; crash < 12; crash += 1) {
       const attempt = await engine.attempt(id);
@@ -179,7 +179,7 @@ describe('a crashed attempt', () => {
     expect((await engine.record(id)).status).toBe('completed');
   });
 
-  it('does not count when its worker was asked to go', async () => {
+  it('does not count when its worker was shut down', async () => {
     const id = await engine.create();
     for (let stop = 0; stop < 12; stop += 1) {
       const { turn } = await engine.attempt(id);
@@ -189,7 +189,7 @@ describe('a crashed attempt', () => {
     expect(new Set((await outcomesOf(id)).slice(0, 12))).toEqual(new Set(['aborted']));
   });
 
-  it('fails the response when its owner would rather have no joined text', async () => {
+  it('fails the response when its owner wants no joined text', async () => {
     const id = await engine.create({ onGenerationLoss: 'fail' });
     await (await engine.attempt(id)).say('Half');
     expect(await engine.claim(id)).toEqual(settled('failed', 'generation_lost'));
@@ -216,7 +216,7 @@ describe('the closing activity', () => {
   const close = (id: string, reason: Parameters<typeof closeResponse>[2]) =>
     engine.database.unitOfWork.inTenant(engine.world.tenantId, (em) => closeResponse(em, id, reason));
 
-  it('tells how long the deadline is away, and closes nothing before', async () => {
+  it('returns the time left until the deadline, and closes nothing before', async () => {
     const id = await engine.create({ timeoutSeconds: 60 });
     await engine.attempt(id);
     const left = await close(id, { kind: 'deadline' });
@@ -237,7 +237,7 @@ describe('the closing activity', () => {
     });
   });
 
-  it('gives a response up that no worker began within an hour', async () => {
+  it('fails a response that no worker began within an hour', async () => {
     const id = await engine.create();
     await engine.admin.query(`update responses set queued_since = now() - interval '61 min' where id = $1`, [
       id,
@@ -246,7 +246,7 @@ describe('the closing activity', () => {
     expect((await engine.record(id)).platform.failure_reason?.code).toBe('engine_unavailable');
   });
 
-  it('records one audit event and one terminal event, whoever comes second', async () => {
+  it('records one audit event and one terminal event, also when it runs twice', async () => {
     const id = await engine.create();
     await engine.attempt(id);
     await Promise.all([

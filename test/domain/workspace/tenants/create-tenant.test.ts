@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
-it('a tenant does not get the slug of the platform, not even before the platform has its tenant', async () => {
+it('a tenant cannot get the slug of the platform, not even before the platform has its tenant', async () => {
   const id = newId();
   const opened = database.unitOfWork.inTenant(id, (em) =>
     openTenant({ em, secrets, origin }, { id, slug: 'platform', name: 'First' }),
