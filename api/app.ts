@@ -5,23 +5,23 @@ import { recordLimitReached } from '#domain/responses/accept/record-limit-reache
 import { bodyLimit } from './body-limits.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { RequestLimits } from './limits/request-limits.ts';
-import { authenticate, openDoor } from './plugins/authentication.ts';
-import { answerClientError, refuseOddRequests } from './plugins/client-errors.ts';
+import { authenticate, createCredentialVerifier } from './plugins/authentication.ts';
+import { answerClientError, rejectOddRequests } from './plugins/client-errors.ts';
 import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugins/error-handling.ts';
 import { serveHealth } from './plugins/health.ts';
 import { readJsonBodies } from './plugins/json-body.ts';
-import { refuseWhileDraining } from './plugins/draining.ts';
+import { rejectWhileDraining } from './plugins/draining.ts';
 import { describeApi } from './plugins/openapi.ts';
 import { closePromptly } from './plugins/prompt-close.ts';
 import { originOf, provideContext } from './plugins/unit-of-work.ts';
-import { leadBrowsers } from './plugins/lead-browsers.ts';
+import { redirectBrowsers } from './plugins/redirect-browsers.ts';
 import { limitRequests, rateLimiter } from './plugins/rate-limits.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { newRequestId } from './plugins/request-id.ts';
 import { forbidStoring, sendSecureHeaders } from './plugins/secure-headers.ts';
 import { dropStalledReaders } from './plugins/stalled-readers.ts';
 import { withoutTrailingSlash } from './plugins/trailing-slash.ts';
-import { refuseUndeclared } from './plugins/undeclared.ts';
+import { rejectUndeclared } from './plugins/undeclared.ts';
 import { requireWellFormed } from './plugins/well-formed.ts';
 import { signedInPage } from './pages/signed-in.ts';
 import { restV1 } from './rest/v1/index.ts';
@@ -55,8 +55,8 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   });
   closePromptly(app);
   dropStalledReaders(app);
-  refuseOddRequests(app);
-  refuseWhileDraining(app, deps);
+  rejectOddRequests(app);
+  rejectWhileDraining(app, deps);
   logRequests(app, deps);
   const errors: ErrorHandling = {
     onRefusal: async (request, error) => {
@@ -72,11 +72,11 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   readJsonBodies(app);
   await sendSecureHeaders(app);
   serveHealth(app, deps);
-  leadBrowsers(app);
+  redirectBrowsers(app);
   if (deps.config.DEMO_PAGES === '1') {
     await app.register(signedInPage(deps));
   }
-  const door = openDoor(deps);
+  const verifier = createCredentialVerifier(deps);
   const limiter = rateLimiter(new RequestLimits(deps.database, deps.config));
   const rest = restV1(deps);
   // One route table, mounted under both prefixes.
@@ -87,15 +87,15 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
         scope.setSerializerCompiler(serializerCompiler);
         await describeApi(scope, prefix);
         await scope.register(async (operations) => {
-          limitRequests(operations, limiter, { authenticate: () => authenticate(operations, door) });
+          limitRequests(operations, limiter, { authenticate: () => authenticate(operations, verifier) });
           requireWellFormed(operations);
-          refuseUndeclared(operations);
+          rejectUndeclared(operations);
           forbidStoring(operations);
           provideContext(operations, deps);
           await operations.register(rest, { prefix: '/v1' });
         });
         await scope.register(async (procedures) => {
-          const authenticated = () => authenticate(procedures, door);
+          const authenticated = () => authenticate(procedures, verifier);
           limitRequests(procedures, limiter, { authenticate: authenticated, costOf: callsOf });
           requireWellFormed(procedures);
           provideContext(procedures, deps);

@@ -12,12 +12,12 @@ import type { NameRecogniser } from '#domain/governance/redaction/found-names.ts
 import type { LongTextRedactor } from '#domain/governance/redaction/redact-texts.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
-import { KeyVerdicts } from '#domain/identity/api-keys/key-verdicts.ts';
+import { CredentialCache } from '#domain/identity/api-keys/credential-cache.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { ConnectionWatch } from '#domain/foundation/persistence/connection-watch.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
-import { standBehindTheWall } from '#domain/foundation/persistence/stand-behind-wall.ts';
+import { ensureRestrictedRole } from '#domain/foundation/persistence/ensure-restricted-role.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { ResponseRows } from '#domain/responses/store/response-rows.ts';
 import type { OidcClient } from '#domain/identity/sign-in/oidc-client.ts';
@@ -38,7 +38,7 @@ export interface GatewayDependencies {
   responseRows: ResponseRows;
   unitOfWork: UnitOfWork;
   secrets: Secrets;
-  verdicts: KeyVerdicts;
+  credentialCache: CredentialCache;
   names: NameRecogniser;
   longTexts: LongTextRedactor;
   oidc: OidcClient;
@@ -87,9 +87,9 @@ export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gatew
     perSecond: config.STARTS_PER_SECOND_PER_TENANT,
   });
   const paced = pacedDispatcher({ dispatcher, pace, database, logger });
-  const verdicts = new KeyVerdicts();
-  const hub = new StreamHub(database, logger, verdicts);
-  const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onCutOff: telemetry.answerCutOff };
+  const credentialCache = new CredentialCache();
+  const hub = new StreamHub(database, logger, credentialCache);
+  const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: telemetry.answerCutOff };
   let relay: ReturnType<typeof startRelay> | null = null;
   return {
     config,
@@ -98,7 +98,7 @@ export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gatew
     responseRows: new ResponseRows(database),
     unitOfWork: new UnitOfWork(orm, sendAfterCommit(sendInstead ?? paced)),
     secrets,
-    verdicts,
+    credentialCache,
     names: createPresidio(egress),
     longTexts: createRedactionThreads(secrets, gatewayRedaction),
     oidc: createOidcClient(egress),
@@ -109,7 +109,7 @@ export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gatew
     streamPlaces: new StreamPlaces(config),
     draining: { value: false },
     start: async () => {
-      await standBehindTheWall(database);
+      await ensureRestrictedRole(database);
       telemetry.observeQueueAge(() => outboxAgeSeconds(database));
       relay = startRelay(relayDependencies, dispatcher, relayPauseMs.gateway);
       hub.start();

@@ -1,5 +1,5 @@
 import type { DomainError, DomainErrorCode, FieldError } from '#domain/foundation/kernel/errors.ts';
-import { speaksOpenAi, toOpenAiError } from './present/openai/errors.ts';
+import { isOpenAiPath, toOpenAiError } from './present/openai/errors.ts';
 
 type ErrorType =
   | 'invalid_request_error'
@@ -144,7 +144,7 @@ export function answerFor(
   error: DomainError,
 ): { status: number; body: ErrorObject } {
   const { status, type } = statusOf[error.code];
-  if (!speaksOpenAi(request.routeOptions?.url ?? request.url)) {
+  if (!isOpenAiPath(request.routeOptions?.url ?? request.url)) {
     return { status, body: toErrorObject(error, request.id) };
   }
   const shown = toOpenAiError(error, status);

@@ -12,7 +12,7 @@ import type { GatewayDependencies } from './compose.ts';
 import type { SpaceOfCall } from './plugins/unit-of-work.ts';
 
 /** Of each kind: input first, then what is found in the database with it. */
-const mostRounds = 2;
+const maxRounds = 2;
 
 /**
  * Runs a use case that may need a recogniser service, or long texts redacted in a thread: that is done between two
@@ -36,13 +36,13 @@ export async function withFoundNames<T>(
         return work(ctx, known);
       });
     } catch (error) {
-      if (error instanceof NamesNeeded && rounds.asked < mostRounds) {
+      if (error instanceof NamesNeeded && rounds.asked < maxRounds) {
         rounds.asked += 1;
         const found = await findNames(deps.names, error).catch(unavailable);
         names = Object.assign(new Map([...(known ?? []), ...found]), {
           redacted: known?.redacted ?? [],
         });
-      } else if (error instanceof RedactionNeeded && rounds.redacted < mostRounds) {
+      } else if (error instanceof RedactionNeeded && rounds.redacted < maxRounds) {
         rounds.redacted += 1;
         names = await redactBeforehand(
           {

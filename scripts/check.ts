@@ -3,7 +3,7 @@ import { reportFileSizes } from './check/file-sizes.ts';
 import { findForbiddenWords } from './check/forbidden-words.ts';
 import { findKeyLookups } from './check/key-lookups.ts';
 import { findEditedMigrations } from './check/landed-migrations.ts';
-import { judgeExpressions } from './check/regular-expressions.ts';
+import { checkExpressions } from './check/regular-expressions.ts';
 import { findRoomFaults } from './check/room-order.ts';
 
 /** All checks required before a merge, except the tests. Every step runs, even after a failure. */
@@ -19,7 +19,7 @@ const steps: Step[] = [
   { name: 'rooms of the domain', run: findRoomFaults },
   { name: 'file sizes', run: reportFileSizes },
   { name: 'look-ups by keys from outside', run: findKeyLookups },
-  { name: 'regular expressions', run: judgeExpressions },
+  { name: 'regular expressions', run: checkExpressions },
   { name: 'forbidden words', run: findForbiddenWords },
 ];
 

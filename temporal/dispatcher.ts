@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { claimOutbox, removeFromOutbox } from '#domain/foundation/durable/outbox.ts';
 import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
 import type { Dispatch } from '#domain/foundation/durable/messages.ts';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { sendCancel, sendSignal, sendStart } from './send-message.ts';
@@ -24,9 +24,9 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   return {
     async dispatch(row) {
       try {
-        reach('dispatch.before_start');
+        hitFailpoint('dispatch.before_start');
         await send(deps, row);
-        reach('dispatch.after_start');
+        hitFailpoint('dispatch.after_start');
         await removeFromOutbox(deps.database, row);
         return true;
       } catch (error) {

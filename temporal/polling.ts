@@ -55,9 +55,9 @@ export class Polling {
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    this.#giveBack();
+    this.#release();
     await this.#running;
-    this.#giveBack();
+    this.#release();
     await Promise.all(this.#stopping);
   }
 
@@ -71,10 +71,10 @@ export class Polling {
 
   async #look(): Promise<Missing[]> {
     if (this.#deps.pulse.isAway) {
-      this.#giveBack();
+      this.#release();
       return ['database'];
     }
-    return (await (this.#group === null ? this.#begin() : this.#keep(this.#group))) ? [] : ['temporal'];
+    return (await (this.#group === null ? this.#begin() : this.#renew(this.#group))) ? [] : ['temporal'];
   }
 
   async #begin(): Promise<boolean> {
@@ -96,7 +96,7 @@ export class Polling {
   }
 
   /** A server that is only slow does not answer on a new connection either. */
-  async #keep(group: WorkerGroup): Promise<boolean> {
+  async #renew(group: WorkerGroup): Promise<boolean> {
     if (performance.now() - this.#answeredAt < askEveryMs) {
       return true;
     }
@@ -114,11 +114,11 @@ export class Polling {
       return works;
     }
     this.#deps.onHung();
-    this.#giveBack();
+    this.#release();
     return this.#begin();
   }
 
-  #giveBack(): void {
+  #release(): void {
     const group = this.#group;
     if (group !== null) {
       this.#group = null;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { giveBackSweep, noteSwept, takeDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
+import { releaseSweep, recordSwept, claimDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 import {
   sweepNames,
@@ -14,7 +14,7 @@ import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { sendSignal } from './send-message.ts';
 
 /** For PostgreSQL that does not answer, and for clocks that differ by a little. */
-const [afterFaultMs, shortestMs, longestMs] = [1_000, 20, 60_000];
+const [afterFaultMs, shortestMs, maxMs] = [1_000, 20, 60_000];
 
 export interface UpkeepOptions {
   client: Client;
@@ -40,7 +40,7 @@ export function startUpkeep({ client, deps, paces, logger }: UpkeepOptions): { s
     await sendSignal(client, signalWithStart('runSweep', { sweep: name }, 'wake', [{ budgetSeconds }]), []);
     return true;
   };
-  const wakeOrGiveBack = async (name: SweepName): Promise<boolean> => {
+  const wakeOrRelease = async (name: SweepName): Promise<boolean> => {
     try {
       return await wake(name);
     } catch (error) {
@@ -48,20 +48,20 @@ export function startUpkeep({ client, deps, paces, logger }: UpkeepOptions): { s
         { sweep: name, error: error instanceof Error ? error.name : 'unknown' },
         'upkeep not woken',
       );
-      await giveBackSweep(deps.database, name).catch(() => undefined);
+      await releaseSweep(deps.database, name).catch(() => undefined);
       return true;
     }
   };
   const tick = async (): Promise<number> => {
     try {
-      const { due, waitSeconds } = await takeDueSweeps(deps.database, everySeconds);
+      const { due, waitSeconds } = await claimDueSweeps(deps.database, everySeconds);
       const names = sweepNames.filter((name) => due.includes(name));
-      const busy = await Promise.all(names.map(wakeOrGiveBack));
-      await noteSwept(
+      const busy = await Promise.all(names.map(wakeOrRelease));
+      await recordSwept(
         deps.database,
         names.filter((_, n) => busy[n] === false),
       );
-      return Math.min(Math.max(waitSeconds * 1_000, shortestMs), longestMs);
+      return Math.min(Math.max(waitSeconds * 1_000, shortestMs), maxMs);
     } catch (error) {
       logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'no sweep taken');
       return afterFaultMs;

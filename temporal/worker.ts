@@ -38,7 +38,7 @@ import { ConnectionWatch } from '#domain/foundation/persistence/connection-watch
 import { DatabasePulse } from '#domain/foundation/persistence/database-pulse.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
-import { standBehindTheWall } from '#domain/foundation/persistence/stand-behind-wall.ts';
+import { ensureRestrictedRole } from '#domain/foundation/persistence/ensure-restricted-role.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { taskQueues } from '#domain/foundation/durable/task-queues.ts';
 import { buildBundle } from './build-bundle.ts';
@@ -79,7 +79,7 @@ const promptly = { statementTimeoutMs: 5_000, watch };
 const patiently = { statementTimeoutMs: 30_000, watch };
 const database = new Database({ url: config.DATABASE_URL, ...promptly, poolSize: 12 });
 // Before anything works with it.
-await standBehindTheWall(database);
+await ensureRestrictedRole(database);
 const orm = createOrm({ url: config.DATABASE_URL, ...promptly, poolSize: 12 });
 // Upkeep's own, so that it never waits for answers to people, nor they for it.
 const upkeepOrm = createOrm({ url: config.DATABASE_URL, ...patiently, poolSize: 3 });
@@ -99,7 +99,7 @@ const relayDependencies = { client, database, metrics, logger };
 const dispatcher = createDispatcher(relayDependencies);
 const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
-const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onCutOff: metrics.answerCutOff };
+const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: metrics.answerCutOff };
 const stored = createStoredCredentials({
   ...egress,
   open: (use) => unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use)),

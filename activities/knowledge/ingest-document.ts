@@ -29,9 +29,9 @@ export interface DocumentDependencies {
 type Outcome = { chunks: Chunk[] } | { failure: 'extraction_failed' };
 
 /** Extractions of one document that may end with their worker before the document is given up. */
-const mostLostExtractions = 3;
+const maxLostExtractions = 3;
 const heartbeatMs = 2_000;
-const longestBusyPauseMs = 120_000;
+const maxBusyPauseMs = 120_000;
 /** All passages of a large document go in at once. */
 const insertTimeoutMs = 30_000;
 
@@ -96,7 +96,7 @@ async function extract(
 ): Promise<Outcome> {
   const context = Context.current();
   const lost = lostExtractions(context.info.heartbeatDetails);
-  if (lost >= mostLostExtractions) {
+  if (lost >= maxLostExtractions) {
     return { failure: 'extraction_failed' };
   }
   try {
@@ -131,7 +131,7 @@ async function beating<T>(details: number, work: () => Promise<T>): Promise<T> {
 
 /** Longer from attempt to attempt, and apart from the others': hundreds may wait. */
 const busyPauseMs = (attempt: number): number =>
-  Math.round(Math.min(1_000 * 2 ** (attempt - 1), longestBusyPauseMs) * (0.75 + Math.random() / 2));
+  Math.round(Math.min(1_000 * 2 ** (attempt - 1), maxBusyPauseMs) * (0.75 + Math.random() / 2));
 
 function lostExtractions(details: unknown): number {
   return typeof details === 'number' ? details : 0;

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { Place, RoundResult } from '#domain/operations/maintenance/round.ts';
-import { noteSwept } from '#domain/operations/maintenance/sweep-clock.ts';
+import { recordSwept } from '#domain/operations/maintenance/sweep-clock.ts';
 import type { Sweep, SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 import type { RoundInput } from '#workflows/run-sweep/messages.ts';
 
@@ -33,7 +33,7 @@ export async function runRound(
       },
     });
     if (result.failed === 0) {
-      await noteSwept(deps.database, [name]);
+      await recordSwept(deps.database, [name]);
     }
     return result;
   } finally {

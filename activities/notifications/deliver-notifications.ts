@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
-import { cutPages } from '#domain/operations/notifications/cut-pages.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
+import { splitPages } from '#domain/operations/notifications/split-pages.ts';
 import { deliverPage, type Delivered } from '#domain/operations/notifications/deliver-page.ts';
-import type { Stretch } from '#domain/operations/notifications/find-audience.ts';
+import type { PageRange } from '#domain/operations/notifications/find-audience.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { PageInput, PageResult } from '#workflows/fan-out-event/messages.ts';
 
@@ -18,7 +18,7 @@ export const pageSize = 1_250;
 /** Transactions at a time. */
 const lanes = 2;
 /** Whether a fan-out of this process uses its lanes: the connections of more would be missed by those who wait for answers. */
-let lanesAreTaken = false;
+let lanesAreBusy = false;
 /** Long enough that starting an activity costs little beside it, short enough for those who wait. */
 const turnMs = 2_000;
 
@@ -34,24 +34,26 @@ export async function deliverNotifications(
 ): Promise<PageResult> {
   const context = Context.current();
   const endsAt = performance.now() + fanOutTurnMs;
-  const cut = (from: string) =>
+  const split = (from: string) =>
     unitOfWork.inTenant(tenantId, (em) =>
-      cutPages(em, { tenantId, eventId, after: from, size: pageSize, count: lanes }),
+      splitPages(em, { tenantId, eventId, after: from, size: pageSize, count: lanes }),
     );
-  const tell = async (page: Stretch) => {
-    const told = await unitOfWork.inTenant(tenantId, (em) => deliverPage(em, { tenantId, eventId, ...page }));
-    reach('notify.after_commit');
-    return told;
+  const deliver = async (page: PageRange) => {
+    const pages = await unitOfWork.inTenant(tenantId, (em) =>
+      deliverPage(em, { tenantId, eventId, ...page }),
+    );
+    hitFailpoint('notify.after_commit');
+    return pages;
   };
   let { next, delivered } = progressOf(context.info.heartbeatDetails) ?? { next: after, delivered: 0 };
   do {
     const from: string = next ?? nilUuid;
     context.heartbeat({ next: from, delivered });
-    const told =
-      from === nilUuid || lanesAreTaken
-        ? [await tell({ after: from, limit: pageSize })]
-        : await withLanes(async () => Promise.all((await cut(from)).map(tell)));
-    for (const page of told) {
+    const pages =
+      from === nilUuid || lanesAreBusy
+        ? [await deliver({ after: from, limit: pageSize })]
+        : await withLanes(async () => Promise.all((await split(from)).map(deliver)));
+    for (const page of pages) {
       ({ next } = page);
       delivered += page.delivered;
     }
@@ -60,11 +62,11 @@ export async function deliverNotifications(
 }
 
 async function withLanes<T>(work: () => Promise<T>): Promise<T> {
-  lanesAreTaken = true;
+  lanesAreBusy = true;
   try {
     return await work();
   } finally {
-    lanesAreTaken = false;
+    lanesAreBusy = false;
   }
 }
 

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
-import { noteExport, prepareExport } from '#domain/operations/observability/prepare-export.ts';
+import { recordExport, prepareExport } from '#domain/operations/observability/prepare-export.ts';
 import {
   TraceExportFailure,
   type TraceError,
@@ -34,7 +34,7 @@ export async function exportTrace(
   const failure = await send(deps.traces, prepared);
   if (failure?.code !== 'busy') {
     const error: TraceError | null = failure?.code ?? null;
-    await unitOfWork.inTenant(tenantId, (em) => noteExport(em, spaceId, error));
+    await unitOfWork.inTenant(tenantId, (em) => recordExport(em, spaceId, error));
   }
   if (failure === null) {
     return { outcome: 'exported' };

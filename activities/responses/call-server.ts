@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { log } from '@temporalio/activity';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
-import { keepCallSession, readCallSession } from '#domain/responses/calls/call-sessions.ts';
+import { saveCallSession, readCallSession } from '#domain/responses/calls/call-sessions.ts';
 import { executionError } from '#domain/responses/store/call-items.ts';
 import type { CallTarget, ClaimedCall } from '#domain/responses/calls/claim-call.ts';
 import type { CallOutcome } from '#domain/responses/calls/commit-call.ts';
-import { cutResult } from '#domain/responses/store/cut-result.ts';
+import { truncateResult } from '#domain/responses/store/truncate-result.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import {
   ToolServerFailure,
@@ -16,7 +16,7 @@ import {
   type ToolServerGateway,
 } from '#domain/capabilities/tools/tool-server.ts';
 import { retryLater } from '../failures.ts';
-import { commitSurely } from './commit-surely.ts';
+import { commitWithRetry } from './commit-with-retry.ts';
 import { screenResult } from './screen-call.ts';
 import type { ScreeningDependencies } from './screening.ts';
 
@@ -40,23 +40,23 @@ export async function callServer(
     const text = 'The arguments must be a JSON object.';
     return failed(text, { type: 'mcp_protocol_error', code: -32_602, message: text });
   }
-  reach('call.before_effect');
+  hitFailpoint('call.before_effect');
   const reply = await reachServer(deps, call, { target, arguments: parsed });
-  reach('call.after_effect');
+  hitFailpoint('call.after_effect');
   if (reply instanceof ToolServerFailure) {
-    return settleFailure(reply, target);
+    return toFailedOutcome(reply, target);
   }
   switch (reply.kind) {
     case 'succeeded': {
       noteMisfit(deps, call, reply);
-      const result = cutResult(await screenResult(deps, call, reply.text));
+      const result = truncateResult(await screenResult(deps, call, reply.text));
       const end = { status: 'completed' as const, output: result, results: null };
       // What cannot be read cannot be screened.
       const media = call.redaction === undefined ? reply.media : undefined;
       return { outcome: 'succeeded', result, end, ...(media === undefined ? {} : { media }) };
     }
     case 'failed': {
-      const text = cutResult(await screenResult(deps, call, reply.text));
+      const text = truncateResult(await screenResult(deps, call, reply.text));
       return failed(
         text,
         reply.error === 'mcp_protocol_error'
@@ -67,7 +67,7 @@ export async function callServer(
     case 'changed': {
       const { tools } = reply;
       const askedWith = { credentialId: target.server.stored?.credentialId ?? null };
-      await commitSurely(() =>
+      await commitWithRetry(() =>
         deps.unitOfWork.inTenant(call.tenantId, (em) =>
           applyDiscovery(em, target.serverId, { tools }, askedWith),
         ),
@@ -125,16 +125,16 @@ function sessionOf(deps: ServerCallDependencies, call: ClaimedCall, target: Serv
   const { secrets } = deps;
   const { tenantId, responseId, serverLabel } = call;
   const within = <T>(work: (em: EntityManager) => Promise<T>) =>
-    commitSurely(() => deps.unitOfWork.inTenant(tenantId, work));
+    commitWithRetry(() => deps.unitOfWork.inTenant(tenantId, work));
   return {
     name: [tenantId, responseId, target.serverId].join('/'),
     read: () => within((em) => readCallSession({ em, secrets }, call, serverLabel ?? '')),
-    keep: (session) => within((em) => keepCallSession({ em, secrets }, call, session)),
+    save: (session) => within((em) => saveCallSession({ em, secrets }, call, session)),
   };
 }
 
 /** A call that may have reached the tool is never a plain failure: it is made again by right, or unknown. */
-function settleFailure(failure: ToolServerFailure, target: ServerTarget): CallOutcome {
+function toFailedOutcome(failure: ToolServerFailure, target: ServerTarget): CallOutcome {
   if (failure.sent || target.again) {
     if (target.repeatable) {
       throw retryLater('tool_outcome_in_doubt');

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { takeCallSessions } from '#domain/responses/calls/call-sessions.ts';
+import { removeCallSessions } from '#domain/responses/calls/call-sessions.ts';
 import type { ServerCallDependencies } from './call-server.ts';
 
 /** Of the end of a response, which nobody waits for any more. */
@@ -11,7 +11,7 @@ export async function endSessions(
   key: { tenantId: string; responseId: string },
 ): Promise<void> {
   const end = async () => {
-    const ending = await unitOfWork.inTenant(key.tenantId, (em) => takeCallSessions({ em, secrets }, key));
+    const ending = await unitOfWork.inTenant(key.tenantId, (em) => removeCallSessions({ em, secrets }, key));
     await Promise.all(ending.map(({ server, session }) => toolServers.endSession(server, session)));
   };
   await Promise.race([end().catch(() => undefined), sleep(patienceMs, undefined, { ref: false })]);

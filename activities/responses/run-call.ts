@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
 import { runKnowledgeTool } from '#domain/knowledge/search/knowledge-tool.ts';
 import { executionError } from '#domain/responses/store/call-items.ts';
@@ -10,9 +10,9 @@ import { commitCall, type CallOutcome } from '#domain/responses/calls/commit-cal
 import type { OfferedSearch } from '#domain/responses/record/response-request.ts';
 import type { ResponseStore } from '#domain/responses/store/response-change.ts';
 import { keepAlive } from '../keep-alive.ts';
-import { commitSurely } from './commit-surely.ts';
+import { commitWithRetry } from './commit-with-retry.ts';
 import { endSessions } from './end-sessions.ts';
-import { holdingCall } from './hold-call.ts';
+import { withCallLease } from './with-call-lease.ts';
 import { restoreArguments, screenKnowledge } from './screen-call.ts';
 import { callServer, unknownOutcome, withheld, type ServerCallDependencies } from './call-server.ts';
 
@@ -26,12 +26,13 @@ export function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome
     const claimant = newClaimant();
     for (;;) {
       const since = performance.now();
-      const claim = await claimSurely(deps, key, claimant);
-      reach('call.after_start');
+      const claim = await claimWithRetry(deps, key, claimant);
+      hitFailpoint('call.after_start');
       if (claim.kind === 'settled') {
         return { outcome: 'settled' };
       }
-      const outcome = claim.kind === 'held' ? null : await settle(deps, claim, { key, claimant, since });
+      const outcome =
+        claim.kind === 'held' ? null : await resolveOutcome(deps, claim, { key, claimant, since });
       if (outcome !== null) {
         const isServers = claim.kind === 'claimed' && claim.call.target.kind === 'mcp';
         deps.metrics.toolCall({ tool: isServers ? 'mcp' : 'knowledge_search', outcome: outcome.outcome });
@@ -44,14 +45,14 @@ export function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome
 }
 
 /** A claim that may have been written is followed up: giving it up would leave a call that was never sent as unknown. */
-async function claimSurely(deps: ResponseStore, key: CallKey, claimant: Claimant): Promise<CallClaim> {
+async function claimWithRetry(deps: ResponseStore, key: CallKey, claimant: Claimant): Promise<CallClaim> {
   try {
     return await claimCall(deps, key, claimant);
   } catch (error) {
     if (!claimant.wrote) {
       throw error;
     }
-    return commitSurely(() => claimCall(deps, key, claimant));
+    return commitWithRetry(() => claimCall(deps, key, claimant));
   }
 }
 
@@ -63,14 +64,14 @@ interface Attempt {
 }
 
 /** @returns null when another attempt has the call */
-async function settle(
+async function resolveOutcome(
   deps: CallDependencies,
   claim: Exclude<CallClaim, { kind: 'settled' | 'held' }>,
   { key, claimant, since }: Attempt,
 ): Promise<CallOutcome | null> {
   const commit = async (outcome: CallOutcome) => {
-    const written = await commitSurely(() => commitCall(deps, key, outcome, claimant));
-    reach('call.after_commit');
+    const written = await commitWithRetry(() => commitCall(deps, key, outcome, claimant));
+    hitFailpoint('call.after_commit');
     if (written === 'late') {
       // The end of the response left them to its last call.
       await endSessions(deps, key);
@@ -91,8 +92,8 @@ async function settle(
       if (target.kind === 'search') {
         return commit(await search(deps, await restoreArguments(deps, claim.call), target.tool));
       }
-      return holdingCall(deps.database, { key, nonce: claimant.nonce, since }, async (hold) => {
-        const call = await commitSurely(() => restoreArguments(deps, claim.call));
+      return withCallLease(deps.database, { key, nonce: claimant.nonce, since }, async (hold) => {
+        const call = await commitWithRetry(() => restoreArguments(deps, claim.call));
         return (await hold.confirm()) ? commit(await callServer(deps, call, target)) : null;
       });
     }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context as ActivityContext } from '@temporalio/activity';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
 import { ModelFailure, type ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
 import { claimTurn } from '#domain/responses/turn/claim-turn.ts';
 import { commitTurn, committedResult, Fenced, type TurnOutcome } from '#domain/responses/turn/commit-turn.ts';
 import type { ResponseStore } from '#domain/responses/store/response-change.ts';
-import { keepRun } from '#domain/responses/turn/keep-run.ts';
+import { saveRunId } from '#domain/responses/turn/save-run-id.ts';
 import { failTurn, yieldTurn } from '#domain/responses/turn/fail-turn.ts';
 import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import type { TurnKey } from '#domain/responses/record/turn-key.ts';
@@ -15,7 +15,7 @@ import { retryLater } from '../failures.ts';
 import { interruption, isCancelled } from '../interruption.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { abandonRun } from './abandon-run.ts';
-import { commitSurely } from './commit-surely.ts';
+import { commitWithRetry } from './commit-with-retry.ts';
 import { screenCalls } from './screen-call.ts';
 import { screenPrompt } from './screen-prompt.ts';
 import type { ScreeningDependencies } from './screening.ts';
@@ -38,7 +38,7 @@ const yieldPatienceMs = 1_000;
 export function runTurn(deps: TurnDependencies, key: TurnKey): Promise<TurnResult> {
   return keepAlive(async (stop) => {
     const claim = await claimTurn(deps, deps.secrets, key);
-    reach('turn.after_claim');
+    hitFailpoint('turn.after_claim');
     return claim.kind === 'settled'
       ? claim.result
       : await attempt(deps, await screenPrompt(deps, claim.turn), stop);
@@ -57,13 +57,13 @@ async function attempt(
       turn,
       await screenCalls(deps, turn, await stream(deps, turn, stop)),
     );
-    const result = await commit(deps, turn, { outcome, givenUp: stop.signal });
-    reach('turn.after_commit');
+    const result = await commit(deps, turn, { outcome, abandoned: stop.signal });
+    hitFailpoint('turn.after_commit');
     deps.metrics.modelTurn({ outcome: 'committed', seconds: (performance.now() - startedAt) / 1_000 });
-    reach('activity.before_completion');
+    hitFailpoint('activity.before_completion');
     return result;
   } catch (error) {
-    return await settleFailure(deps, turn, error);
+    return await handleFailure(deps, turn, error);
   }
 }
 
@@ -71,10 +71,10 @@ async function attempt(
 function commit(
   deps: TurnDependencies,
   turn: ClaimedTurn,
-  { outcome, givenUp }: { outcome: TurnOutcome; givenUp: AbortSignal },
+  { outcome, abandoned }: { outcome: TurnOutcome; abandoned: AbortSignal },
 ): Promise<TurnResult> {
   const { unitOfWork, secrets } = deps;
-  return commitSurely(async (doubtful) => {
+  return commitWithRetry(async (doubtful) => {
     try {
       return await commitTurn(deps, secrets, turn, outcome);
     } catch (error) {
@@ -87,7 +87,7 @@ function commit(
       }
       return stored;
     }
-  }, givenUp);
+  }, abandoned);
 }
 
 async function stream(
@@ -103,9 +103,9 @@ async function stream(
     return await streamTurn(deps.models, turn, {
       lane,
       signal: stop.signal,
-      keepRun: (id) => {
+      saveRunId: (id) => {
         runId = id;
-        return deps.unitOfWork.inTenant(turn.tenantId, (em) => keepRun(em, turn, id));
+        return deps.unitOfWork.inTenant(turn.tenantId, (em) => saveRunId(em, turn, id));
       },
     });
   } catch (error) {
@@ -122,7 +122,7 @@ async function stream(
 }
 
 /** Maps what ended an attempt: the vendor, another writer, a shutdown, a cancel, or a fault of ours. */
-async function settleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: unknown): Promise<TurnResult> {
+async function handleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: unknown): Promise<TurnResult> {
   if (ActivityContext.current().cancellationSignal.aborted) {
     const yielded = deps.unitOfWork.inTenant(turn.tenantId, (em) => yieldTurn(em, turn));
     // Where it cannot be written down, the next claim does it.

@@ -8,13 +8,13 @@ import {
   type FoundNames,
   type NameRecogniser,
 } from '#domain/governance/redaction/found-names.ts';
-import { keepFound } from '#domain/responses/turn/keep-found.ts';
+import { saveFoundEntries } from '#domain/responses/turn/save-found-entries.ts';
 import type { Redaction } from '#domain/governance/policy/pii-settings.ts';
 import type { LongTextRedactor } from '#domain/governance/redaction/redact-texts.ts';
 import type { Redactor } from '#domain/governance/redaction/redact.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { commitSurely } from './commit-surely.ts';
+import { commitWithRetry } from './commit-with-retry.ts';
 
 export interface ScreeningDependencies {
   unitOfWork: UnitOfWork;
@@ -47,8 +47,10 @@ export async function screen<T>(
   );
   const found = redactor.entries;
   if (found.length > 0) {
-    await commitSurely(() =>
-      deps.unitOfWork.inTenant(of.tenantId, (em) => keepFound({ em, secrets: deps.secrets }, of, found)),
+    await commitWithRetry(() =>
+      deps.unitOfWork.inTenant(of.tenantId, (em) =>
+        saveFoundEntries({ em, secrets: deps.secrets }, of, found),
+      ),
     );
   }
   return result;

@@ -1,4 +1,4 @@
-import { screenOffer } from '#domain/responses/accept/screen-settled.ts';
+import { screenOffer } from '#domain/responses/accept/screen-request.ts';
 import type { TurnOutcome } from '#domain/responses/turn/commit-turn.ts';
 import { answerToolSearches, toolSearchName } from '#domain/responses/offer/tool-search.ts';
 import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';

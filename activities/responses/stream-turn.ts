@@ -28,7 +28,7 @@ export interface TurnHooks {
   lane: Lane;
   signal: AbortSignal;
   /** Writes down the vendor's own run, so that a later attempt can read it again. */
-  keepRun: (id: string) => Promise<void>;
+  saveRunId: (id: string) => Promise<void>;
 }
 
 /**
@@ -38,7 +38,7 @@ export interface TurnHooks {
 export async function streamTurn(
   models: ModelGateway,
   turn: ClaimedTurn,
-  { lane, signal, keepRun }: TurnHooks,
+  { lane, signal, saveRunId }: TurnHooks,
 ): Promise<TurnOutcome> {
   const composer = new MessageComposer(turn.composer);
   const recorder = new TurnRecorder({
@@ -53,10 +53,10 @@ export async function streamTurn(
     recorder.take(part);
     switch (part.type) {
       case 'run':
-        await keepRun(part.id);
+        await saveRunId(part.id);
         break;
       case 'text':
-        composer.reasoning(recorder.takeReasoned());
+        composer.reasoning(recorder.drainReasoned());
         text += guard === null ? part.text : guard.push(part.text);
         if (lane.length < coarseFromN || text.length >= coarsePieceLength) {
           lane.push(composer.text(text));
@@ -76,7 +76,7 @@ export async function streamTurn(
   }
   lane.push(composer.text(text + (guard?.end() ?? '')));
   lane.push(composer.endOfText());
-  composer.reasoning(recorder.takeReasoned());
+  composer.reasoning(recorder.drainReasoned());
   const rest = await lane.rest();
   const { calls, textState } = recorder;
   return {

@@ -80,18 +80,18 @@ export class Lane {
     if (this.#failure === null) {
       this.#failure = reason;
       this.pending = [];
-      this.#settle((waiter) => waiter.reject(reason));
+      this.#resolveWaiters((waiter) => waiter.reject(reason));
       this.#onFailure(reason);
     }
   }
 
-  settleIfIdle(): void {
+  resolveIfIdle(): void {
     if ((this.pending.length === 0 || this.ended) && !this.inFlight) {
-      this.#settle((waiter) => waiter.resolve());
+      this.#resolveWaiters((waiter) => waiter.resolve());
     }
   }
 
-  #settle(each: (waiter: { resolve: () => void; reject: (reason: Error) => void }) => void): void {
+  #resolveWaiters(each: (waiter: { resolve: () => void; reject: (reason: Error) => void }) => void): void {
     const waiters = this.#waiters;
     this.#waiters = [];
     waiters.forEach(each);
@@ -135,13 +135,13 @@ export class StreamWriter {
     this.#flushing = true;
     // Events that were pushed in the same tick go together.
     await Promise.resolve();
-    for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+    for (let batch = this.#nextBatch(); batch.length > 0; batch = this.#nextBatch()) {
       await this.#append(batch);
     }
     this.#flushing = false;
   }
 
-  #take(): Flight[] {
+  #nextBatch(): Flight[] {
     return [...this.#lanes]
       .filter((lane) => lane.pending.length > 0 && !lane.inFlight && !lane.ended)
       .map((lane) => {
@@ -166,7 +166,7 @@ export class StreamWriter {
       const answer = answers[i] ?? 'unknown';
       if (answer === 'unknown') {
         // One response's doubt does not hold up the others.
-        void this.#resolveDoubt(flight).then((settled) => this.#land(flight, settled));
+        void this.#resolveDoubt(flight).then((outcome) => this.#land(flight, outcome));
       } else {
         this.#land(flight, answer);
       }
@@ -178,14 +178,14 @@ export class StreamWriter {
     switch (answer) {
       case 'in':
         lane.nextN += run.n;
-        lane.settleIfIdle();
+        lane.resolveIfIdle();
         break;
       case 'fenced':
         lane.fail(new Fenced());
         break;
       case 'busy':
         lane.pending = [...events, ...lane.pending];
-        lane.settleIfIdle();
+        lane.resolveIfIdle();
         setTimeout(() => void this.#flush(), busyRetryMs);
         return;
     }

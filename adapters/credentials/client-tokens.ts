@@ -10,7 +10,7 @@ export interface ClientToken {
 /** A token is not used in the last part of its time, when it may run out on the way. */
 const marginMs = 60_000;
 const unsaidMs = 300_000;
-const longestMs = 3_600_000;
+const maxMs = 3_600_000;
 
 /** Tokens of client credentials, in memory, for those alone whose credential they came of. */
 export class ClientTokens {
@@ -56,6 +56,6 @@ function keyOf({ tenantId, spaceId, principalId, credentialId }: CredentialIdent
 }
 
 function validMs(expiresInMs: number | null): number {
-  const saidMs = Math.min(expiresInMs ?? unsaidMs, longestMs);
+  const saidMs = Math.min(expiresInMs ?? unsaidMs, maxMs);
   return Math.max(saidMs - Math.min(marginMs, saidMs / 2), 0);
 }

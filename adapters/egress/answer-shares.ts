@@ -27,7 +27,7 @@ export interface AnswerShare {
   /** Before what was read is looked at. */
   read(bytes: number, signal: AbortSignal): Promise<void>;
   /** Before what was said is written, which is kept until the answer ends. @returns false: too much is kept already */
-  keep(characters: number, signal: AbortSignal): Promise<boolean>;
+  reserve(characters: number, signal: AbortSignal): Promise<boolean>;
   /** The answer has ended, and all that was kept of it is not any more. */
   forget(characters: number): void;
   /** Before more is read of an event that is long. @returns what gives the place back */
@@ -51,7 +51,7 @@ export class AnswerShares {
         await this.#wait(this.#bytes.take(tenantId, bytes), signal);
         await this.#turns.take(tenantId);
       },
-      keep: async (characters, signal) => {
+      reserve: async (characters, signal) => {
         const kept = (this.#kept.get(tenantId) ?? 0) + characters;
         this.#kept.set(tenantId, kept);
         if (kept > limits.keptCharacters) {

@@ -1,4 +1,4 @@
-import { AnswerCutOff, type PassedLimit } from './answer-cut-off.ts';
+import { AnswerLimitExceeded, type PassedLimit } from './answer-limit-exceeded.ts';
 
 type Wait = Extract<PassedLimit, 'headers' | 'idle' | 'total'>;
 
@@ -9,39 +9,39 @@ export class AnswerWatch {
   readonly #stop = new AbortController();
   #then: () => void = () => undefined;
   readonly #timers = new Map<Wait, NodeJS.Timeout>();
-  readonly #onCutOff: (cutOff: { limit: PassedLimit; bytes: number }) => void;
+  readonly #onLimitExceeded: (exceeded: { limit: PassedLimit; bytes: number }) => void;
 
-  constructor(onCutOff: (cutOff: { limit: PassedLimit; bytes: number }) => void) {
-    this.#onCutOff = onCutOff;
+  constructor(onLimitExceeded: (exceeded: { limit: PassedLimit; bytes: number }) => void) {
+    this.#onLimitExceeded = onLimitExceeded;
   }
 
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Waits so long for what `heard` tells of. */
+  /** Waits so long for what `received` tells of. */
   allow(wait: Wait, ms: number | null): void {
-    this.heard(wait);
+    this.received(wait);
     if (ms !== null) {
       this.#timers.set(
         wait,
-        setTimeout(() => this.cut(wait), ms),
+        setTimeout(() => this.limitExceeded(wait), ms),
       );
     }
   }
 
-  heard(wait: Wait): void {
+  received(wait: Wait): void {
     clearTimeout(this.#timers.get(wait));
     this.#timers.delete(wait);
   }
 
   /** Destroys the connection. @returns the error for the reader */
-  cut(limit: PassedLimit): AnswerCutOff {
-    const cutOff = new AnswerCutOff(limit);
+  limitExceeded(limit: PassedLimit): AnswerLimitExceeded {
+    const exceeded = new AnswerLimitExceeded(limit);
     this.end();
-    this.#onCutOff({ limit, bytes: this.bytes });
-    this.#stop.abort(cutOff);
-    return cutOff;
+    this.#onLimitExceeded({ limit, bytes: this.bytes });
+    this.#stop.abort(exceeded);
+    return exceeded;
   }
 
   /** Calls `then` when the answer is over, whichever way; more than once perhaps. */
@@ -53,7 +53,7 @@ export class AnswerWatch {
   end(): void {
     this.#then();
     for (const wait of this.#timers.keys()) {
-      this.heard(wait);
+      this.received(wait);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { AnswerWatch } from './answer-watch.ts';
-import type { CutOff } from './answer-cut-off.ts';
+import type { ExceededLimit } from './answer-limit-exceeded.ts';
 import { answerLimits, errorBodyMs, type AnswerLimits, type AnswerUse } from './answer-limits.ts';
 import { longEventBytes, type AnswerShare } from './answer-shares.ts';
 import { EventMeter } from './event-meter.ts';
@@ -11,18 +11,18 @@ export interface BoundedFetchOptions {
   limits?: Partial<AnswerLimits>;
   /** Of the tenant that is answered. */
   share?: AnswerShare | undefined;
-  onCutOff?: (cutOff: CutOff) => void;
+  onLimitExceeded?: (exceeded: ExceededLimit) => void;
 }
 
 /**
  * The one reader of what servers answer. It counts behind inflation, hands on a piece only when it is asked for, and
  * destroys the connection of an answer that passes a limit.
- * @throws AnswerCutOff also while the body is read
+ * @throws AnswerLimitExceeded also while the body is read
  */
 export function boundedFetch(use: AnswerUse, options: BoundedFetchOptions): typeof globalThis.fetch {
   const limits: AnswerLimits = { ...answerLimits[use], ...options.limits };
   return async (input, init) => {
-    const watch = new AnswerWatch((cutOff) => options.onCutOff?.({ use, ...cutOff }));
+    const watch = new AnswerWatch((exceeded) => options.onLimitExceeded?.({ use, ...exceeded }));
     watch.allow('total', limits.totalMs);
     watch.allow('headers', limits.headersMs);
     const signal = init?.signal ? AbortSignal.any([init.signal, watch.signal]) : watch.signal;
@@ -30,13 +30,13 @@ export function boundedFetch(use: AnswerUse, options: BoundedFetchOptions): type
     try {
       answer = await options.fetch(input, { ...init, signal });
       if ((answer.headers.get('content-encoding') ?? '').includes(',')) {
-        throw watch.cut('encodings');
+        throw watch.limitExceeded('encodings');
       }
     } catch (error) {
       watch.end();
       throw error;
     }
-    watch.heard('headers');
+    watch.received('headers');
     if (answer.body === null) {
       watch.end();
       return answer;
@@ -65,12 +65,12 @@ function within(
   { limits, signal, share }: Reading,
 ): ReadableStream {
   const events = new EventMeter(limits);
-  let giveBack: (() => void) | null = null;
-  watch.onEnd(() => giveBack?.());
-  return handedOn(body, watch, async (reader, controller) => {
+  let releaseShare: (() => void) | null = null;
+  watch.onEnd(() => releaseShare?.());
+  return relayBody(body, watch, async (reader, controller) => {
     watch.allow('idle', limits.idleMs);
     const { value } = await reader.read();
-    watch.heard('idle');
+    watch.received('idle');
     if (value === undefined) {
       watch.end();
       controller.close();
@@ -78,18 +78,18 @@ function within(
     }
     watch.bytes += value.byteLength;
     if (watch.bytes > limits.maxBytes) {
-      throw watch.cut('bytes');
+      throw watch.limitExceeded('bytes');
     }
     await share?.read(value.byteLength, signal);
     if (limits.maxEventBytes !== null) {
       if (events.passes(value)) {
-        throw watch.cut('event');
+        throw watch.limitExceeded('event');
       }
       if (share !== undefined && events.length > longEventBytes) {
-        giveBack ??= await share.longEvent(signal);
+        releaseShare ??= await share.longEvent(signal);
       } else {
-        giveBack?.();
-        giveBack = null;
+        releaseShare?.();
+        releaseShare = null;
       }
     }
     controller.enqueue(value);
@@ -97,21 +97,21 @@ function within(
 }
 
 /** Ends with what there is when the limit is reached: the status has told what matters. */
-function beginningOf(body: ReadableStream<Uint8Array>, watch: AnswerWatch, most: number): ReadableStream {
+function beginningOf(body: ReadableStream<Uint8Array>, watch: AnswerWatch, max: number): ReadableStream {
   watch.allow('total', errorBodyMs);
-  return handedOn(body, watch, async (reader, controller) => {
+  return relayBody(body, watch, async (reader, controller) => {
     const value = await reader.read().then(
       (read) => read.value,
       () => undefined,
     );
     if (value !== undefined) {
-      controller.enqueue(value.subarray(0, most - watch.bytes));
+      controller.enqueue(value.subarray(0, max - watch.bytes));
       watch.bytes += value.byteLength;
     }
-    if (watch.bytes > most) {
-      watch.cut('bytes');
+    if (watch.bytes > max) {
+      watch.limitExceeded('bytes');
     }
-    if (value === undefined || watch.bytes > most) {
+    if (value === undefined || watch.bytes > max) {
       watch.end();
       controller.close();
     }
@@ -124,7 +124,7 @@ type Pull = (
 ) => Promise<void>;
 
 /** A piece is read when somebody wants it, and none ahead. */
-function handedOn(body: ReadableStream<Uint8Array>, watch: AnswerWatch, pull: Pull): ReadableStream {
+function relayBody(body: ReadableStream<Uint8Array>, watch: AnswerWatch, pull: Pull): ReadableStream {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(
     {

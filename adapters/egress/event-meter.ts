@@ -36,8 +36,8 @@ export class EventMeter {
   /** @returns whether a limit is passed */
   passes(chunk: Uint8Array): boolean {
     const { maxEventBytes, maxEventValues, maxEvents } = this.#limits;
-    const mostBytes = maxEventBytes ?? Infinity;
-    const mostValues = maxEventValues ?? Infinity;
+    const maxBytes = maxEventBytes ?? Infinity;
+    const maxValues = maxEventValues ?? Infinity;
     for (const byte of chunk) {
       this.#length += 1;
       if (byte === lineFeed && this.#previous === carriageReturn) {
@@ -49,7 +49,7 @@ export class EventMeter {
         this.#readJson(byte);
       }
       this.#previous = byte;
-      if (this.#length > mostBytes || this.#values > mostValues) {
+      if (this.#length > maxBytes || this.#values > maxValues) {
         return true;
       }
     }

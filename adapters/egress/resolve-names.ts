@@ -23,7 +23,7 @@ export function createResolve(servers?: readonly string[]): Resolve {
     const found: string[][] = [];
     let failure: Error | null = null;
     let open = 2;
-    const hear = (place: number) => (error: Error | null, addresses: string[] | undefined) => {
+    const collect = (place: number) => (error: Error | null, addresses: string[] | undefined) => {
       // What has no address of the one kind may have one of the other.
       failure ??= error;
       found[place] = error === null ? (addresses ?? []) : [];
@@ -33,7 +33,7 @@ export function createResolve(servers?: readonly string[]): Resolve {
         done(all.length === 0 ? (failure ?? new Error('The name has no address.')) : null, all);
       }
     };
-    resolver.resolve4(hostname, hear(0));
-    resolver.resolve6(hostname, hear(1));
+    resolver.resolve4(hostname, collect(0));
+    resolver.resolve6(hostname, collect(1));
   };
 }

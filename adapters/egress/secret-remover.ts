@@ -37,14 +37,14 @@ export class SecretRemover {
   }
 
   /** The same for a text that comes in pieces, wherever these were cut. */
-  stream(mostPassedOver = Number.POSITIVE_INFINITY): SecretStream {
+  stream(maxPassedOver = Number.POSITIVE_INFINITY): SecretStream {
     return new SecretStream(
       {
         step: (state, code) => this.#step(state, code),
         found: (state) => this.#found[state] ?? 0,
         depth: (state) => this.#depth[state] ?? 0,
       },
-      mostPassedOver,
+      maxPassedOver,
     );
   }
 

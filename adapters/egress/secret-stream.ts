@@ -15,17 +15,17 @@ interface Automaton {
 /** Removes forms from a text that comes in pieces: what may be the beginning of one is held until that is known. */
 export class SecretStream {
   readonly #forms: Automaton;
-  readonly #mostPassedOver: number;
+  readonly #maxPassedOver: number;
   #state = 0;
   #held = '';
   /** Place in what is held of the last character that counts, and how many have been passed over since. */
   #last = -1;
   #passedOver = 0;
 
-  /** @param mostPassedOver characters that do not count, in a row, behind which a form has not gone on */
-  constructor(forms: Automaton, mostPassedOver: number) {
+  /** @param maxPassedOver characters that do not count, in a row, behind which a form has not gone on */
+  constructor(forms: Automaton, maxPassedOver: number) {
     this.#forms = forms;
-    this.#mostPassedOver = mostPassedOver;
+    this.#maxPassedOver = maxPassedOver;
   }
 
   /** @returns what can be told by now */
@@ -37,7 +37,7 @@ export class SecretStream {
       const code = text.charCodeAt(at) - firstCode;
       if (code < 0 || code >= codes) {
         this.#passedOver += 1;
-        this.#state = this.#passedOver > this.#mostPassedOver ? 0 : this.#state;
+        this.#state = this.#passedOver > this.#maxPassedOver ? 0 : this.#state;
         continue;
       }
       this.#passedOver = 0;

@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { cutOff, type AnchorLog } from '#domain/foundation/events/anchor.ts';
+import { truncationMark, type AnchorLog } from '#domain/foundation/events/anchor.ts';
 
 /** Anchors as lines of a file that only ever grows; without a path they are kept nowhere. */
 export function fileAnchors(path: string | undefined): AnchorLog {
@@ -11,7 +11,7 @@ export function fileAnchors(path: string | undefined): AnchorLog {
       const file = await open(path, 'a+', 0o640);
       try {
         const lines = anchors.map((anchor) => `${JSON.stringify(anchor)}\n`).join('');
-        await file.appendFile((await isTorn(file)) ? `${cutOff}\n${lines}` : lines);
+        await file.appendFile((await isTorn(file)) ? `${truncationMark}\n${lines}` : lines);
         await file.datasync();
       } finally {
         await file.close();

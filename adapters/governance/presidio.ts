@@ -8,7 +8,7 @@ const answer = z.array(
   z.looseObject({ entity_type: z.string(), start: z.int().min(0), end: z.int().min(0), score: z.number() }),
 );
 
-const leastScore = 0.5;
+const minScore = 0.5;
 
 /** Names by a Presidio analyzer: `POST <url>/analyze`, one text at a time. */
 export function createPresidio(options: BoundedFetchOptions): NameRecogniser {
@@ -20,7 +20,7 @@ export function createPresidio(options: BoundedFetchOptions): NameRecogniser {
         const response = await fetch(new URL('analyze', url.endsWith('/') ? url : `${url}/`), {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ text, language, entities: ['PERSON'], score_threshold: leastScore }),
+          body: JSON.stringify({ text, language, entities: ['PERSON'], score_threshold: minScore }),
         });
         if (!response.ok) {
           await response.body?.cancel();
@@ -36,7 +36,7 @@ export function createPresidio(options: BoundedFetchOptions): NameRecogniser {
 function toFindings(text: string, entities: z.infer<typeof answer>): Finding[] {
   const offsetOf = unitOffsets(text);
   return entities
-    .filter(({ entity_type: type, score }) => type === 'PERSON' && score >= leastScore)
+    .filter(({ entity_type: type, score }) => type === 'PERSON' && score >= minScore)
     .map(({ start, end }) => ({ kind: 'person', start: offsetOf(start), end: offsetOf(end) }));
 }
 

@@ -6,12 +6,12 @@ const refetchAtMostEveryMs = 30_000;
 const keptSets = 1_000;
 
 /** Who brought a token: its provider, over a connection that we opened, or anybody at all. */
-export type Bringer = 'provider' | 'stranger';
+export type TokenSource = 'provider' | 'stranger';
 
 interface KeySet {
   keys: ReturnType<typeof createRemoteJWKSet>;
   /** When an unknown key id last had the set read anew, by who had brought it. */
-  refetchedAt: Record<Bringer, number>;
+  refetchedAt: Record<TokenSource, number>;
 }
 
 /**
@@ -27,13 +27,13 @@ export class KeySets {
     this.#fetch = fetch;
   }
 
-  of({ issuer, address }: { issuer: string; address: string }, bringer: Bringer): JWTVerifyGetKey {
+  of({ issuer, address }: { issuer: string; address: string }, tokenSource: TokenSource): JWTVerifyGetKey {
     const set = this.#setOf(issuer, address);
     return async (header, token) => {
       try {
         return await set.keys(header, token);
       } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || !mayRefetch(set, bringer)) {
+        if (!(error instanceof errors.JWKSNoMatchingKey) || !mayRefetch(set, tokenSource)) {
           throw error;
         }
         await set.keys.reload();
@@ -60,11 +60,11 @@ export class KeySets {
   }
 }
 
-function mayRefetch({ refetchedAt }: KeySet, bringer: Bringer): boolean {
+function mayRefetch({ refetchedAt }: KeySet, tokenSource: TokenSource): boolean {
   const now = performance.now();
-  if (now - refetchedAt[bringer] < refetchAtMostEveryMs) {
+  if (now - refetchedAt[tokenSource] < refetchAtMostEveryMs) {
     return false;
   }
-  refetchedAt[bringer] = now;
+  refetchedAt[tokenSource] = now;
   return true;
 }

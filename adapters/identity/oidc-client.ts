@@ -12,7 +12,7 @@ const keptMs = 600_000;
 const keptProviders = 1_000;
 const clockToleranceSeconds = 5;
 const maxTokenAgeSeconds = 300;
-const longestNonce = 200;
+const maxNonceLength = 200;
 
 /** Providers are named by tenants. */
 export function createOidcClient(options: BoundedFetchOptions): OidcClient {
@@ -66,7 +66,7 @@ export function createOidcClient(options: BoundedFetchOptions): OidcClient {
 
     async exchangeCode(provider, { callbackUrl, state, nonce, codeVerifier }) {
       const config = await reached(() => configure(provider));
-      const tokens = await judged(() =>
+      const tokens = await mapProviderErrors(() =>
         // The library leaves the signature, the age and more unchecked: both doors go on to `verify` and behind it.
         oidc.authorizationCodeGrant(config, new URL(callbackUrl), {
           expectedState: state,
@@ -81,13 +81,13 @@ export function createOidcClient(options: BoundedFetchOptions): OidcClient {
       return { idToken: tokens.id_token, accessToken: tokens.access_token };
     },
 
-    async verify(provider, idToken, bringer) {
+    async verify(provider, idToken, tokenSource) {
       const { jwks_uri: address } = await reached(() => metadataOf(provider));
       if (address === undefined) {
         throw unavailable();
       }
-      const { payload, protectedHeader } = await judged(() =>
-        jwtVerify(idToken, keySets.of({ issuer: provider.issuer, address }, bringer), {
+      const { payload, protectedHeader } = await mapProviderErrors(() =>
+        jwtVerify(idToken, keySets.of({ issuer: provider.issuer, address }, tokenSource), {
           algorithms: [provider.signingAlg],
           issuer: provider.issuer,
           audience: provider.clientId,
@@ -109,7 +109,7 @@ export function createOidcClient(options: BoundedFetchOptions): OidcClient {
     peekNonce(idToken) {
       try {
         const { nonce } = decodeJwt(idToken);
-        return typeof nonce === 'string' && nonce.length <= longestNonce ? nonce : null;
+        return typeof nonce === 'string' && nonce.length <= maxNonceLength ? nonce : null;
       } catch {
         return null;
       }
@@ -180,7 +180,7 @@ async function reached<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Whatever goes wrong here is the fault of what was brought, unless the provider was away. */
-async function judged<T>(work: () => Promise<T>): Promise<T> {
+async function mapProviderErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -12,7 +12,7 @@ parser.core.ruler.enableOnly(['normalize', 'block']);
 /** As the parser tells lines apart. */
 const lineEnd = /\r\n?|\n/g;
 /** In UTF-16 units. A longer title is no title; what reads its markup takes longer than the pass over lines. */
-const longestTitle = 1_000;
+const maxTitleLength = 1_000;
 
 /** Cuts markdown at its headings, as CommonMark has them; one within a list, a quote or code is none. */
 export function markdownSections(text: string): Section[] {
@@ -49,7 +49,7 @@ function lineStarts(text: string): number[] {
 /** A title without its markup. */
 function plainTitle(markdown: string): string {
   const tokens: Token[] = [];
-  parser.inline.parse(markdown.slice(0, longestTitle), parser, {}, tokens);
+  parser.inline.parse(markdown.slice(0, maxTitleLength), parser, {}, tokens);
   return tokens
     .map(({ type, content }) => (type === 'softbreak' || type === 'hardbreak' ? ' ' : content))
     .join('')

@@ -21,11 +21,11 @@ export function withinLimit(fetch: Fetch, maxOutputTokens: number): Fetch {
     }
     const { thinking, ...rest } = body;
     const left = Math.min(budget, Math.floor(maxOutputTokens / 2));
-    const cut = {
+    const limited = {
       ...rest,
       max_tokens: maxOutputTokens,
       ...(left < smallestBudget ? {} : { thinking: { ...thinking, budget_tokens: left } }),
     };
-    return fetch(input, { ...init, body: JSON.stringify(cut) });
+    return fetch(input, { ...init, body: JSON.stringify(limited) });
   };
 }

@@ -13,10 +13,10 @@ interface Candidate extends CitedSentence {
   context: Set<string>;
 }
 
-const most = 5;
-const fewest = 3;
+const max = 5;
+const min = 3;
 /** Least share of the question's weight in the best sentence. */
-const leastOverlap = 0.25;
+const minOverlap = 0.25;
 /** Share of the best overlap that a sentence beyond the first three needs. */
 const near = 0.6;
 const contextShare = 0.5;
@@ -42,12 +42,12 @@ export function extractAnswer(question: string, findings: Finding[]): CitedSente
     .filter(({ overlap }) => overlap > 0)
     .sort((a, b) => b.overlap - a.overlap || a.place - b.place);
   const best = ranked[0]?.overlap ?? 0;
-  if (best < leastOverlap) {
+  if (best < minOverlap) {
     return [];
   }
   return ranked
-    .slice(0, most)
-    .filter(({ overlap }, index) => index < fewest || overlap >= near * best)
+    .slice(0, max)
+    .filter(({ overlap }, index) => index < min || overlap >= near * best)
     .map(({ candidate: { text, label } }) => ({ text, label }));
 }
 

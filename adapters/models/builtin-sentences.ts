@@ -6,7 +6,7 @@ const unfinished =
   /(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|approx|ca|Fig|Inc|Ltd|Co|Jan|Feb|Aug|Sept|Oct|Nov|Dec)|\b(?:e\.g|i\.e|z\.B|d\.h)|\b\p{Lu})\.\s?$/u;
 /** At the end of a text, in UTF-16 units: more than `unfinished` looks at. */
 const tailLength = 16;
-const longest = 600;
+const maxLength = 600;
 
 /** A passage may begin within a list, whose entries are indented: that makes no code of them. */
 const parser = new MarkdownIt().disable('code');
@@ -88,5 +88,5 @@ function isComplete(text: string): boolean {
   const ends = /[.!?…。！？]["'”“»)\]]*$/u.test(text) || /^[^:]{2,60}: \S/.test(text);
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
   const isLongEnough = words.length >= 3 || /\p{Lo}{6}/u.test(text);
-  return begins && ends && isLongEnough && text.length <= longest && !/[|{}]/.test(text);
+  return begins && ends && isLongEnough && text.length <= maxLength && !/[|{}]/.test(text);
 }

@@ -10,7 +10,7 @@ import { knowledgeToolName } from '#domain/knowledge/search/knowledge-definition
 import { extractAnswer } from './builtin-answer.ts';
 import { readFindings } from './builtin-findings.ts';
 
-const longestQuery = 2_000;
+const maxQueryLength = 2_000;
 
 const whatItIs =
   'I can only answer from the documents of this space, by quoting them, and this request does not offer me the ' +
@@ -30,7 +30,7 @@ export const builtinModel: ModelGateway = {
     const turn = lastTurn(request.messages);
     const inputTokens = estimateInput(request);
     if (turn.results.length === 0 && offersSearch(request) && turn.question.trim() !== '') {
-      const query = turn.question.slice(0, longestQuery).toWellFormed();
+      const query = turn.question.slice(0, maxQueryLength).toWellFormed();
       const call = JSON.stringify({ query });
       yield { type: 'tool_call', name: knowledgeToolName, arguments: call, state: null };
       yield finish('tool_calls', inputTokens, estimateTokens(call));

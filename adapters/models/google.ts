@@ -1,12 +1,12 @@
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
 import { vendorAddress } from '#domain/capabilities/models/vendor-address.ts';
-import { keepClients } from './kept-clients.ts';
+import { cacheClients } from './client-cache.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
 /** Gemini over the Generative Language API. */
 export function google(options: VendorOptions): ModelGateway {
-  const clientOf = keepClients((connection, model) => createGoogleGenerativeAI(connection)(model));
+  const clientOf = cacheClients((connection, model) => createGoogleGenerativeAI(connection)(model));
   return vendorGateway(
     {
       baseUrl: vendorAddress.google,

@@ -1,16 +1,16 @@
 import { ModelFailure, type ModelSpec } from '#domain/capabilities/models/model-gateway.ts';
 import { answerLimits } from '../egress/answer-limits.ts';
 
-const longestMs = answerLimits.model.idleMs;
+const maxMs = answerLimits.model.idleMs;
 
 /** A model that reasons may say nothing for minutes, unless its vendor tells of its thoughts. */
 export function idleMsOf({ supportsReasoning }: Pick<ModelSpec, 'supportsReasoning'>): number {
-  return supportsReasoning ? longestMs : 60_000;
+  return supportsReasoning ? maxMs : 60_000;
 }
 
 /** Until a call begins to be answered. A run at the vendor's may stand in a queue there. */
-export function openingMsOf(model: Pick<ModelSpec, 'supportsReasoning' | 'keepsRuns'>): number {
-  return model.keepsRuns ? longestMs : idleMsOf(model);
+export function openingMsOf(model: Pick<ModelSpec, 'supportsReasoning' | 'storesRuns'>): number {
+  return model.storesRuns ? maxMs : idleMsOf(model);
 }
 
 /** Ends a stream that has been silent for so long. There is no limit on its whole time but the deadline. */

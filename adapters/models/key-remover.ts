@@ -5,7 +5,7 @@ import { SecretRemover } from '../egress/secret-remover.ts';
 /** A shorter one is a word that local servers ask for, and no secret. */
 const shortestKey = 16;
 /** Text in other scripts is not held back for long. */
-const mostPassedOver = 64;
+const maxPassedOver = 64;
 
 const removers = new LRUCache<string, SecretRemover>({ max: 50 });
 
@@ -31,7 +31,7 @@ export async function* withoutKey(
     return;
   }
   const remover = removerOf(secrets);
-  const stream = remover.stream(mostPassedOver);
+  const stream = remover.stream(maxPassedOver);
   for await (const part of parts) {
     const text = part.type === 'text' ? stream.push(part.text) : stream.end();
     if (text !== '') {

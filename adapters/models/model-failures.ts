@@ -1,7 +1,7 @@
 import { APICallError } from '@ai-sdk/provider';
 import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
 import { deniesAccess, toVendorRefusal } from '#domain/capabilities/models/vendor-refusal.ts';
-import { AnswerCutOff } from '../egress/answer-cut-off.ts';
+import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
 
 /** Strips a vendor's error to a code: the original carries the prompt and may quote it. */
@@ -9,9 +9,9 @@ export function toModelFailure(error: unknown): ModelFailure {
   if (error instanceof ModelFailure) {
     return error;
   }
-  const cutOff = AnswerCutOff.in(error);
-  if (cutOff !== null) {
-    return new ModelFailure(cutOff.isLate ? 'model_timeout' : 'model_error', { retryable: true });
+  const exceeded = AnswerLimitExceeded.in(error);
+  if (exceeded !== null) {
+    return new ModelFailure(exceeded.isLate ? 'model_timeout' : 'model_error', { retryable: true });
   }
   // A status below 400 says nothing of the failure: the stream behind it broke.
   if (APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 400) {

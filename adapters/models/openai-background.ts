@@ -5,7 +5,7 @@ import type { VendorConnection } from './vendor-connection.ts';
 type Fetch = typeof globalThis.fetch;
 
 /** Characters at the beginning of an answer in which the run's id must stand. */
-const mostBegun = 16_384;
+const maxBegun = 16_384;
 
 /** A call that runs on OpenAI's side, whoever listens. */
 export interface BackgroundRun {
@@ -72,7 +72,7 @@ function watched(answer: Response, found: (id: string) => void): Response {
       if (match?.[1] !== undefined) {
         found(match[1]);
       }
-      if (match !== null || begun.length > mostBegun) {
+      if (match !== null || begun.length > maxBegun) {
         seen = true;
         begun = '';
       }

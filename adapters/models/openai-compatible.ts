@@ -1,11 +1,11 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts';
-import { keepClients } from './kept-clients.ts';
+import { cacheClients } from './client-cache.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
 /** Any server that speaks Chat Completions: Ollama, vLLM, LM Studio, a gateway. */
 export function openAiCompatible(options: VendorOptions): ModelGateway {
-  const clientOf = keepClients(({ baseURL, apiKey, fetch }, model) =>
+  const clientOf = cacheClients(({ baseURL, apiKey, fetch }, model) =>
     createOpenAICompatible({
       name: 'vendor',
       baseURL,

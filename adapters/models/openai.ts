@@ -4,7 +4,7 @@ import { vendorAddress } from '#domain/capabilities/models/vendor-address.ts';
 import { backgroundRun, cancelRun } from './openai-background.ts';
 import { connectionOf, vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
-const fewestTokens = 16;
+const minTokens = 16;
 const baseUrl = vendorAddress.openai;
 
 /** OpenAI over the Responses API. Nothing is kept there, unless the model's row asks for runs that can be read again. */
@@ -15,7 +15,7 @@ export function openAi(options: VendorOptions): ModelGateway {
       summarises: true,
       prompting: { systemFirst: false, resultFiles: ['image'], reasoningWithCallsOnly: false },
       connect: ({ model, resume }, connection) => {
-        const run = model.keepsRuns ? backgroundRun(connection.fetch, resume) : null;
+        const run = model.storesRuns ? backgroundRun(connection.fetch, resume) : null;
         const provider = createOpenAI({ ...connection, fetch: run?.fetch ?? connection.fetch });
         return {
           model: provider.responses(model.providerModel),
@@ -24,7 +24,7 @@ export function openAi(options: VendorOptions): ModelGateway {
       },
       options: (request) => ({
         // What is left of a limit may be less than the vendor takes.
-        maxOutputTokens: Math.max(request.maxOutputTokens, fewestTokens),
+        maxOutputTokens: Math.max(request.maxOutputTokens, minTokens),
         ...(request.reasoningEffort === null ? {} : { reasoning: request.reasoningEffort }),
         providerOptions: {
           openai: {

@@ -13,7 +13,7 @@ import {
   type ModelRequest,
 } from '#domain/capabilities/models/model-gateway.ts';
 import type { CredentialSource } from '#domain/capabilities/credentials/credential-source.ts';
-import { AnswerCutOff } from '../egress/answer-cut-off.ts';
+import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import type { AnswerShare, AnswerShares } from '../egress/answer-shares.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 import { beforeIdle, idleMsOf, openingMsOf, withIdleLimit } from './idle-limit.ts';
@@ -60,7 +60,7 @@ export interface Dialect {
  * says, thoughts and arguments included; `beside` names, calls and what the vendor wants back, some of it several times;
  * `items` texts, thoughts and calls, since each costs memory and rows however short it is.
  */
-const most = { characters: 2_000_000, beside: 16_000_000, items: 4_000 };
+const max = { characters: 2_000_000, beside: 16_000_000, items: 4_000 };
 
 const announceAfterMs = 200;
 
@@ -92,7 +92,9 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
         yield* withoutKey(connection.apiKey, parts, connection.secrets);
       } catch (error) {
         signal.throwIfAborted();
-        throw run?.found() === true && APICallError.isInstance(error) && AnswerCutOff.in(error) === null
+        throw run?.found() === true &&
+          APICallError.isInstance(error) &&
+          AnswerLimitExceeded.in(error) === null
           ? // The run itself has failed, and will not do otherwise the next time.
             new ModelFailure('run_lost', { retryable: true, retryAfterMs: 1 })
           : toModelFailure(error);
@@ -114,16 +116,16 @@ async function* announce(
   if (run === undefined) {
     return;
   }
-  let heard = false;
+  let received = false;
   try {
     await Promise.race([opening, run.named.then(() => sleep(announceAfterMs))]);
     const id = run.id();
     if (id !== null) {
       yield { type: 'run', id };
     }
-    heard = true;
+    received = true;
   } finally {
-    if (!heard) {
+    if (!received) {
       void opening.then(({ stream }) => stream.cancel()).catch(() => undefined);
     }
   }
@@ -142,11 +144,11 @@ async function* readAll(
       taken.characters += said;
       taken.beside += beside;
       taken.items += beginsItem(part) ? 1 : 0;
-      const isRoom = (await share?.keep(said + beside, signal)) ?? true;
+      const isRoom = (await share?.reserve(said + beside, signal)) ?? true;
       if (
-        taken.characters > mostCharactersOf(request) ||
-        taken.beside > most.beside ||
-        taken.items > most.items ||
+        taken.characters > maxCharactersOf(request) ||
+        taken.beside > max.beside ||
+        taken.items > max.items ||
         !isRoom
       ) {
         throw new ModelFailure('model_error', { retryable: !isRoom });
@@ -159,10 +161,10 @@ async function* readAll(
 }
 
 /** What so many tokens can hardly be: a server that does not obey the limit that it was given has no more to say. */
-function mostCharactersOf({ maxOutputTokens, model, resume }: ModelRequest): number {
+function maxCharactersOf({ maxOutputTokens, model, resume }: ModelRequest): number {
   // A run that is read again is read from its start.
   const tokens = resume === null ? maxOutputTokens : model.maxOutputTokens;
-  return Math.min(most.characters, 65_536 + 32 * tokens);
+  return Math.min(max.characters, 65_536 + 32 * tokens);
 }
 
 function beginsItem({ type }: LanguageModelV4StreamPart): boolean {

@@ -111,11 +111,11 @@ function toFinish(part: Extract<LanguageModelV4StreamPart, { type: 'finish' }>):
 }
 
 /** As large as a model's context may be. */
-const mostTokens = 10_000_000;
+const maxTokens = 10_000_000;
 
 /** A server may say anything of its usage; what cannot be paid for is as good as unsaid. */
 function isCount(tokens: number): boolean {
-  return Number.isInteger(tokens) && tokens >= 0 && tokens <= mostTokens;
+  return Number.isInteger(tokens) && tokens >= 0 && tokens <= maxTokens;
 }
 
 /** @throws an unfinished stream is the vendor's failure, not an answer */

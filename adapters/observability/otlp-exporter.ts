@@ -1,5 +1,5 @@
 import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
-import { AnswerCutOff } from '#adapters/egress/answer-cut-off.ts';
+import { AnswerLimitExceeded } from '#adapters/egress/answer-limit-exceeded.ts';
 import { boundedFetch, type BoundedFetchOptions } from '#adapters/egress/bounded-fetch.ts';
 import { EgressRefused } from '#adapters/egress/guarded-fetch.ts';
 import type { ResponseTrace } from '#domain/operations/observability/response-trace.ts';
@@ -13,7 +13,7 @@ import { toSpans } from './trace-spans.ts';
 const path = 'api/public/otel/v1/traces';
 
 /** Exports at once to one origin: one that hangs must not hold every slot of the worker. */
-const mostAtOnce = 4;
+const maxAtOnce = 4;
 
 export interface OtlpOptions extends BoundedFetchOptions {
   /** Where spaces that name no address of their own have their traces. */
@@ -32,7 +32,7 @@ export function createTraceExporter(options: OtlpOptions): TraceExporter {
       }
       const url = new URL(path, base.endsWith('/') ? base : `${base}/`);
       const busy = inFlight.get(url.origin) ?? 0;
-      if (busy >= mostAtOnce) {
+      if (busy >= maxAtOnce) {
         throw new TraceExportFailure('busy');
       }
       inFlight.set(url.origin, busy + 1);
@@ -90,7 +90,7 @@ function toFailure(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) {
     return signal.reason;
   }
-  if (AnswerCutOff.in(error) !== null) {
+  if (AnswerLimitExceeded.in(error) !== null) {
     return new TraceExportFailure('timeout');
   }
   const refused =

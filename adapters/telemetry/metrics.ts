@@ -1,6 +1,6 @@
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
-import type { CutOff } from '#adapters/egress/answer-cut-off.ts';
+import type { ExceededLimit } from '#adapters/egress/answer-limit-exceeded.ts';
 import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
 import type { UpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
 
@@ -10,7 +10,7 @@ export interface Telemetry extends Metrics {
   hungCall(call: { target: 'postgresql' | 'temporal' }): void;
   streamOpened(): void;
   streamClosed(): void;
-  answerCutOff: (cutOff: CutOff) => void;
+  answerCutOff: (exceeded: ExceededLimit) => void;
   /** Asked at each scrape. */
   observeQueueAge(read: () => Promise<number>): void;
   /** Asked at each scrape. */
@@ -41,11 +41,11 @@ export function createTelemetry(): Telemetry {
   const turns = meter.createHistogram('model_turn_duration_seconds', { advice });
   const calls = meter.createCounter('tool_calls_total');
   const misfits = meter.createCounter('tool_results_misfit_total');
-  const cutOffs = meter.createCounter('answers_cut_off_total');
-  const cutOffBytes = meter.createCounter('answers_cut_off_bytes_total');
+  const exceededAnswers = meter.createCounter('answers_cut_off_total');
+  const exceededBytes = meter.createCounter('answers_cut_off_bytes_total');
   const hung = meter.createCounter('hung_calls_total');
   const inUse = meter.createObservableGauge('database_connections_in_use');
-  const most = meter.createObservableGauge('database_connections_max');
+  const upperBound = meter.createObservableGauge('database_connections_max');
   const age = meter.createObservableGauge('outbox_oldest_row_seconds');
   const unsealed = meter.createObservableGauge('events_unsealed');
   const oldest = meter.createObservableGauge('events_unsealed_oldest_seconds');
@@ -61,8 +61,8 @@ export function createTelemetry(): Telemetry {
     toolCall: (labels) => calls.add(1, labels),
     toolMisfit: (labels) => misfits.add(1, labels),
     answerCutOff: ({ use, limit, bytes }) => {
-      cutOffs.add(1, { use, limit });
-      cutOffBytes.add(bytes, { use });
+      exceededAnswers.add(1, { use, limit });
+      exceededBytes.add(bytes, { use });
     },
     hungCall: (labels) => hung.add(1, labels),
     observeQueueAge: (read) => {
@@ -84,7 +84,7 @@ export function createTelemetry(): Telemetry {
     },
     observeConnections: (read) => {
       inUse.addCallback((result) => result.observe(read().inUse));
-      most.addCallback((result) => result.observe(read().max));
+      upperBound.addCallback((result) => result.observe(read().max));
     },
     scrape: () => scrape(exporter),
     close: () => provider.shutdown(),

@@ -1,7 +1,7 @@
 const lineFeed = 10;
 const carriageReturn = 13;
 /** A JSON-RPC message says within so many bytes what it is. */
-const mostHead = 256;
+const maxHead = 256;
 
 /**
  * The beginning of the server-sent event, or of the whole body, that is being read: of an answer that was cut off it
@@ -18,7 +18,7 @@ export class AnswerHead {
       const isPair = byte === lineFeed && this.#previous === carriageReturn;
       if (isBreak && !isPair && this.#isLineEmpty) {
         this.#bytes = [];
-      } else if (this.#bytes.length < mostHead) {
+      } else if (this.#bytes.length < maxHead) {
         this.#bytes.push(byte);
       }
       this.#isLineEmpty = isBreak;

@@ -4,7 +4,7 @@ import type { ToolReply } from '#domain/capabilities/tools/tool-server.ts';
 import { readResult, toRecord } from './tool-result.ts';
 import type { Wire } from './watched-fetch.ts';
 
-const longestText = 16_384;
+const maxTextLength = 16_384;
 const leftOut = '[The tool has answered; its answer was too large and was left out.]';
 const asksForInput =
   'The tool asks for more input, which nobody can give it here; it has not come to its end.';
@@ -40,13 +40,13 @@ export function replyIn({
   if (lastResult !== undefined) {
     return replyOf(lastResult);
   }
-  if (wire.cutOff?.isLate === false && wire.answering !== null) {
+  if (wire.exceeded?.isLate === false && wire.answering !== null) {
     return wire.answering === 'result'
       ? { kind: 'succeeded', text: leftOut }
       : { kind: 'failed', error: 'mcp_protocol_error', code: 0, text: leftOut };
   }
   if (failure instanceof ProtocolError && !endedSilently) {
-    const text = cleanText(failure.message).slice(0, longestText);
+    const text = cleanText(failure.message).slice(0, maxTextLength);
     return { kind: 'failed', error: 'mcp_protocol_error', code: failure.code, text };
   }
   return null;

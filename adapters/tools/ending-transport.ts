@@ -18,10 +18,10 @@ const noAnswerCode = -32_099;
  * How many of a server's own requests are answered on one connection: it may ask whether the client is there, and has
  * no need of anything else. Each answer is a request of its own, which the server may leave unanswered.
  */
-const mostAnswers = { atOnce: 4, inAll: 600 };
+const maxAnswers = { atOnce: 4, inAll: 600 };
 
 /** Between a stream that has ended and its continuation, whatever the server asks for. */
-const reconnection = { shortestMs: 1_000, longestMs: 60_000 };
+const reconnection = { shortestMs: 1_000, maxMs: 60_000 };
 
 /**
  * Streamable HTTP in which a request fails as soon as its answer cannot come any more, and a server gets no more
@@ -43,8 +43,8 @@ export class EndingTransport extends StreamableHTTPClientTransport {
     super(url, {
       ...options,
       reconnectionScheduler: (reconnect, delayMs) => {
-        const { shortestMs, longestMs } = reconnection;
-        const timer = setTimeout(reconnect, Math.min(Math.max(delayMs, shortestMs), longestMs));
+        const { shortestMs, maxMs } = reconnection;
+        const timer = setTimeout(reconnect, Math.min(Math.max(delayMs, shortestMs), maxMs));
         return () => clearTimeout(timer);
       },
       fetch: async (to, init) => {
@@ -80,7 +80,7 @@ export class EndingTransport extends StreamableHTTPClientTransport {
 
   async #answer(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
     const { atOnce, inAll } = this.#answers;
-    if (atOnce >= mostAnswers.atOnce || inAll >= mostAnswers.inAll) {
+    if (atOnce >= maxAnswers.atOnce || inAll >= maxAnswers.inAll) {
       return;
     }
     this.#answers.atOnce += 1;

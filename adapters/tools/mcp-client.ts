@@ -32,13 +32,13 @@ export interface ToolClientOptions extends BoundedFetchOptions, CredentialOption
 const discoveryMs = 30_000;
 /** Longest silence of a tool that runs; progress notifications count. */
 const idleMs = 60_000;
-const longestCallMs = 9 * 60_000;
+const maxCallMs = 9 * 60_000;
 /** How long a server's list is taken as its present one, so that a round of calls reads it once. */
 const listFreshMs = 5_000;
-const longestText = 16_384;
-const mostPages = 100;
+const maxTextLength = 16_384;
+const maxPages = 100;
 /** Characters of JSON that are kept of what all servers say of themselves. */
-const mostKept = 32_000_000;
+const maxKept = 32_000_000;
 const sizeOf = (value: unknown): number => JSON.stringify(value).length;
 
 /** Definitions come from outside: no schema of theirs is ever compiled here. */
@@ -54,7 +54,7 @@ interface SessionOptions {
   key: string | null;
   resumed: ServerSession | null;
   /** What is opened stays open for others. */
-  keeps?: boolean;
+  leavesOpen?: boolean;
 }
 
 interface Session {
@@ -72,13 +72,13 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
   // What a server shows depends on who asks: every key is that of `bindingOf`.
   const eras = new LRUCache<string, PriorDiscovery>({
     max: 500,
-    maxSize: mostKept,
+    maxSize: maxKept,
     sizeCalculation: sizeOf,
     ttl: 300_000,
   });
   const lists = new LRUCache<string, Tool[]>({
     max: 500,
-    maxSize: mostKept,
+    maxSize: maxKept,
     sizeCalculation: sizeOf,
     ttl: listFreshMs,
   });
@@ -105,7 +105,7 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
 
   const inSession = async <T>(
     server: ToolServerSpec,
-    { credential, signal, key, resumed, keeps = false }: SessionOptions,
+    { credential, signal, key, resumed, leavesOpen = false }: SessionOptions,
     work: (session: Session) => Promise<T>,
   ): Promise<T> => {
     const { headers, identity } = credential;
@@ -147,7 +147,7 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       throw failure;
     } finally {
       // A session that cannot be ended ends by itself; nobody waits for it.
-      void (keeps || resumed !== null ? Promise.resolve() : transport.terminateSession())
+      void (leavesOpen || resumed !== null ? Promise.resolve() : transport.terminateSession())
         .catch(() => undefined)
         .then(() => client.close())
         .catch(() => undefined);
@@ -173,7 +173,7 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
   const openSession = (server: ToolServerSpec, credential: SentCredential, signal: AbortSignal) =>
     inSession(
       server,
-      { credential, signal, key: null, resumed: null, keeps: true },
+      { credential, signal, key: null, resumed: null, leavesOpen: true },
       ({ transport, remover, place: bound }): Promise<ServerSession | null> => {
         const { sessionId: id, protocolVersion = null } = transport;
         // One that holds what we sent is not kept anywhere.
@@ -255,7 +255,7 @@ async function listTools(client: Client, options: { signal: AbortSignal; timeout
   }
   const tools: Tool[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const found = await client.request({ method: 'tools/list', params }, options);
     tools.push(...found.tools);
@@ -284,7 +284,7 @@ async function callTool(
         signal,
         timeout: idleMs,
         resetTimeoutOnProgress: true,
-        maxTotalTimeout: longestCallMs,
+        maxTotalTimeout: maxCallMs,
         onprogress: () => undefined,
         toolDefinition,
       },
@@ -311,7 +311,7 @@ function toDiscovered(tools: readonly Tool[], remover: SecretRemover): Discovere
     remover.value({
       name: cleanText(tool.name),
       title: tool.title === undefined ? null : cleanText(tool.title).slice(0, 200),
-      description: cleanText(tool.description ?? '').slice(0, longestText),
+      description: cleanText(tool.description ?? '').slice(0, maxTextLength),
       inputSchema: tool.inputSchema,
       outputSchema: tool.outputSchema ?? null,
       annotations: tool.annotations === undefined ? null : { ...tool.annotations },

@@ -59,7 +59,7 @@ export class SharedSessions {
     if (opened === null) {
       this.#stateless.set(bound, true);
     } else {
-      await shared.keep(JSON.stringify(opened));
+      await shared.save(JSON.stringify(opened));
     }
     return opened;
   }

@@ -1,7 +1,7 @@
 import { toRecord } from './tool-result.ts';
 
 /** Places of a result that are compared at most; what is left counts as fitting. */
-const mostSteps = 10_000;
+const maxSteps = 10_000;
 const deepest = 64;
 
 /**
@@ -21,7 +21,7 @@ export function misfitOf(
   if (structured === undefined) {
     return 'missing';
   }
-  const left = { steps: mostSteps };
+  const left = { steps: maxSteps };
   return fits(outputSchema, structured, { left, depth: 0 }) ? null : 'different';
 }
 

@@ -1,6 +1,6 @@
 import { SdkError, SdkErrorCode, UnauthorizedError } from '@modelcontextprotocol/client';
 import { ToolServerFailure } from '#domain/capabilities/tools/tool-server.ts';
-import { AnswerCutOff } from '../egress/answer-cut-off.ts';
+import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import type { Wire } from './watched-fetch.ts';
 
 /** Strips a failure to a code: the original may quote arguments, results or a credential. */
@@ -12,11 +12,11 @@ export function toServerFailure(error: unknown, wire: Wire): ToolServerFailure {
   if (wire.refusedByGuard) {
     return new ToolServerFailure('url_not_allowed', { sent });
   }
-  const cutOff = wire.cutOff ?? AnswerCutOff.in(error);
-  if (cutOff?.isLate === false) {
+  const exceeded = wire.exceeded ?? AnswerLimitExceeded.in(error);
+  if (exceeded?.isLate === false) {
     return new ToolServerFailure('too_large', { sent, status });
   }
-  if (cutOff !== null) {
+  if (exceeded !== null) {
     return new ToolServerFailure('timeout', { sent, status });
   }
   // A 403 without a challenge is no question of who asks: no other credential would help.

@@ -1,5 +1,5 @@
 import { isJSONRPCRequest, type FetchLike } from '@modelcontextprotocol/client';
-import { AnswerCutOff } from '../egress/answer-cut-off.ts';
+import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
 import { AnswerHead } from './answer-head.ts';
 
@@ -13,7 +13,7 @@ export interface Wire {
   /** A refusal named how to ask for access. */
   challenged: boolean;
   /** An answer was cut off by us. */
-  cutOff: AnswerCutOff | null;
+  exceeded: AnswerLimitExceeded | null;
   /** What was being read then. */
   answering: 'result' | 'error' | null;
 }
@@ -51,7 +51,7 @@ export function watchedFetch(options: {
 }): WatchedFetch {
   const rest = newWire();
   const call = newWire();
-  const listed: Share = { bytes: 0, most: mostListed };
+  const listed: Share = { bytes: 0, max: maxListed };
   const watched: FetchLike = async (url, init) => {
     const headers = new Headers(init?.headers);
     for (const [name, value] of Object.entries(options.headers)) {
@@ -70,7 +70,7 @@ export function watchedFetch(options: {
       answer = await (mayLast ? options.fetch : options.briefFetch)(url, { ...init, headers: [...headers] });
     } catch (error) {
       wire.refusedByGuard ||= hasCause(error, (cause) => cause instanceof EgressRefused);
-      wire.cutOff ??= AnswerCutOff.in(error);
+      wire.exceeded ??= AnswerLimitExceeded.in(error);
       wire.sent &&= !hasCause(error, isNeverSent);
       throw error;
     }
@@ -90,7 +90,7 @@ function newWire(): Wire {
     refusedByGuard: false,
     status: null,
     challenged: false,
-    cutOff: null,
+    exceeded: null,
     answering: null,
   };
 }
@@ -123,12 +123,12 @@ function hasCause(error: unknown, holds: (error: Error) => boolean): boolean {
 }
 
 /** Of all pages of a list of tools together; see `answerLimits` for what one answer may hold. */
-const mostListed = 4 * 1_048_576;
+const maxListed = 4 * 1_048_576;
 
 /** What several answers have together. */
 interface Share {
   bytes: number;
-  most: number;
+  max: number;
 }
 
 /** The client hands on no cause of what breaks its stream: it is noted here. */
@@ -147,15 +147,15 @@ function noting(answer: Response, wire: Wire, share: Share | null): Response {
             controller.close();
             return;
           }
-          if (share !== null && (share.bytes += value.byteLength) > share.most) {
-            const cutOff = new AnswerCutOff('bytes');
-            await reader.cancel(cutOff);
-            throw cutOff;
+          if (share !== null && (share.bytes += value.byteLength) > share.max) {
+            const exceeded = new AnswerLimitExceeded('bytes');
+            await reader.cancel(exceeded);
+            throw exceeded;
           }
           head.read(value);
           controller.enqueue(value);
         } catch (error) {
-          wire.cutOff ??= AnswerCutOff.in(error);
+          wire.exceeded ??= AnswerLimitExceeded.in(error);
           wire.answering = head.kind;
           throw error;
         }

@@ -35,10 +35,10 @@ export function queryInteger(minimum: number, maximum: number) {
 }
 
 /** How many are wanted at most. */
-export function pageSize(most: number, otherwise: number) {
-  return queryInteger(1, most)
+export function pageSize(upperBound: number, otherwise: number) {
+  return queryInteger(1, upperBound)
     .default(otherwise)
-    .meta({ type: 'integer', minimum: 1, maximum: most, description: `${otherwise} when left out.` });
+    .meta({ type: 'integer', minimum: 1, maximum: upperBound, description: `${otherwise} when left out.` });
 }
 
 export const pageQuery = {
@@ -58,9 +58,9 @@ export const deleted = data(z.strictObject({ id: z.string(), deleted: z.literal(
 export const spaceParams = z.strictObject({ space_id: uuid });
 
 /** A number of a range that a refusal names whole. */
-export function range(schema: z.ZodNumber, least: number, most: number): z.ZodNumber {
-  const error = `must be ${least} to ${most}`;
-  return schema.min(least, { error }).max(most, { error });
+export function range(schema: z.ZodNumber, minLength: number, upperBound: number): z.ZodNumber {
+  const error = `must be ${minLength} to ${upperBound}`;
+  return schema.min(minLength, { error }).max(upperBound, { error });
 }
 
 /** 1 to 255 visible ASCII characters. */

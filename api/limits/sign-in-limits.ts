@@ -28,8 +28,8 @@ export function signInLimits(
   };
 }
 
-function perMinute(most: number, message: string): Limit {
-  const buckets = new TokenBuckets({ rate: most / 60, burst: most });
+function perMinute(limit: number, message: string): Limit {
+  const buckets = new TokenBuckets({ rate: limit / 60, burst: limit });
   return (key) => {
     const { taken, waitMs } = buckets.take(key, 1);
     if (!taken) {

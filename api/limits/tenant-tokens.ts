@@ -9,7 +9,7 @@ const askAgainMs = 100;
 /** Tokens that were taken and not used go stale, because the bucket has filled again without them. */
 const staleMs = 1_000;
 /** The least that is taken at once; more where a hundredth of a second brings more. */
-const leastBlock = 5;
+const minBlock = 5;
 
 interface Account {
   left: number;
@@ -40,7 +40,7 @@ export class TenantTokens {
     this.size = size;
     const each = Math.min(size.rate, size.burst);
     this.#largestBlock = Math.max(1, Math.floor(each / 10));
-    this.#smallestBlock = Math.min(this.#largestBlock, Math.max(leastBlock, Math.floor(each / 100)));
+    this.#smallestBlock = Math.min(this.#largestBlock, Math.max(minBlock, Math.floor(each / 100)));
   }
 
   async take(tenantId: string, asked: number): Promise<Rest & { taken: boolean }> {

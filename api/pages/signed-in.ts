@@ -4,7 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import { redeemHandle } from '#domain/identity/sign-in/redeem-handle.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { GatewayDependencies } from '../compose.ts';
-import { deviceCookie, keepPrivate, loginCookie, setDeviceCookie } from '../rest/v1/sign-in/login-cookie.ts';
+import {
+  deviceCookie,
+  disableCaching,
+  loginCookie,
+  setDeviceCookie,
+} from '../rest/v1/sign-in/login-cookie.ts';
 import { publicUrl } from '../rest/v1/sign-in/routes.ts';
 
 const style =
@@ -19,7 +24,7 @@ export function signedInPage(deps: GatewayDependencies) {
       '/signed-in',
       { config: { public: 'the handle is the credential' } },
       async (request, reply) => {
-        keepPrivate(reply);
+        disableCaching(reply);
         reply
           .type('text/html; charset=utf-8')
           .header(

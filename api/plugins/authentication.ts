@@ -5,7 +5,7 @@ import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
 import { DomainError, invalidCredentials } from '#domain/foundation/kernel/errors.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { KeyUses } from '#domain/identity/api-keys/key-uses.ts';
-import type { KeyVerdicts } from '#domain/identity/api-keys/key-verdicts.ts';
+import type { CredentialCache } from '#domain/identity/api-keys/credential-cache.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { proveApiKey } from '#domain/identity/api-keys/prove-api-key.ts';
 import { isToken } from '#domain/identity/sessions/bearer-token.ts';
@@ -35,59 +35,63 @@ export interface AuthenticationDependencies {
   config: Pick<GatewayConfig, 'MAX_FAILED_ATTEMPTS'>;
   database: Database;
   secrets: Secrets;
-  verdicts: KeyVerdicts;
+  credentialCache: CredentialCache;
 }
 
 /** What the process remembers of credentials; one for all prefixes. */
-export interface Door extends AuthenticationDependencies {
+export interface CredentialVerifier extends AuthenticationDependencies {
   failed: FailedAttempts;
   uses: KeyUses;
 }
 
-export function openDoor(deps: AuthenticationDependencies): Door {
+export function createCredentialVerifier(deps: AuthenticationDependencies): CredentialVerifier {
   return {
     config: deps.config,
     database: deps.database,
     secrets: deps.secrets,
-    verdicts: deps.verdicts,
+    credentialCache: deps.credentialCache,
     failed: new FailedAttempts(deps.config.MAX_FAILED_ATTEMPTS),
     uses: new KeyUses(deps.database),
   };
 }
 
 /** `X-API-Key: ak.…` or `Authorization: Bearer` with a key or an access token (`at.…`); both only of one principal. */
-export function authenticate(app: FastifyInstance, door: Door): void {
+export function authenticate(app: FastifyInstance, verifier: CredentialVerifier): void {
   app.decorateRequest('identity');
   app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
     // With what the key permits by now.
-    this.identity = await identify(this, door, { anew: true });
+    this.identity = await identify(this, verifier, { skipCache: true });
   });
   app.decorateRequest('hasIdentity', function hasIdentity(this: FastifyRequest) {
     return (this.identity as Identity | undefined) !== undefined;
   });
   app.decorateRequest('prove', async function prove(this: FastifyRequest, credential: string) {
     return resolve(
-      { credential: { text: credential, fits: isApiKeyOrToken }, address: this.ip, anew: true },
-      door,
+      { credential: { text: credential, fits: isApiKeyOrToken }, address: this.ip, skipCache: true },
+      verifier,
     );
   });
   app.decorateRequest('asAttempt', async function asAttempt<
     T,
   >(this: FastifyRequest, keyId: string, work: () => Promise<T>): Promise<T> {
-    return counted({ address: this.ip, keyId }, door, work);
+    return counted({ address: this.ip, keyId }, verifier, work);
   });
   app.addHook('onRequest', async (request) => {
     if (!('public' in request.routeOptions.config)) {
-      request.identity = await identify(request, door);
-      refuseOtherTenant(request);
+      request.identity = await identify(request, verifier);
+      rejectOtherTenant(request);
     }
   });
 }
 
-async function identify(request: FastifyRequest, door: Door, how = { anew: false }): Promise<Identity> {
+async function identify(
+  request: FastifyRequest,
+  verifier: CredentialVerifier,
+  how = { skipCache: false },
+): Promise<Identity> {
   const tokens = presented(request);
   const [first, second] = await Promise.all(
-    tokens.map((credential) => resolve({ credential, address: request.ip, ...how }, door)),
+    tokens.map((credential) => resolve({ credential, address: request.ip, ...how }, verifier)),
   );
   if (first === undefined) {
     throw new DomainError(
@@ -105,7 +109,7 @@ async function identify(request: FastifyRequest, door: Door, how = { anew: false
 }
 
 /** The header only ever selects a sign-in; elsewhere it must agree with the credential. */
-function refuseOtherTenant({ headers, identity }: FastifyRequest): void {
+function rejectOtherTenant({ headers, identity }: FastifyRequest): void {
   const tenant = headers['x-tenant-id'];
   if (tenant !== undefined && tenant !== identity.tenantId) {
     throw new DomainError('tenant_mismatch', 'X-Tenant-Id is not the tenant of the credential.');
@@ -139,34 +143,41 @@ interface Look {
   credential: Presented;
   address: string;
   /** By the database, whatever this process remembers. */
-  anew: boolean;
+  skipCache: boolean;
 }
 
-async function resolve({ credential, address, anew }: Look, door: Door): Promise<Identity> {
+async function resolve(
+  { credential, address, skipCache }: Look,
+  verifier: CredentialVerifier,
+): Promise<Identity> {
   const { text, fits } = credential;
-  const known = anew ? null : door.verdicts.find(text);
+  const known = skipCache ? null : verifier.credentialCache.find(text);
   const parsed = known ?? parseApiKey(text);
   const isAccessToken = isToken('at', text);
   // A token that is tried in vain is counted by itself: it holds up nobody else behind the same address.
   const keyId = parsed?.keyId ?? (isAccessToken ? text.slice(0, 11) : '');
-  return counted({ address, keyId }, door, async () => {
+  return counted({ address, keyId }, verifier, async () => {
     if (!fits(text)) {
       throw invalidCredentials();
     }
     const identity = isAccessToken
-      ? await proveAccessToken(door, text)
-      : (known ?? (await proveApiKey(door, text)))?.identity;
+      ? await proveAccessToken(verifier, text)
+      : (known ?? (await proveApiKey(verifier, text)))?.identity;
     if (identity == null) {
       throw invalidCredentials();
     }
-    door.uses.note(identity);
+    verifier.uses.note(identity);
     return identity;
   });
 }
 
-async function counted<T>(attempt: Attempt, door: Door, work: () => Promise<T>): Promise<T> {
-  if (door.failed.any) {
-    await door.failed.refuseMore(attempt);
+async function counted<T>(
+  attempt: Attempt,
+  verifier: CredentialVerifier,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (verifier.failed.any) {
+    await verifier.failed.assertUnderLimit(attempt);
   }
   try {
     return await work();
@@ -176,7 +187,7 @@ async function counted<T>(attempt: Attempt, door: Door, work: () => Promise<T>):
       statusOf[error.code].status === 401 &&
       error.code !== 'token_expired'
     ) {
-      await door.failed.count(attempt);
+      await verifier.failed.count(attempt);
     }
     throw error;
   }

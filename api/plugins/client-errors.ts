@@ -11,7 +11,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
     socket.destroy();
     return;
   }
-  refuseOn(socket, translate(error.code));
+  sendRefusalOn(socket, translate(error.code));
 }
 
 /**
@@ -19,12 +19,12 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
  * want a tunnel. So with what it would let pass: two hosts, and the protocol before HTTP/1.0. For `app` with
  * `requireHostHeader` off.
  */
-export function refuseOddRequests(app: FastifyInstance): void {
+export function rejectOddRequests(app: FastifyInstance): void {
   app.server.on('checkExpectation', ({ socket }: IncomingMessage) =>
-    refuseOn(socket, new DomainError('expectation_failed', 'Only Expect: 100-continue is understood.')),
+    sendRefusalOn(socket, new DomainError('expectation_failed', 'Only Expect: 100-continue is understood.')),
   );
   app.server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
-    refuseOn(socket, new DomainError('method_not_allowed', 'This is no proxy.', { allow: [] })),
+    sendRefusalOn(socket, new DomainError('method_not_allowed', 'This is no proxy.', { allow: [] })),
   );
   app.addHook('onRequest', async ({ raw }, reply) => {
     const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
@@ -35,7 +35,7 @@ export function refuseOddRequests(app: FastifyInstance): void {
   });
 }
 
-function refuseOn(socket: Duplex, refusal: DomainError): void {
+function sendRefusalOn(socket: Duplex, refusal: DomainError): void {
   const { status } = statusOf[refusal.code];
   const { allow } = refusal.detail;
   const requestId = newRequestId();

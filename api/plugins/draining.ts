@@ -8,7 +8,7 @@ const probes = new Set(['/healthz', '/readyz', '/metrics']);
  * Refuses new requests on open connections, so that clients turn to another gateway, and closes each connection with its
  * present answer. The listener itself is closed.
  */
-export function refuseWhileDraining(app: FastifyInstance, { draining }: GatewayDependencies): void {
+export function rejectWhileDraining(app: FastifyInstance, { draining }: GatewayDependencies): void {
   app.addHook('onRequest', async (request) => {
     if (draining.value && !probes.has(request.url)) {
       throw new DomainError('draining', 'This process is stopping; try again.', { retryAfter: 1 });

@@ -78,13 +78,13 @@ export function answerFrameworkError(
 function send(request: FastifyRequest, reply: FastifyReply, error: DomainError): FastifyReply {
   const { status, body } = answerFor(request, error);
   const problem = prefersProblem(request.headers.accept);
-  return refuseWith(request, reply, { error, status })
+  return sendRefusal(request, reply, { error, status })
     .type(problem ? 'application/problem+json' : 'application/json; charset=utf-8')
     .send(problem ? toProblem(body, status) : { error: body });
 }
 
 /** Status and headers of an error's answer; its body is the caller's to send, as JSON. */
-export function refuseWith(
+export function sendRefusal(
   request: FastifyRequest,
   reply: FastifyReply,
   { error, status = statusOf[error.code].status }: { error: DomainError; status?: number },

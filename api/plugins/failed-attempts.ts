@@ -4,7 +4,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 const windowSeconds = 60;
 /** Beyond it the oldest is forgotten: a flood of made-up key ids costs no more memory than this. */
-const mostCounted = 50_000;
+const maxCounted = 50_000;
 
 /** Where an attempt comes from and the key id that it names; empty when what was sent is no key. */
 export interface Attempt {
@@ -18,15 +18,15 @@ export interface Attempt {
  */
 export class FailedAttempts {
   readonly #limiter: RateLimiterMemory;
-  readonly #most: number;
+  readonly #limit: number;
   readonly #counted: LRUCache<string, true>;
   #lastAt = Number.NEGATIVE_INFINITY;
 
-  constructor(most: number) {
-    this.#most = most;
-    const limiter = new RateLimiterMemory({ points: most, duration: windowSeconds });
+  constructor(limit: number) {
+    this.#limit = limit;
+    const limiter = new RateLimiterMemory({ points: limit, duration: windowSeconds });
     this.#limiter = limiter;
-    this.#counted = new LRUCache({ max: mostCounted, dispose: (_, key) => void limiter.delete(key) });
+    this.#counted = new LRUCache({ max: maxCounted, dispose: (_, key) => void limiter.delete(key) });
   }
 
   /** Whether any attempt failed within the window: most of the time nobody needs to be looked for. */
@@ -35,9 +35,9 @@ export class FailedAttempts {
   }
 
   /** @throws `too_many_failed_attempts`, before anything is looked up */
-  async refuseMore(attempt: Attempt): Promise<void> {
+  async assertUnderLimit(attempt: Attempt): Promise<void> {
     const counted = await this.#limiter.get(keyOf(attempt));
-    if (counted !== null && counted.consumedPoints >= this.#most) {
+    if (counted !== null && counted.consumedPoints >= this.#limit) {
       throw new DomainError('too_many_failed_attempts', 'Too many attempts with wrong credentials.', {
         retryAfter: Math.max(1, Math.ceil(counted.msBeforeNext / 1_000)),
       });

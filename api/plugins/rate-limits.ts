@@ -1,15 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
-import { RefusedLately } from '../limits/refused-lately.ts';
+import { RejectionCache } from '../limits/rejection-cache.ts';
 import type { RequestLimits, RequestVerdict } from '../limits/request-limits.ts';
 
 /** What the process remembers of its callers' requests; one for all surfaces. */
 export interface RateLimiter {
   limits: RequestLimits;
-  refused: RefusedLately;
+  refused: RejectionCache;
 }
 
-export const rateLimiter = (limits: RequestLimits): RateLimiter => ({ limits, refused: new RefusedLately() });
+export const rateLimiter = (limits: RequestLimits): RateLimiter => ({
+  limits,
+  refused: new RejectionCache(),
+});
 
 /** Of a body: what is read, screened and stored of a request costs with its length. */
 const bytesOfOne = 32 * 1_024;

@@ -2,19 +2,19 @@ import type { FastifyInstance } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 /** An operation without a query or a body takes none: what is not read must not look as if it were. */
-export function refuseUndeclared(app: FastifyInstance): void {
+export function rejectUndeclared(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     const { schema } = request.routeOptions;
     if (schema?.querystring === undefined) {
-      refuse(request.query, 'query');
+      rejectUnknown(request.query, 'query');
     }
     if (schema?.body === undefined) {
-      refuse(request.body, 'body');
+      rejectUnknown(request.body, 'body');
     }
   });
 }
 
-function refuse(value: unknown, place: 'query' | 'body'): void {
+function rejectUnknown(value: unknown, place: 'query' | 'body'): void {
   if (value === undefined || value === null) {
     return;
   }

@@ -1,7 +1,7 @@
 import type { FastifyError } from 'fastify';
 import { DomainError, type FieldError } from '#domain/foundation/kernel/errors.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
-import { wordsOf, type SchemaIssue } from './problem-words.ts';
+import { describeIssue, type SchemaIssue } from './describe-issue.ts';
 
 export type ValidationError = Pick<FastifyError, 'validation'> & {
   validationContext?: keyof typeof placeOf;
@@ -67,7 +67,7 @@ function isPlain(param: string): boolean {
 function wordsAt(issue: Issue, path: readonly PropertyKey[], body: unknown): string {
   const sent = valueAt(body, path);
   const isMissing = body !== undefined && sent === undefined && issue.code !== 'unrecognized_keys';
-  return isMissing ? 'is missing' : wordsOf(issue, sent);
+  return isMissing ? 'is missing' : describeIssue(issue, sent);
 }
 
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {

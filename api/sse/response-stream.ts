@@ -19,7 +19,7 @@ export interface StreamOptions {
   /** When the content goes out of reach. */
   expiresInMs: number;
   /** Then it is broken off, and the reader resumes elsewhere. */
-  longestMs: number;
+  maxMs: number;
   render?: RenderEvent | undefined;
   /** For a reader who is shown what tokens stand for. */
   restorer: Restorer | null;
@@ -39,7 +39,7 @@ export function streamResponse(
   hub: StreamHub,
   options: StreamOptions & { open: OpenStreams },
 ): void {
-  const { responseId, render = asStored, restorer, longestMs } = options;
+  const { responseId, render = asStored, restorer, maxMs } = options;
   // Clients of OpenAI take every blank line behind an id for an event, also one behind a comment.
   const aside = options.render === undefined ? '\n\n' : '\n';
   reply.hijack();
@@ -154,10 +154,10 @@ export function streamResponse(
       }
     }, keepAliveMs),
     setInterval(() => void follower.recheck(), recheckMs),
-    setTimeout(breakOff, longestMs),
+    setTimeout(breakOff, maxMs),
     setTimeout(
       () => endWith(new DomainError('response_expired', 'This response has expired.')),
-      Math.min(Math.max(options.expiresInMs, 0), longestMs),
+      Math.min(Math.max(options.expiresInMs, 0), maxMs),
     ),
   ];
 

@@ -17,7 +17,7 @@ export class StreamPlaces {
   }
 
   /** Asked before anything is accepted: a response whose stream was promised is not refused afterwards. @throws `rate_limited` */
-  refuseMore(identity: Identity): void {
+  assertUnderLimit(identity: Identity): void {
     const { principal, tenant, all } = rooms(identity);
     const isFull =
       this.#count(principal) >= this.#limits.MAX_STREAMS_PER_PRINCIPAL ||
@@ -30,7 +30,7 @@ export class StreamPlaces {
 
   /** The same with a place taken at once: others who ask meanwhile count it. @throws `rate_limited` */
   take(identity: Identity): () => void {
-    this.refuseMore(identity);
+    this.assertUnderLimit(identity);
     return this.enter(identity);
   }
 

@@ -57,7 +57,7 @@ export class WakeListener {
     clearTimeout(this.#retrying);
     for (const client of this.#open) {
       if (client !== this.#client) {
-        cut(client);
+        disconnect(client);
       }
     }
     await this.#client?.end().catch(() => undefined);
@@ -124,11 +124,11 @@ export class WakeListener {
     try {
       await client.connect();
       await client.query(soon('listen wake'));
-      await this.#expectToHear(client);
+      await this.#expectNotification(client);
       // Asked of this connection, and last: one that has ended meanwhile is not taken as being up.
       await client.query(soon('listen access'));
     } catch (error) {
-      cut(client);
+      disconnect(client);
       throw error;
     }
     if (this.#stopped) {
@@ -144,26 +144,26 @@ export class WakeListener {
    * connection notifies has to arrive, while this one asks for nothing, before it is believed to hear.
    * @throws HearsNothing, or anything else where the connection or the other one failed
    */
-  async #expectToHear(client: Client): Promise<void> {
+  async #expectNotification(client: Client): Promise<void> {
     const proof = randomUUID();
-    const { promise: heard, resolve, reject } = Promise.withResolvers<void>();
+    const { promise: notified, resolve, reject } = Promise.withResolvers<void>();
     // It may end before it is waited for.
-    heard.catch(() => undefined);
-    const hear = ({ payload }: Notification) => {
+    notified.catch(() => undefined);
+    const onMessage = ({ payload }: Notification) => {
       if (payload === proof) {
         resolve();
       }
     };
     const end = () => reject(new Error('The connection has ended.'));
-    client.on('notification', hear).once('end', end);
+    client.on('notification', onMessage).once('end', end);
     let late: NodeJS.Timeout | undefined;
     try {
       await this.#notify(proof);
       late = setTimeout(() => reject(new HearsNothing()), patienceMs);
-      await heard;
+      await notified;
     } finally {
       clearTimeout(late);
-      client.off('notification', hear).off('end', end);
+      client.off('notification', onMessage).off('end', end);
     }
   }
 
@@ -216,7 +216,7 @@ class HearsNothing extends Error {}
 /** At once where a database is to come back; ever later where only somebody's settings can help. */
 export const retryAfterMs = (deafTimes: number): number => Math.min(250 * 2 ** deafTimes, 30_000);
 
-const cut = (client: Client): void => void client.connection.stream.destroy();
+const disconnect = (client: Client): void => void client.connection.stream.destroy();
 
 /** A connection that does not answer in time is ended: a half-open one would never say so. */
 const soon = (text: string) => ({ text, answerWithinMs: patienceMs });

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { contentBodyLimit } from '../body-limits.ts';
 import type { GatewayDependencies } from '../compose.ts';
-import { noteFailure, refuseWith, type ErrorHandling } from '../plugins/error-handling.ts';
+import { noteFailure, sendRefusal, type ErrorHandling } from '../plugins/error-handling.ts';
 import { toCallError } from './call-errors.ts';
 import { appRouter } from './router.ts';
 
@@ -29,13 +29,13 @@ export function serveProcedures(deps: GatewayDependencies, options: ErrorHandlin
     const app = instance.withTypeProvider<ZodTypeProvider>();
     app.setErrorHandler(async (error: FastifyError, request, reply) => {
       const known = await noteFailure(request, error, options);
-      return refuseWith(request, reply, { error: known }).send({ error: toCallError(known, request.id) });
+      return sendRefusal(request, reply, { error: known }).send({ error: toCallError(known, request.id) });
     });
     app.setNotFoundHandler(async (request, reply) => {
       const known = new DomainError('method_not_allowed', 'Procedures take GET and POST.', {
         allow: ['GET', 'POST'],
       });
-      return refuseWith(request, reply, { error: known }).send({ error: toCallError(known, request.id) });
+      return sendRefusal(request, reply, { error: known }).send({ error: toCallError(known, request.id) });
     });
     app.route({
       method: ['GET', 'POST'],

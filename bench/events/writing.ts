@@ -9,7 +9,7 @@ import { median } from '../support/stats.ts';
 import type { Log } from './log-lab.ts';
 import type { EventScale } from './event-scale.ts';
 
-const mostUnsealed = 10_000;
+const maxUnsealed = 10_000;
 
 /**
  * A change with its event by `scale.writers` at once: `recordEvent` beside the plain insert of the same row,
@@ -116,11 +116,11 @@ export async function measureWriting(
       },
       {
         name: 'longest unsealed tail',
-        ratios: [Math.max(...tails) / mostUnsealed],
+        ratios: [Math.max(...tails) / maxUnsealed],
         goal: 1,
         better: 'lower',
         ours: `${Math.max(...tails)} events`,
-        peer: `${mostUnsealed} events`,
+        peer: `${maxUnsealed} events`,
       },
     ];
   } finally {

@@ -2,7 +2,7 @@ import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { addUsers } from '#test/support/told-world.ts';
+import { addUsers } from '#test/support/notification-world.ts';
 import type { Lab } from '../support/lab.ts';
 import { format, type Line } from '../support/report.ts';
 import { median } from '../support/stats.ts';
@@ -105,7 +105,7 @@ export async function measureKilled(lab: Lab, scale: FanOutScale): Promise<strin
     const { seconds } = await fanOut(lab, admin, hall, async (eventId) => {
       do {
         await sleep(5);
-        atKill = await toldOf(admin, eventId);
+        atKill = await deliveredOf(admin, eventId);
       } while (atKill === 0);
       lab.worker.signal('SIGKILL');
     });
@@ -208,7 +208,7 @@ async function rowByRow(lab: Lab, { projectId, users }: Hall, jobs: number): Pro
   }
 }
 
-async function toldOf(admin: Client, eventId: string): Promise<number> {
+async function deliveredOf(admin: Client, eventId: string): Promise<number> {
   return (await admin.query('select from notifications where event_id = $1', [eventId])).rowCount ?? 0;
 }
 

@@ -30,7 +30,7 @@ export async function measureGet(lab: Lab, scale: Scale, say: (line: string) => 
     const path = `/api/v1/spaces/${lab.world.spaceId}/responses/${id}`;
     stored.push({ id, path, body: await read(lab.gatewayUrl + path, { 'x-api-key': lab.world.apiKey }) });
   }
-  await keepPlainly(lab, stored);
+  await savePlain(lab, stored);
   const server = await lab.addPeer<{ url: string }>({
     name: 'select-server',
     entry: 'bench/peers/select-server.ts',
@@ -85,7 +85,7 @@ async function read(url: string, headers: Record<string, string> = {}): Promise<
   return (await fetch(url, { headers })).text();
 }
 
-async function keepPlainly(lab: Lab, rows: { id: string; body: string }[]): Promise<void> {
+async function savePlain(lab: Lab, rows: { id: string; body: string }[]): Promise<void> {
   const client = new Client({ connectionString: lab.postgres.adminUrl });
   await client.connect();
   await client.query('create table plain_responses (id text primary key, body text)');

@@ -37,7 +37,7 @@ interface Pair {
 const longMs = 60_000;
 
 /** A round in which the machine itself changed more is left out, unless there is no other. */
-const mostDrift = 0.15;
+const maxDrift = 0.15;
 
 /** Responses a second and processor time per response, beside bare workflows with as many activities. */
 export async function measureThroughput(
@@ -77,7 +77,7 @@ export async function measureThroughput(
           drift,
         });
       }
-      const steady = all.filter(({ drift }) => drift <= mostDrift);
+      const steady = all.filter(({ drift }) => drift <= maxDrift);
       const pairs = steady.length > 0 ? steady : all;
       const drifts = all.map(({ drift }) => `${Math.round(drift * 100)} %`).join(', ');
       say(

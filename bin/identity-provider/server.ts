@@ -7,7 +7,7 @@ import { loginPage } from './page.ts';
 import type { ProviderSettings } from './settings.ts';
 import { demoClientId, demoUsers } from '../platform/demo-users.ts';
 
-const longestForm = 1_000;
+const maxFormLength = 1_000;
 
 /** The demo's identity provider, on the loopback interface only. */
 export async function serveProvider(settings: ProviderSettings): Promise<Server> {
@@ -41,7 +41,7 @@ async function interact(
     response.end(loginPage(demoUsers));
     return;
   }
-  const form = new URLSearchParams((await text(request)).slice(0, longestForm));
+  const form = new URLSearchParams((await text(request)).slice(0, maxFormLength));
   const user = demoUsers.find(({ sub }) => sub === form.get('user'));
   if (user === undefined) {
     const error = { error: 'access_denied', error_description: 'Nobody was chosen.' };

@@ -9,22 +9,22 @@ const kept = z.object({
 });
 
 /** State of the demo's identity provider that survives a restart. */
-export type KeptProvider = z.infer<typeof kept>;
+export type StoredProvider = z.infer<typeof kept>;
 
-export interface ProviderSettings extends KeptProvider {
+export interface ProviderSettings extends StoredProvider {
   issuer: string;
   /** Redirect addresses that are allowed. */
   redirectUris: string[];
 }
 
-export function parseKept(text: string): KeptProvider {
+export function parseStoredProvider(text: string): StoredProvider {
   return kept.parse(JSON.parse(text));
 }
 
 /** From the file and the addresses that the launcher names. */
 export function readProviderSettings(env: NodeJS.ProcessEnv): ProviderSettings {
   const file = z.string().min(1).parse(env['IDENTITY_PROVIDER_FILE']);
-  const known = parseKept(readFileSync(file, 'utf8'));
+  const known = parseStoredProvider(readFileSync(file, 'utf8'));
   const redirectUris = z.string().min(1).parse(env['IDENTITY_PROVIDER_REDIRECTS']).split(',');
   return { ...known, issuer: `http://127.0.0.1:${known.port}`, redirectUris };
 }

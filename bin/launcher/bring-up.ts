@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Children } from './children.ts';
 import { childEnvironments, findOllama, gatewayUrl, type ChildEnvironments } from './child-environment.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { keepDemo, knownDemoKey, type Demo } from './demo.ts';
+import { saveDemo, knownDemoKey, type Demo } from './demo.ts';
 import { demoProviderId } from '../platform/demo-users.ts';
 import { LaunchError } from './errors.ts';
 import { findTemporal, temporalCache } from './find-temporal.ts';
@@ -36,7 +36,7 @@ export interface Launch {
   ending: AbortController;
 }
 
-export interface BroughtUp {
+export interface RunningStack {
   demo: Demo | undefined;
   temporalUiUrl: string | undefined;
   /** Where a browser signs in to the demo. */
@@ -51,7 +51,7 @@ interface TemporalPlace {
 const READY_WITHIN_MS = 60_000;
 
 /** Brings the platform up from nothing until it is ready; independent steps run at once. */
-export async function bringUp(launch: Launch): Promise<BroughtUp> {
+export async function bringUp(launch: Launch): Promise<RunningStack> {
   const { env, settings, data, commands, children } = launch;
   const [adminUrl, temporal, ollamaUrl, provider] = await all(launch, [
     startDatabase(launch),
@@ -138,7 +138,7 @@ async function seedDemo(launch: Launch, { demo }: ChildEnvironments): Promise<De
   if (!settings.seedsDemo) return undefined;
   const known = knownDemoKey(data.path);
   const printed = await runToEnd(launch, 'demo', { ...demo, ...(known ? { DEMO_API_KEY: known } : {}) });
-  return keepDemo(data.path, printed);
+  return saveDemo(data.path, printed);
 }
 
 const ONE_OFFS = { migrate: 'migrating the database', demo: 'seeding the demo data' } as const;

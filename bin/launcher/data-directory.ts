@@ -22,7 +22,7 @@ const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
 
 export function openDataDirectory(path: string): DataDirectory {
-  return refuseUnwritable(path, () => {
+  return rejectUnwritable(path, () => {
     for (const folder of ['', 'logs', 'run', 'postgres'])
       mkdirSync(join(path, folder), { recursive: true, mode: PRIVATE_FOLDER });
     const held = tryLock(join(path, 'launcher.lock'));
@@ -40,10 +40,10 @@ export function openDataDirectory(path: string): DataDirectory {
       run: join(path, 'run'),
       postgres: join(path, 'postgres'),
       temporalFile: join(path, 'temporal.db'),
-      masterKey: keepSecret(join(path, 'master.key'), () => randomBytes(32).toString('base64')),
+      masterKey: ensureSecret(join(path, 'master.key'), () => randomBytes(32).toString('base64')),
       passwords: {
-        runtime: keepSecret(join(path, 'app_rt.password'), newPassword),
-        purge: keepSecret(join(path, 'app_purge.password'), newPassword),
+        runtime: ensureSecret(join(path, 'app_rt.password'), newPassword),
+        purge: ensureSecret(join(path, 'app_purge.password'), newPassword),
       },
       release() {
         rmSync(holder, { force: true });
@@ -54,7 +54,7 @@ export function openDataDirectory(path: string): DataDirectory {
 }
 
 /** The secret in the file, made on first use and readable by its owner alone. */
-export function keepSecret(path: string, create: () => string): string {
+export function ensureSecret(path: string, create: () => string): string {
   const known = readIfPresent(path)?.trim();
   if (known) return known;
   const secret = create();
@@ -84,7 +84,7 @@ export function newPassword(): string {
   return randomBytes(24).toString('hex');
 }
 
-function refuseUnwritable<T>(path: string, open: () => T): T {
+function rejectUnwritable<T>(path: string, open: () => T): T {
   try {
     return open();
   } catch (error) {

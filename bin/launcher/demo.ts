@@ -22,7 +22,7 @@ export function knownDemoKey(folder: string): string | undefined {
  * Reads the output of the seeding and stores it readable by its owner only; the database holds no key in
  * clear.
  */
-export function keepDemo(folder: string, printed: readonly string[]): Demo {
+export function saveDemo(folder: string, printed: readonly string[]): Demo {
   const seeded = printed.map(parse).find((record) => record !== undefined && 'space_id' in record);
   const spaceId = seeded?.['space_id'];
   const apiKey = seeded?.['api_key'] ?? knownDemoKey(folder);

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { parseKept, type KeptProvider } from '../identity-provider/settings.ts';
+import { parseStoredProvider, type StoredProvider } from '../identity-provider/settings.ts';
 import { readIfPresent, writePrivately } from './data-directory.ts';
 import { findFreePort, isFree } from './ports.ts';
 
@@ -17,8 +17,8 @@ export interface DemoProvider {
  */
 export async function prepareIdentityProvider(folder: string): Promise<DemoProvider> {
   const file = join(folder, 'identity-provider.json');
-  const known = readKept(file);
-  const kept: KeptProvider =
+  const known = readStoredProvider(file);
+  const kept: StoredProvider =
     known !== undefined && (await isFree(known.port))
       ? known
       : { ...(known ?? newProvider()), port: await findFreePort() };
@@ -26,15 +26,15 @@ export async function prepareIdentityProvider(folder: string): Promise<DemoProvi
   return { file, issuer: `http://127.0.0.1:${kept.port}`, clientSecret: kept.clientSecret };
 }
 
-function readKept(file: string): KeptProvider | undefined {
+function readStoredProvider(file: string): StoredProvider | undefined {
   try {
-    return parseKept(readIfPresent(file) ?? '');
+    return parseStoredProvider(readIfPresent(file) ?? '');
   } catch {
     return undefined;
   }
 }
 
-function newProvider(): Omit<KeptProvider, 'port'> {
+function newProvider(): Omit<StoredProvider, 'port'> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = {
     ...privateKey.export({ format: 'jwk' }),

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { keepSecret, newPassword } from './data-directory.ts';
+import { ensureSecret, newPassword } from './data-directory.ts';
 import { codeOf, LaunchError, messageOf } from './errors.ts';
 import { hostedPid, readLines, runHosted, spawnHosted, type HostedCommand } from './hosted.ts';
 import { findFreePort } from './ports.ts';
@@ -61,7 +61,7 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const binaries = findPostgresBinaries();
   const passwordFile = join(dataDir, 'admin.password');
-  const password = keepSecret(passwordFile, newPassword);
+  const password = ensureSecret(passwordFile, newPassword);
   const user = choosePostgresUser(dataDir, binaries.postgres);
   const cluster = join(dataDir, 'cluster');
   if (!existsSync(join(cluster, 'PG_VERSION')))

@@ -58,21 +58,21 @@ export function supervise(input: SuperviseInput): Supervised {
         resolve();
       });
     });
-    const heard = new Promise((resolve) => running.once('close', resolve));
+    const closed = new Promise((resolve) => running.once('close', resolve));
     void ended.then(() => {
       child = undefined;
-      if (!stopping) recover(heard);
+      if (!stopping) recover(closed);
     });
   }
 
-  function recover(heard: Promise<unknown>): void {
+  function recover(closed: Promise<unknown>): void {
     const now = Date.now();
     crashes = [...crashes.filter((at) => now - at < WINDOW_MS), now];
     if (crashes.length < MOST_CRASHES) {
       again = setTimeout(start, Math.min(FIRST_DELAY_MS * 2 ** (crashes.length - 1), LONGEST_DELAY_MS));
       return;
     }
-    void Promise.race([heard, sleep(LAST_LINES_WITHIN_MS)]).then(() => {
+    void Promise.race([closed, sleep(LAST_LINES_WITHIN_MS)]).then(() => {
       if (!stopping)
         onGiveUp(new LaunchError(`${name} crashed ${crashes.length} times within a minute.`, tail()));
     });

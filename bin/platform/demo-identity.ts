@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
 import { addProvider } from '#domain/identity/identity-providers/add-provider.ts';
-import { keepClientSecret } from '#domain/identity/identity-providers/client-secret.ts';
+import { saveClientSecret } from '#domain/identity/identity-providers/client-secret.ts';
 import { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { Principal } from '#domain/identity/principals/principal.entity.ts';
@@ -50,7 +50,7 @@ export async function seedIdentity(work: Work, spaceId: string, demo: DemoIdenti
   // It is the same provider, on the ports of this start.
   known.issuer = demo.issuer;
   known.redirectUris = redirectUris;
-  await keepClientSecret(work, known, demo.clientSecret);
+  await saveClientSecret(work, known, demo.clientSecret);
   await em.flush();
 }
 

@@ -43,7 +43,7 @@ export async function demo(options: DemoOptions): Promise<void> {
       tenant_id: tenantId,
       space_id: space.id,
       collection_id: collectionId,
-      api_key: await keepKey(session, process.env.DEMO_API_KEY),
+      api_key: await ensureKey(session, process.env.DEMO_API_KEY),
       model_alias: model.alias,
     };
     await waitUntilSearchable(inDemo, collectionId, options.wait ?? 0);
@@ -121,7 +121,7 @@ async function seedCollection(ctx: Context): Promise<string> {
 }
 
 /** The key of an earlier start when it still works, else a new one. */
-async function keepKey({ unitOfWork, secrets }: Session, given: string | undefined): Promise<string> {
+async function ensureKey({ unitOfWork, secrets }: Session, given: string | undefined): Promise<string> {
   const parsed = given === undefined ? null : parseApiKey(given);
   return unitOfWork.inTenant(tenantId, async (em) => {
     const row = parsed === null ? null : await em.findOne(ApiKey, { keyId: parsed.keyId });

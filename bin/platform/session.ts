@@ -19,7 +19,7 @@ export async function withSession<T>(work: (session: Session) => Promise<T>): Pr
   const database = new Database(options);
   const orm = createOrm(options);
   try {
-    await database.assertBehindTheWall();
+    await database.assertRestrictedRole();
     return await work({ unitOfWork: new UnitOfWork(orm), database, secrets: new Secrets(env.MASTER_KEY) });
   } finally {
     await Promise.allSettled([orm.close(true), database.close()]);

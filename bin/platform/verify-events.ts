@@ -34,7 +34,7 @@ export async function verifyEvents(options: VerifyOptions): Promise<void> {
   const database = new Database({ url: env.DATABASE_URL, statementTimeoutMs: 600_000, poolSize: 1 });
   let differing = 0;
   try {
-    await database.assertBehindTheWall();
+    await database.assertRestrictedRole();
     for (const tenantId of options.tenant === undefined
       ? await tenantsOf(database, anchors)
       : [options.tenant]) {

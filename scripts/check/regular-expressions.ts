@@ -49,7 +49,7 @@ export function findExpressions(file: string, source: string): FoundExpression[]
 }
 
 /** Why an expression may take more than linear time on untrusted text; null when it does not. */
-export function judgeExpression({ place, regex }: FoundExpression): string | null {
+export function checkExpression({ place, regex }: FoundExpression): string | null {
   if (regex === undefined) {
     const [file = ''] = place.split(':');
     return built.has(file)
@@ -83,11 +83,11 @@ function measure(place: string, expression: RegExp): string | null {
 }
 
 /** Every regular expression of the programs takes linear time at most, as far as can be checked. */
-export async function judgeExpressions(): Promise<Findings> {
+export async function checkExpressions(): Promise<Findings> {
   const faults: string[] = [];
   for (const file of (await listFiles()).filter(isProgram)) {
     const source = await readFile(join(checkout, file), 'utf8');
-    faults.push(...findExpressions(file, source).flatMap((each) => judgeExpression(each) ?? []));
+    faults.push(...findExpressions(file, source).flatMap((each) => checkExpression(each) ?? []));
   }
   return { ok: faults.length === 0, text: faults.join('\n') };
 }

@@ -16,7 +16,7 @@ export const rooms = [
   'operations',
 ] as const;
 
-const mostFiles = 30;
+const maxFiles = 30;
 
 /** An import, a re-export or an inline type import, by its path. */
 const specifier = /\b(?:from|import)\s*\(?\s*(['"])(#domain\/|\.\.?\/)([^'"\n]+)\1/g;
@@ -36,12 +36,12 @@ export async function findRoomFaults(): Promise<Findings> {
       path.endsWith('.ts') ? await readFile(join(checkout, path), 'utf8') : '',
     ]),
   );
-  const lines = judgeRooms(new Map(texts));
+  const lines = checkRooms(new Map(texts));
   return { ok: lines.length === 0, text: lines.join('\n') };
 }
 
 /** One line per fault of the files of `domain/`, which are given with their texts. */
-export function judgeRooms(files: ReadonlyMap<string, string>): string[] {
+export function checkRooms(files: ReadonlyMap<string, string>): string[] {
   const imports = [...files].flatMap(([path, text]) => importsOf(path, text));
   return [
     ...misplaced([...files.keys()]),
@@ -79,8 +79,8 @@ function misplaced(paths: readonly string[]): string[] {
 function crowded(paths: readonly string[]): string[] {
   const folders = Map.groupBy(paths, (path) => posix.dirname(path));
   return [...folders]
-    .filter(([, held]) => held.length > mostFiles)
-    .map(([folder, held]) => `${folder}: ${held.length} files, at most ${mostFiles}`);
+    .filter(([, held]) => held.length > maxFiles)
+    .map(([folder, held]) => `${folder}: ${held.length} files, at most ${maxFiles}`);
 }
 
 /** Folders of a room that import each other: the direction with fewer imports. */

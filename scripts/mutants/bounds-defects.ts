@@ -21,9 +21,9 @@ export const boundsDefects: readonly Defect[] = [
   },
   {
     name: 'turns without a pace',
-    file: 'activities/responses/keep-pace.ts',
+    file: 'activities/responses/wait-for-pace.ts',
     replace: [['const ms = pace.take(tenantId);', 'const ms = 0 * pace.take(tenantId);']],
-    test: 'test/activities/keep-pace.test.ts',
+    test: 'test/activities/wait-for-pace.test.ts',
     caughtBy: 'a tenant that begins more than its pace waits',
   },
   {
@@ -71,7 +71,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'max_output_tokens anew for each attempt',
     file: 'domain/responses/turn/claim-turn.ts',
-    replace: [[`goesOnBehind(plan.name) ? textSince(events, turn.firstN) : ''`, `''`]],
+    replace: [[`continuesPrefix(plan.name) ? textSince(events, turn.firstN) : ''`, `''`]],
     test: 'test/domain/responses/turn/limits.test.ts',
     caughtBy: 'hold max_output_tokens over all attempts',
   },
@@ -99,14 +99,14 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'a tool server gets an answer to whatever it asks',
     file: 'adapters/tools/ending-transport.ts',
-    replace: [['atOnce >= mostAnswers.atOnce || inAll', 'inAll']],
+    replace: [['atOnce >= maxAnswers.atOnce || inAll', 'inAll']],
     test: 'test/adapters/tool-server-requests.test.ts',
     caughtBy: 'asks for ping without end',
   },
   {
     name: 'streams continued at the pace of the server',
     file: 'adapters/tools/ending-transport.ts',
-    replace: [['Math.min(Math.max(delayMs, shortestMs), longestMs)', 'delayMs']],
+    replace: [['Math.min(Math.max(delayMs, shortestMs), maxMs)', 'delayMs']],
     test: 'test/adapters/tool-server-requests.test.ts',
     caughtBy: 'is not asked again at once',
   },
@@ -120,7 +120,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'values of an event not counted',
     file: 'adapters/egress/event-meter.ts',
-    replace: [[' || this.#values > mostValues', '']],
+    replace: [[' || this.#values > maxValues', '']],
     test: 'test/adapters/endless-tool-server.test.ts',
     caughtBy: 'many small values',
   },
@@ -155,7 +155,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'items of an answer not counted',
     file: 'adapters/models/vendor-gateway.ts',
-    replace: [['taken.items > most.items', 'false']],
+    replace: [['taken.items > max.items', 'false']],
     test: 'test/adapters/endless-items.test.ts',
     caughtBy: 'items never end',
   },

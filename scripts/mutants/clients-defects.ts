@@ -29,7 +29,7 @@ export const clientsDefects: readonly Defect[] = [
   },
   {
     name: 'tools that nobody asked for',
-    file: 'domain/responses/offer/settle-tools.ts',
+    file: 'domain/responses/offer/resolve-tools.ts',
     replace: [['    input.plain === true &&\n', '    input.plain === undefined &&\n']],
     test: plain,
     caughtBy: 'reaches the model as it is',
@@ -43,7 +43,7 @@ export const clientsDefects: readonly Defect[] = [
   },
   {
     name: 'a text of the request in the message',
-    file: 'api/plugins/problem-words.ts',
+    file: 'api/plugins/describe-issue.ts',
     replace: [['/^[a-z_]{1,20}$/.test(sent)', 'sent.length > 0']],
     test: messages,
     caughtBy: 'repeats no text of the request',

@@ -42,7 +42,7 @@ export const credentialsDefects: readonly Defect[] = [
     file: 'adapters/tools/server-credential.ts',
     replace: [['identity: { version }', 'identity: {}']],
     test: identity,
-    caughtBy: 'lists anew for it',
+    caughtBy: 'lists again for it',
   },
   {
     name: 'a token kept without the person',
@@ -58,7 +58,7 @@ export const credentialsDefects: readonly Defect[] = [
   },
   {
     name: 'a client of a model kept without the identity',
-    file: 'adapters/models/kept-clients.ts',
+    file: 'adapters/models/client-cache.ts',
     replace: [['connection.identity ?? null, ', '']],
     test: 'test/adapters/stored-model-keys.test.ts',
     caughtBy: 'sends each what is for it at one address',

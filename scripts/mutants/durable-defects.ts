@@ -9,8 +9,8 @@ export const durableDefects: readonly Defect[] = [
     file: 'temporal/dispatcher.ts',
     replace: [
       [
-        "        reach('dispatch.before_start');\n",
-        "        if (row.kind === 'signal') {\n          await removeFromOutbox(deps.database, row);\n        }\n        reach('dispatch.before_start');\n",
+        "        hitFailpoint('dispatch.before_start');\n",
+        "        if (row.kind === 'signal') {\n          await removeFromOutbox(deps.database, row);\n        }\n        hitFailpoint('dispatch.before_start');\n",
       ],
     ],
     test: signals,

@@ -35,7 +35,7 @@ export const engineDefects: readonly Defect[] = [
         `if p_table <> 'items'::regclass then execute format('alter table %s force row level security', p_table); end if;`,
       ],
     ],
-    test: 'test/domain/operations/schema/wall.test.ts',
+    test: 'test/domain/operations/schema/row-level-security.test.ts',
     caughtBy: 'forces row-level security on every table',
   },
   {
@@ -57,8 +57,10 @@ export const engineDefects: readonly Defect[] = [
     replace: [
       ['await send(deps, row);', 'await removeFromOutbox(deps.database, row);'],
       [
-        `reach('dispatch.after_start');\n        await removeFromOutbox(deps.database, row);`,
-        `reach('dispatch.after_start');\n        await send(deps, row);`,
+        `hitFailpoint('dispatch.after_start');
+        await removeFromOutbox(deps.database, row);`,
+        `hitFailpoint('dispatch.after_start');
+        await send(deps, row);`,
       ],
     ],
     test: 'test/temporal/dispatcher.test.ts',
@@ -121,8 +123,8 @@ export const engineDefects: readonly Defect[] = [
     file: 'domain/responses/stream/continuation.ts',
     replace: [
       [
-        'const cut = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;',
-        'const cut = text.length;',
+        'const boundary = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;',
+        'const boundary = text.length;',
       ],
     ],
     test: 'test/domain/responses/stream/message-composer.test.ts',
@@ -158,9 +160,9 @@ export const engineDefects: readonly Defect[] = [
   },
   {
     name: 'a key is trusted while nothing can be heard',
-    file: 'domain/identity/api-keys/key-verdicts.ts',
+    file: 'domain/identity/api-keys/credential-cache.ts',
     replace: [['this.#trustedUntil = at + trustMs;', 'this.#trustedUntil = Number.POSITIVE_INFINITY;']],
-    test: 'test/domain/identity/api-keys/key-verdicts.test.ts',
+    test: 'test/domain/identity/api-keys/credential-cache.test.ts',
     caughtBy: 'is not used a second after notifications were last known to arrive',
   },
   {
@@ -187,7 +189,7 @@ export const engineDefects: readonly Defect[] = [
   {
     name: 'turn claimed by the process clock',
     file: 'domain/responses/prompt/read-turn.ts',
-    replace: [['now: new Date(now), asker', 'now: new Date(), asker']],
+    replace: [['now: new Date(now), requester', 'now: new Date(), requester']],
     test: clocks,
     caughtBy: 'a response runs, is read and ends as usual',
   },

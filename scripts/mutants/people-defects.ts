@@ -66,7 +66,7 @@ export const peopleDefects: readonly Defect[] = [
       ['coalescingKey: waits === null ? null : `${event.type}/${event.actorId}`,', 'coalescingKey: null,'],
     ],
     test: fanOuts,
-    caughtBy: 'of a refusal in a burst of 200 owes one start',
+    caughtBy: 'of a refusal in a burst of 200 enqueues one start',
   },
   {
     name: 'a period claimed by an attempt that was lost stays claimed',
@@ -192,7 +192,7 @@ export const peopleDefects: readonly Defect[] = [
   {
     name: 'a gateway believes to hear as soon as it listens',
     file: 'api/sse/wake-listener.ts',
-    replace: [['      await this.#expectToHear(client);\n', '']],
+    replace: [['      await this.#expectNotification(client);\n', '']],
     test: 'test/api/revocation.test.ts',
     caughtBy: 'behind a pooler that answers LISTEN and delivers nothing',
   },

@@ -29,7 +29,7 @@ export const textDefects: readonly Defect[] = [
   {
     name: 'long texts on the event loop',
     file: 'domain/governance/redaction/redact-texts.ts',
-    replace: [['const longestInline = 16_000;', 'const longestInline = Infinity;']],
+    replace: [['const maxInlineLength = 16_000;', 'const maxInlineLength = Infinity;']],
     test: 'test/api/long-texts.test.ts',
     caughtBy: 'needs a thread',
   },

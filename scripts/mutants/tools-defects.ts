@@ -78,7 +78,7 @@ export const toolsDefects: readonly Defect[] = [
   {
     name: 'room for tools by name of the server',
     file: 'domain/responses/offer/share-room.ts',
-    replace: [['share(each) < share(least) ? each : least', 'least']],
+    replace: [['share(each) < share(min) ? each : min', 'min']],
     test: room,
     caughtBy: 'is shared by the servers',
   },

@@ -128,13 +128,13 @@ describe('an attempt at a call that another attempt has started', () => {
     await expect.poll(() => effects).toBe(1);
     relay.sever();
     expect(await attempt(key)).toEqual({ outcome: 'unknown' });
-    const told = await callOf(key);
-    expect(told).toMatchObject({ status: 'failed', error: { code: 'tool_outcome_unknown' } });
+    const received = await callOf(key);
+    expect(received).toMatchObject({ status: 'failed', error: { code: 'tool_outcome_unknown' } });
     relay.mend();
     resolve();
     await first;
     expect(effects).toBe(1);
-    expect(await callOf(key)).toEqual(told);
+    expect(await callOf(key)).toEqual(received);
     const { rows } = await engine.admin.query(
       `select event_type, metadata ->> 'tool_outcome' as outcome from events
        where resource_id = $1 and event_type like 'space.tool_outcome%' order by id`,

@@ -129,7 +129,7 @@ describe('one tool server that shows each credential other tools', () => {
     });
   });
 
-  it('is asked with a rotated value from the next request on, and lists anew for it', async () => {
+  it('is asked with a rotated value from the next request on, and lists again for it', async () => {
     const { spaceId } = engine.world;
     const credentialId = await stored('tk-grace', spaceId);
     const spec = specOf(credentialId, { spaceId });

@@ -4,7 +4,7 @@ import { deliverNotifications, pageSize } from '#activities/notifications/delive
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import type { PageResult } from '#workflows/fan-out-event/messages.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
-import { addUsers, logEvent } from '../support/told-world.ts';
+import { addUsers, logEvent } from '../support/notification-world.ts';
 
 /** The first page, which is delivered alone, two that are delivered at once, and a part of another. */
 const everybody = 3.5 * pageSize;
@@ -51,7 +51,7 @@ async function run(
   return { result, beats };
 }
 
-async function told(of = eventId): Promise<string[]> {
+async function notified(of = eventId): Promise<string[]> {
   const { rows } = await engine.admin.query<{ user_id: string }>(
     'select user_id from notifications where event_id = $1 order by user_id',
     [of],
@@ -95,7 +95,7 @@ describe('deliverNotifications', () => {
     expect(beats.at(-1)).toEqual({ next: endOf(1), delivered: pageSize });
     await engine.admin.query('drop trigger refuse on notifications');
     await run(null, { heartbeatDetails: beats.at(-1) });
-    expect(await told()).toEqual(users);
+    expect(await notified()).toEqual(users);
   });
 
   it('delivers several events at once, also when some deliver two pages at a time', async () => {
@@ -109,7 +109,7 @@ describe('deliverNotifications', () => {
     expect(runs.map(({ result }) => result)).toEqual(
       events.map(() => ({ next: null, delivered: everybody })),
     );
-    for (const of of events) expect(await told(of)).toEqual(users);
+    for (const of of events) expect(await notified(of)).toEqual(users);
   });
 
   it('continues from the heartbeat of a lost attempt, and counts the recipients notified by that attempt', async () => {
@@ -117,13 +117,13 @@ describe('deliverNotifications', () => {
     const { result } = await run(null, { heartbeatDetails });
     expect(result).toEqual({ next: null, delivered: everybody });
     // the recipients of the lost attempt are trusted from its heartbeat
-    expect(await told()).toHaveLength(everybody - 3 * pageSize);
+    expect(await notified()).toHaveLength(everybody - 3 * pageSize);
   });
 
   it('notifies no recipient twice when it is run again from the beginning or from any position', async () => {
     expect((await run(null)).result).toEqual({ next: null, delivered: everybody });
     expect((await run(null)).result).toEqual({ next: null, delivered: 0 });
     expect((await run(endOf(2)!)).result).toEqual({ next: null, delivered: 0 });
-    expect(await told()).toEqual(users);
+    expect(await notified()).toEqual(users);
   });
 });

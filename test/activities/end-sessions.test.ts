@@ -4,7 +4,7 @@ import { createResponseActivities } from '#activities/responses/create-response-
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
 import { closeResponse } from '#domain/responses/end/close-response.ts';
 import { commitCall } from '#domain/responses/calls/commit-call.ts';
-import { keepCallSession } from '#domain/responses/calls/call-sessions.ts';
+import { saveCallSession } from '#domain/responses/calls/call-sessions.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
 import { secrets } from '../support/world.ts';
@@ -23,7 +23,7 @@ it('the last turn sends heartbeats while a tool server is slow to end its sessio
   const calls = [{ name: 'mcp__crm__pay', arguments: '{}' }];
   await (await engine.attempt(responseId)).commit({ calls, reason: 'tool_calls' });
   const key = { tenantId, responseId, iteration: 0, callIndex: 0 };
-  await unitOfWork.inTenant(tenantId, (em) => keepCallSession({ em, secrets }, key, '{}'));
+  await unitOfWork.inTenant(tenantId, (em) => saveCallSession({ em, secrets }, key, '{}'));
   const end = { status: 'completed', output: 'Paid.', results: null } as const;
   await commitCall(engine.database, key, { outcome: 'succeeded', result: 'Paid.', end });
   await unitOfWork.inTenant(tenantId, (em) => closeResponse(em, responseId, { kind: 'cancelled' }));

@@ -5,7 +5,7 @@ import { createMaintenanceActivities } from '#activities/maintenance/create-main
 import { runRound } from '#activities/maintenance/run-round.ts';
 import type { RoundResult } from '#domain/operations/maintenance/round.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
-import { sweepAges, takeDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
+import { sweepAges, claimDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
 import { sweepNames, type SweepName } from '#domain/operations/maintenance/sweeps.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -138,7 +138,7 @@ describe('a round of a sweep', () => {
   });
 
   it.each(sweepNames)('%s has one, which notes its success', async (name) => {
-    await takeDueSweeps(engine.database.database, { [name]: 3_600 });
+    await claimDueSweeps(engine.database.database, { [name]: 3_600 });
     await engine.admin.query(`update app.sweeps set succeeded_at = now() - interval '1 hour'`);
     expect(await round(name).result).toMatchObject({ failed: 0, next: null });
     const ages = await sweepAges(engine.database.database);
@@ -146,7 +146,7 @@ describe('a round of a sweep', () => {
   });
 
   it('does not count as a success when a row failed', async () => {
-    await takeDueSweeps(engine.database.database, { failing: 1 });
+    await claimDueSweeps(engine.database.database, { failing: 1 });
     await engine.admin.query(`update app.sweeps set succeeded_at = now() - interval '1 hour'`);
     const sweep = { run: () => Promise.resolve({ done: 0, failed: 1, next: null }) };
     const deps = engine.database as unknown as SweepDependencies;

@@ -70,9 +70,9 @@ afterAll(() => engine.stop());
 it('the query and the results of a tool search hold tokens in the place of personal data', async () => {
   const [, after] = requests;
   expect(after?.tools.map(({ name }) => name)).toContain(found);
-  const told = after?.messages.find(({ role }) => role === 'tool');
-  expect(told).toMatchObject({ name: 'tool_search', result: expect.stringContaining(found) as string });
-  expect(JSON.stringify(told)).toMatch(/\[EMAIL_\w{12}\] knows more/);
+  const received = after?.messages.find(({ role }) => role === 'tool');
+  expect(received).toMatchObject({ name: 'tool_search', result: expect.stringContaining(found) as string });
+  expect(JSON.stringify(received)).toMatch(/\[EMAIL_\w{12}\] knows more/);
   expect(JSON.stringify(after)).not.toContain('example.org');
 });
 

@@ -14,7 +14,7 @@ function openLane(nextN: number): { lane: Lane; events: StreamEvent[] } {
       events.push(...lane.pending);
       lane.nextN += lane.pending.length;
       lane.pending = [];
-      lane.settleIfIdle();
+      lane.resolveIfIdle();
     },
     onFailure: () => undefined,
   });
@@ -60,7 +60,7 @@ it('a response with more single deltas than its stream may hold still delivers e
   await streamTurn(talkative, turn, {
     lane,
     signal,
-    keepRun: () => Promise.reject(new Error('It has none.')),
+    saveRunId: () => Promise.reject(new Error('It has none.')),
   });
   const deltas = events.flatMap((event) =>
     event.type === 'response.output_text.delta' ? [event.delta] : [],

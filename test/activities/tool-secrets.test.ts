@@ -112,13 +112,13 @@ it('a credential that a tool server sends back reaches no item, prompt, stream o
   expect(server.effects).toEqual(names);
   const { turn } = await engine.attempt(responseId, 1);
   const { rows: tools } = await engine.admin.query('select * from mcp_tools');
-  const told = {
+  const received = {
     record: await engine.record(responseId),
     events: await engine.events(responseId),
     prompt: turn.messages,
     tools,
   };
-  for (const [place, what] of Object.entries(told)) {
+  for (const [place, what] of Object.entries(received)) {
     const text = JSON.stringify(what).replaceAll('\\n', '');
     const forms = ['wombat', base64.slice(8, 30), Buffer.from(secret).toString('hex').slice(4, 30)];
     expect({ place, found: forms.filter((form) => text.includes(form)) }).toEqual({ place, found: [] });

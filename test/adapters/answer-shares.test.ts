@@ -70,10 +70,10 @@ describe('the share of a tenant', () => {
 
   it('limits the buffered text of all unfinished answers', async () => {
     const share = new AnswerShares().of('tenant');
-    expect(await share.keep(1_000_000, forever)).toBe(true);
-    expect(await share.keep(16_000_000, forever)).toBe(false);
+    expect(await share.reserve(1_000_000, forever)).toBe(true);
+    expect(await share.reserve(16_000_000, forever)).toBe(false);
     share.forget(16_500_000);
-    expect(await share.keep(1_000, forever)).toBe(true);
+    expect(await share.reserve(1_000, forever)).toBe(true);
   });
 });
 

@@ -21,7 +21,7 @@ function ask(events: object[], { open, resume }: { open: boolean; resume: string
   const answer = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
   const models = openAi({ fetch: () => Promise.resolve(answer), credential: () => 'a-key' });
   const request: ModelRequest = modelRequest(
-    { providerKind: 'openai', providerModel: 'gpt-5-mini', baseUrl: null, keepsRuns: true },
+    { providerKind: 'openai', providerModel: 'gpt-5-mini', baseUrl: null, storesRuns: true },
     { resume },
   );
   return models.stream(request, new AbortController().signal)[Symbol.asyncIterator]();
@@ -41,9 +41,10 @@ it('a run that fails at its start is not recorded, and is requested again', asyn
 it('a run that failed before any output counts as lost when it is read again', async () => {
   const parts = ask([created, failed], { open: false, resume: 'resp_1' });
   const read = async () => {
-    const heard: ModelPart[] = [];
-    for (let next = await parts.next(); next.done !== true; next = await parts.next()) heard.push(next.value);
-    return heard;
+    const received: ModelPart[] = [];
+    for (let next = await parts.next(); next.done !== true; next = await parts.next())
+      received.push(next.value);
+    return received;
   };
   await expect(read()).rejects.toMatchObject({ code: 'run_lost', retryable: true });
 });

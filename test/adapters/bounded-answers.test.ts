@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { boundedFetch } from '#adapters/egress/bounded-fetch.ts';
-import type { CutOff } from '#adapters/egress/answer-cut-off.ts';
+import type { ExceededLimit } from '#adapters/egress/answer-limit-exceeded.ts';
 import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { floods, stalls, startHostileAnswers, type HostileAnswers } from '../support/hostile-answers.ts';
-import { doorNames, failureOf, outgoingDoors, type OutgoingDoor } from '../support/outgoing-doors.ts';
+import { clientNames, failureOf, outgoingClients, type OutgoingClient } from '../support/outgoing-clients.ts';
 
 interface Flooded {
-  door: OutgoingDoor;
+  client: OutgoingClient;
   flood: string;
   isError: boolean;
   failure: string;
@@ -21,7 +21,7 @@ interface Flooded {
  * The allowed memory growth of a process, packages included; a single answer of 96 MB that is read whole
  * exceeds it.
  */
-const mostGrownMb = 300;
+const maxGrownMb = 300;
 
 let server: HostileAnswers;
 beforeAll(async () => {
@@ -30,13 +30,13 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 const model = 'ModelFailure model_error retryable';
-const flooded: Record<OutgoingDoor, { good: string; error: string }> = {
+const flooded: Record<OutgoingClient, { good: string; error: string }> = {
   openai: { good: model, error: model },
   anthropic: { good: model, error: model },
   google: { good: model, error: model },
   openai_compatible: { good: model, error: model },
   tools: { good: 'ToolServerFailure too_large', error: 'ToolServerFailure http_error' },
-  names: { good: 'AnswerCutOff', error: 'Error' },
+  names: { good: 'AnswerLimitExceeded', error: 'Error' },
   'sign-in': {
     good: 'DomainError identity_provider_unavailable',
     error: 'DomainError identity_provider_unavailable',
@@ -45,63 +45,68 @@ const flooded: Record<OutgoingDoor, { good: string; error: string }> = {
 };
 
 it('no answer fills the memory of a process, however it is compressed, in any client', async () => {
-  const script = new URL('../support/flooded-doors.ts', import.meta.url).pathname;
+  const script = new URL('../support/flooded-clients.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, ['--expose-gc', script, server.origin], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines = (await text(child.stdout)).trim().split('\n');
   const answers = lines.map((line) => JSON.parse(line) as Flooded);
-  expect(answers).toHaveLength(doorNames.length * floods.length * 2);
-  for (const { door, flood, isError, failure } of answers) {
-    expect([door, flood, isError, failure]).toEqual([
-      door,
+  expect(answers).toHaveLength(clientNames.length * floods.length * 2);
+  for (const { client, flood, isError, failure } of answers) {
+    expect([client, flood, isError, failure]).toEqual([
+      client,
       flood,
       isError,
-      isError ? flooded[door].error : flooded[door].good,
+      isError ? flooded[client].error : flooded[client].good,
     ]);
   }
-  expect(answers.at(-1)?.grownMb).toBeLessThan(mostGrownMb);
+  expect(answers.at(-1)?.grownMb).toBeLessThan(maxGrownMb);
 });
 
 const lateModel = 'ModelFailure model_timeout retryable';
-const late: Record<OutgoingDoor, string> = {
+const late: Record<OutgoingClient, string> = {
   openai: lateModel,
   anthropic: lateModel,
   google: lateModel,
   openai_compatible: lateModel,
   tools: 'ToolServerFailure timeout',
-  names: 'AnswerCutOff',
+  names: 'AnswerLimitExceeded',
   'sign-in': 'DomainError identity_provider_unavailable',
   traces: 'TraceExportFailure timeout',
 };
 /** The client needs only the head of the answer. */
-const readsNoBody = (door: OutgoingDoor, stall: string) =>
-  door === 'traces' && !['no-headers', 'endless-1xx'].includes(stall);
+const readsNoBody = (client: OutgoingClient, stall: string) =>
+  client === 'traces' && !['no-headers', 'endless-1xx'].includes(stall);
 
 describe.each(stalls)('a server that stalls (%s)', (stall) => {
   it('is given up by every client', async () => {
-    const doors = outgoingDoors(server.origin, {
+    const clients = outgoingClients(server.origin, {
       headersMs: 300,
       idleMs: 300,
       // Only this attack is neither late with its head nor silent.
       totalMs: stall === 'byte-by-byte' ? 600 : null,
     });
     const failures = await Promise.all(
-      doorNames.map(async (door) => [door, await failureOf(doors[door](`${server.origin}/${stall}`))]),
+      clientNames.map(async (client) => [
+        client,
+        await failureOf(clients[client](`${server.origin}/${stall}`)),
+      ]),
     );
     expect(Object.fromEntries(failures)).toEqual(
-      Object.fromEntries(doorNames.map((door) => [door, readsNoBody(door, stall) ? 'none' : late[door]])),
+      Object.fromEntries(
+        clientNames.map((client) => [client, readsNoBody(client, stall) ? 'none' : late[client]]),
+      ),
     );
     await expect.poll(() => server.open()).toBe(0);
   });
 });
 
 describe('one reader', () => {
-  const bounded = (limits: Partial<AnswerLimits>, cutOffs: CutOff[] = []) =>
+  const bounded = (limits: Partial<AnswerLimits>, exceededAnswers: ExceededLimit[] = []) =>
     boundedFetch('model', {
       fetch: createGuardedFetch([server.origin]),
       limits,
-      onCutOff: (cutOff) => cutOffs.push(cutOff),
+      onLimitExceeded: (exceeded) => exceededAnswers.push(exceeded),
     });
   const saying = (
     body: string | Uint8Array<ArrayBuffer>[],
@@ -115,22 +120,25 @@ describe('one reader', () => {
     })('https://models.example.com');
 
   it('reads no further than requested, and counts truncated answers', async () => {
-    const cutOffs: CutOff[] = [];
+    const exceededAnswers: ExceededLimit[] = [];
     const answer = await bounded(
       { maxBytes: 1_000_000, maxEventBytes: null },
-      cutOffs,
+      exceededAnswers,
     )(`${server.origin}/gzip`);
-    await expect(answer.text()).rejects.toMatchObject({ name: 'AnswerCutOff', limit: 'bytes' });
-    expect(cutOffs).toEqual([{ use: 'model', limit: 'bytes', bytes: expect.any(Number) as number }]);
-    expect(cutOffs[0]?.bytes).toBeLessThan(1_200_000);
+    await expect(answer.text()).rejects.toMatchObject({ name: 'AnswerLimitExceeded', limit: 'bytes' });
+    expect(exceededAnswers).toEqual([{ use: 'model', limit: 'bytes', bytes: expect.any(Number) as number }]);
+    expect(exceededAnswers[0]?.bytes).toBeLessThan(1_200_000);
     await expect.poll(() => server.open()).toBe(0);
   });
 
   it('ends an error answer early, and keeps its status', async () => {
-    const cutOffs: CutOff[] = [];
-    const answer = await bounded({ maxErrorBytes: 1_000 }, cutOffs)(`${server.origin}/endless-line/error`);
+    const exceededAnswers: ExceededLimit[] = [];
+    const answer = await bounded(
+      { maxErrorBytes: 1_000 },
+      exceededAnswers,
+    )(`${server.origin}/endless-line/error`);
     expect([answer.status, await answer.text()]).toEqual([500, 'a'.repeat(1_000)]);
-    expect(cutOffs).toMatchObject([{ limit: 'bytes' }]);
+    expect(exceededAnswers).toMatchObject([{ limit: 'bytes' }]);
   });
 
   it('lets through an answer of exactly the maximum length', async () => {
@@ -159,7 +167,7 @@ describe('one reader', () => {
 
   it('accepts no answer that is compressed more than once', async () => {
     await expect(saying('', { headers: { 'content-encoding': 'gzip, gzip' } })).rejects.toMatchObject({
-      name: 'AnswerCutOff',
+      name: 'AnswerLimitExceeded',
       limit: 'encodings',
     });
   });

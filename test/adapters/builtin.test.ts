@@ -14,7 +14,7 @@ const request = (messages: PromptMessage[], overrides: Partial<ModelRequest> = {
     credentialRef: null,
     maxOutputTokens: 4_096,
     supportsReasoning: false,
-    keepsRuns: false,
+    storesRuns: false,
     inputModalities: ['text'],
   },
   messages,

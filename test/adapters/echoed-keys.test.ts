@@ -29,7 +29,7 @@ it.each(fakeKinds)('a key that a server of $kind echoes is removed, also across 
   });
   const place = { baseUrl: `${fake.origin}${of.path}`, credentialRef: 'KEY', supportsReasoning: true };
   const model = { providerKind: of.kind, providerModel: of.providerModel };
-  const heard: ModelPart[][] = [];
+  const arrived: ModelPart[][] = [];
   const asked = { role: 'user', text: `Say ${key}.` } as const;
   for (const tools of [[knowledgeTool], []]) {
     const request = modelRequest(
@@ -38,15 +38,15 @@ it.each(fakeKinds)('a key that a server of $kind echoes is removed, also across 
     );
     const parts: ModelPart[] = [];
     for await (const part of models.stream(request, new AbortController().signal)) parts.push(part);
-    heard.push(parts);
+    arrived.push(parts);
   }
-  const said = heard.flat().map((part) => (part.type === 'text' ? part.text : ''));
+  const said = arrived.flat().map((part) => (part.type === 'text' ? part.text : ''));
   expect(said.join('')).toBe(
     'Your key is [credential removed], that is [credential removed] in other letters. The tide turns.',
   );
   expect(said.filter((piece) => piece !== '').length).toBeGreaterThan(3);
-  const told = JSON.stringify(heard);
-  expect(told).toContain('I was sent [credential removed]');
-  expect(told).not.toContain('wombat');
-  expect(told).not.toContain(base64.slice(0, 12));
+  const received = JSON.stringify(arrived);
+  expect(received).toContain('I was sent [credential removed]');
+  expect(received).not.toContain('wombat');
+  expect(received).not.toContain(base64.slice(0, 12));
 });

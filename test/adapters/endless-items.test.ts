@@ -82,7 +82,7 @@ function thoughtOf(n: number, encrypted: string | null): object[] {
 }
 
 /** Far beyond the limit; a broken implementation would read to the end. */
-const mostSaid = 60_000_000;
+const maxSaid = 60_000_000;
 
 function endless(says: Says): Response {
   let n = 0;
@@ -93,7 +93,7 @@ function endless(says: Says): Response {
       const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
       said += text.length;
       controller.enqueue(Buffer.from(text));
-      if (said > mostSaid || n > 20_000) controller.close();
+      if (said > maxSaid || n > 20_000) controller.close();
     },
   });
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } });

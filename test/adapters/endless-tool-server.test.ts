@@ -91,9 +91,9 @@ it.each(['notifications/progress', 'notifications/tools/list_changed', 'notifica
       chat: {
         answer: ({ id, params }, response) => {
           const { progressToken } = (params?.['_meta'] ?? {}) as { progressToken?: number };
-          const told = event({ method, params: { progressToken, progress: 1, level: 'info', data: '' } });
+          const received = event({ method, params: { progressToken, progress: 1, level: 'info', data: '' } });
           response.writeHead(200, { 'content-type': 'text/event-stream' });
-          response.end(told.repeat(12_000) + event({ id, result: done }));
+          response.end(received.repeat(12_000) + event({ id, result: done }));
         },
       },
     });

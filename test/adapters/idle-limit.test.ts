@@ -5,14 +5,14 @@ const silentBehind = (word: string) =>
   new ReadableStream<string>({ start: (controller) => controller.enqueue(word) });
 
 it('a stream that falls silent ends as a retryable timeout', async () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const read = async () => {
     for await (const word of withIdleLimit(silentBehind('Tides'), 20)) {
-      heard.push(word);
+      received.push(word);
     }
   };
   await expect(read()).rejects.toMatchObject({ code: 'model_timeout', retryable: true });
-  expect(heard).toEqual(['Tides']);
+  expect(received).toEqual(['Tides']);
 });
 
 it('a reasoning model may be silent for minutes', () => {

@@ -79,9 +79,9 @@ it.each(Object.entries(echoes))('a sent secret is removed as %s however it is sp
   const whole = remover.text(text);
   for (const length of [1, 2, 3, 7, 64]) {
     const stream = remover.stream(64);
-    const told: string[] = [];
-    for (let at = 0; at < text.length; at += length) told.push(stream.push(text.slice(at, at + length)));
-    expect(told.join('') + stream.end()).toBe(whole);
+    const received: string[] = [];
+    for (let at = 0; at < text.length; at += length) received.push(stream.push(text.slice(at, at + length)));
+    expect(received.join('') + stream.end()).toBe(whole);
   }
 });
 

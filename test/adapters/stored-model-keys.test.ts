@@ -110,10 +110,10 @@ describe.each(fakeKinds)('a model of $kind', (of) => {
       const fake: WireFake = await startWireFake(of.vendor(), { text });
       stop = () => fake.stop();
       const source = sourceOf({ ada: usable(header, token) });
-      const heard = await said(
+      const received = await said(
         routerOf(fake.origin, source).stream(modelRequest(model(fake.origin, 'ada')), never),
       );
-      expect(heard).toBe('Your key is [credential removed], or [credential removed]. The tide turns.');
+      expect(received).toBe('Your key is [credential removed], or [credential removed]. The tide turns.');
       expect(source.uses).toEqual([{ ...stored('ada'), url: `${fake.origin}${of.path}` }]);
     },
   );

@@ -16,7 +16,7 @@ const script: FakeScript = { text, toolRounds: 2, reasoning: 'I should look that
 
 let fake: WireFake;
 /** Parts of the last call, also of a failed one. */
-let heard: ModelPart[];
+let arrived: ModelPart[];
 afterEach(() => fake?.stop());
 
 async function open(of: FakeKind, change: Partial<FakeScript> = {}) {
@@ -30,7 +30,7 @@ async function open(of: FakeKind, change: Partial<FakeScript> = {}) {
   });
   return async (request: Partial<ModelRequest>, model: Partial<ModelRequest['model']> = {}) => {
     const parts: ModelPart[] = [];
-    heard = parts;
+    arrived = parts;
     const asked = modelRequest(
       {
         providerKind: of.kind,
@@ -53,7 +53,7 @@ const thinking: Partial<ModelRequest> = { tools: [knowledgeTool], reasoningEffor
 const saidIn = (parts: ModelPart[]) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
 /** The output of a turn, as the next turn sends it; `keep` decides about the provider's state. */
-function told(parts: ModelPart[], round: number, keep: boolean): PromptMessage[] {
+function received(parts: ModelPart[], round: number, keep: boolean): PromptMessage[] {
   const calls = parts.flatMap((part) => (part.type === 'tool_call' ? [part] : []));
   const reasoning = parts.flatMap((part) =>
     part.type === 'reasoning' ? [{ text: part.text, state: part.state }] : [],
@@ -90,7 +90,7 @@ async function loop(of: FakeKind, keep: boolean): Promise<string> {
     if (!parts.some(({ type }) => type === 'tool_call')) {
       return saidIn(parts);
     }
-    messages.push(...told(parts, round, keep));
+    messages.push(...received(parts, round, keep));
   }
 }
 
@@ -367,7 +367,7 @@ describe('a prompt', () => {
 });
 
 describe('a run on the side of OpenAI', () => {
-  const kept = { keepsRuns: true };
+  const kept = { storesRuns: true };
 
   it('is named as soon as it begins, and read again from its start without another call', async () => {
     const ask = await open(fakeKind('openai'), { toolRounds: 0 });
@@ -394,7 +394,7 @@ describe('a run on the side of OpenAI', () => {
       fail: [{ onAttempt: 1, onRound: 0, endsFailed: true }],
     });
     await expect(ask({}, kept)).rejects.toMatchObject({ code: 'model_error', retryable: true });
-    const [run] = heard;
+    const [run] = arrived;
     await expect(ask({ resume: run?.type === 'run' ? run.id : null }, kept)).rejects.toMatchObject({
       code: 'run_lost',
     });

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Call, type TestGateway } from '../support/gateway.ts';
 import { idFixtures, type IdFixture } from '../support/id-fixtures.ts';
-import { differenceInTurns, inPercent, tells } from '../support/paired-times.ts';
+import { differenceInTurns, inPercent, differs } from '../support/paired-times.ts';
 import { createPlaces, Maker, type Place } from '../support/places.ts';
 
-const mostApart = 0.05;
+const maxApart = 0.05;
 /** Each case has as many ids, so that none has warmer rows than another. */
 const idsOfEach = 10;
 /** One for each kind of look-up by id; the matrix checks the answers. */
@@ -67,9 +67,9 @@ describe('an id of another tenant', () => {
       expect(said[0]).toMatch(/^404 /);
       const way = (of: Call[]) => (round: number) => ask(of[round % of.length]!);
       const ways = { base: way(calls.unknown), other: way(calls.foreign) };
-      const difference = await differenceInTurns(ways, { share: mostApart, atMost: 1_000, seconds: 10 });
+      const difference = await differenceInTurns(ways, { share: maxApart, atMost: 1_000, seconds: 10 });
       console.log(`slower than an unknown id: one of another tenant ${inPercent(difference)}`);
-      expect(tells(difference, mostApart)).toBe(false);
+      expect(differs(difference, maxApart)).toBe(false);
     },
     120_000,
   );

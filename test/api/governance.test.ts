@@ -178,10 +178,10 @@ describe('another member of the space', () => {
     ] as const) {
       expect(answer.status).toBe(202);
       const items = await send('GET', `responses/${answer.body.data.id}/input_items`, undefined, apiKey);
-      const [told, own] = items.body.data.map(
+      const [notified, own] = items.body.data.map(
         (item: { content: { text: string }[] }) => item.content[0]!.text,
       );
-      expect(told).toMatch(/^Grace’s address is \[EMAIL_\w{12}\], her card \[CARD_\w{12}\]\.$/);
+      expect(notified).toMatch(/^Grace’s address is \[EMAIL_\w{12}\], her card \[CARD_\w{12}\]\.$/);
       expect(own).toBe('Repeat a@example.org');
     }
     const owners = await send('GET', `responses/${behind.body.data.id}/input_items`);

@@ -63,13 +63,13 @@ describe('an invite', () => {
 
   it('is answered by a restricted key only as far as the key’s permissions reach', async () => {
     const [one, two] = [await invited(), await invited()];
-    const reader = await place.cutDown(one.guest, ['invites.read']);
+    const reader = await place.restricted(one.guest, ['invites.read']);
     expect(verdict(await answer(reader, one.id, 'accept'))).toBe('403 missing_permission members.add');
     expect(verdict(await answer(reader, one.id, 'decline'))).toBe('403 missing_permission invites.revoke');
     expect((await own('GET', path(one.id))).body.data.status).toBe('pending');
-    const adder = await place.cutDown(one.guest, ['members.add']);
+    const adder = await place.restricted(one.guest, ['members.add']);
     expect((await answer(adder, one.id, 'accept')).status).toBe(200);
-    const revoker = await place.cutDown(two.guest, ['invites.revoke']);
+    const revoker = await place.restricted(two.guest, ['invites.revoke']);
     expect((await answer(revoker, two.id, 'decline')).status).toBe(200);
   });
 

@@ -8,7 +8,7 @@ import { buildApp } from '#api/app.ts';
 import { StreamHub } from '#api/sse/stream-hub.ts';
 import { StreamPlaces } from '#api/sse/stream-places.ts';
 import { mintApiKey } from '#domain/identity/api-keys/api-key.ts';
-import { KeyVerdicts } from '#domain/identity/api-keys/key-verdicts.ts';
+import { CredentialCache } from '#domain/identity/api-keys/credential-cache.ts';
 import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
@@ -38,7 +38,7 @@ beforeAll(async () => {
     responseRows: new ResponseRows(database),
     unitOfWork: world.unitOfWork,
     secrets: world.secrets,
-    verdicts: new KeyVerdicts(),
+    credentialCache: new CredentialCache(),
     longTexts,
     names: { find: () => Promise.resolve([]) },
     workflows: { describe: () => Promise.resolve(null), historyOf: () => Promise.resolve(null) },

@@ -246,13 +246,13 @@ describe('the memory of failed attempts', () => {
     const failed = new FailedAttempts(1);
     const attempt = (keyId: string) => ({ address: '192.0.2.7', keyId });
     await failed.count(attempt('first'));
-    await expect(failed.refuseMore(attempt('first'))).rejects.toMatchObject({
+    await expect(failed.assertUnderLimit(attempt('first'))).rejects.toMatchObject({
       code: 'too_many_failed_attempts',
     });
     for (let i = 0; i < 50_000; i += 1) {
       await failed.count(attempt(String(i)));
     }
-    await expect(failed.refuseMore(attempt('first'))).resolves.toBeUndefined();
-    await expect(failed.refuseMore(attempt('49999'))).rejects.toThrow();
+    await expect(failed.assertUnderLimit(attempt('first'))).resolves.toBeUndefined();
+    await expect(failed.assertUnderLimit(attempt('49999'))).rejects.toThrow();
   }, 30_000);
 });

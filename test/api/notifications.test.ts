@@ -4,7 +4,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type TestGateway } from '../support/gateway.ts';
 import { connect } from '../support/tables.ts';
-import { deliverAll, logEvent } from '../support/told-world.ts';
+import { deliverAll, logEvent } from '../support/notification-world.ts';
 import { addMember, createWorld, type World } from '../support/world.ts';
 
 let database: TestDatabase;
@@ -36,7 +36,7 @@ const count = async (apiKey?: string): Promise<number> =>
   (await ask('GET', '/unread-count', apiKey)).body.data.count as number;
 
 /** One event of which `member` is notified. */
-async function tell(member: { principalId: string }, type = 'security.api_key_created'): Promise<string> {
+async function report(member: { principalId: string }, type = 'security.api_key_created'): Promise<string> {
   const { tenantId, spaceId } = world;
   const eventId = await logEvent(admin, tenantId, {
     type,
@@ -49,9 +49,9 @@ async function tell(member: { principalId: string }, type = 'security.api_key_cr
 
 describe('the list', () => {
   it('has the caller’s own, newest first, with the fields of the contract and their event', async () => {
-    const first = await tell(user);
-    const second = await tell(user, 'space.member_added');
-    await tell(other);
+    const first = await report(user);
+    const second = await report(user, 'space.member_added');
+    await report(other);
     const { body } = await ask('GET', '');
     expect(body.data.map((row: { event_id: string }) => row.event_id)).toEqual([second, first]);
     expect(body.data[0]).toEqual({
@@ -69,7 +69,7 @@ describe('the list', () => {
   });
 
   it('is read in pages without a gap, 20 at a time by default, also rows with equal times', async () => {
-    for (let i = 0; i < 25; i += 1) await tell(user);
+    for (let i = 0; i < 25; i += 1) await report(user);
     await admin.query('update notifications set created_at = now() where tenant_id = $1', [world.tenantId]);
     const whole = (await ask('GET', '?limit=100')).body.data.map(({ id }: { id: string }) => id);
     expect(whole).toHaveLength(25);
@@ -85,9 +85,9 @@ describe('the list', () => {
   });
 
   it('is narrowed by category and to what is unread, and takes no cursor of another filter or user', async () => {
-    await tell(user);
-    await tell(user);
-    await tell(user, 'space.member_added');
+    await report(user);
+    await report(user);
+    await report(user, 'space.member_added');
     const shown = async (query: string) => (await ask('GET', query)).body.data.length as number;
     expect([await shown('?category=security'), await shown('?category=space')]).toEqual([2, 1]);
     const [newest] = (await ask('GET', '')).body.data;
@@ -114,7 +114,7 @@ describe('the list', () => {
 
 describe('a notification', () => {
   it('is read once: the first time stays', async () => {
-    await tell(user);
+    await report(user);
     const [{ id }] = (await ask('GET', '')).body.data;
     const first = await ask('POST', `/${id}/read`);
     expect(first.body).toEqual({ data: { id, read_at: expect.stringMatching(/Z$/) } });
@@ -125,7 +125,7 @@ describe('a notification', () => {
   });
 
   it('of another user is answered like an unknown one, and stays unread', async () => {
-    await tell(other);
+    await report(other);
     const [{ id }] = (await ask('GET', '', other.apiKey)).body.data;
     for (const [method, suffix] of [
       ['GET', ''],
@@ -163,8 +163,8 @@ describe('the permission', () => {
 
 describe('reading all', () => {
   it('marks all unread rows with one time, and counts them', async () => {
-    for (let i = 0; i < 3; i += 1) await tell(user);
-    await tell(other);
+    for (let i = 0; i < 3; i += 1) await report(user);
+    await report(other);
     const [newest] = (await ask('GET', '')).body.data;
     const early = (await ask('POST', `/${newest.id}/read`)).body.data.read_at;
     expect((await ask('POST', '/read-all')).body).toEqual({ data: { marked_count: 2 } });
@@ -176,7 +176,7 @@ describe('reading all', () => {
   });
 
   it('leaves unread what arrives meanwhile, even when it is there before the rows are marked', async () => {
-    await tell(user);
+    await report(user);
     const late = await connect(database.adminUrl);
     try {
       // A row newer than the time of the request, like a row written while the request was on its way.
@@ -208,7 +208,7 @@ describe('the count of unread ones', () => {
     const busy = Array.from({ length: 8 }, async (_, worker) => {
       for (let i = 0; i < 12; i += 1) {
         if (worker < 4) {
-          await tell(user);
+          await report(user);
         } else if (Math.random() < 0.3) {
           marked += (await ask('POST', '/read-all')).body.data.marked_count as number;
         } else {
@@ -232,7 +232,7 @@ describe('the count of unread ones', () => {
   }, 60_000);
 
   it('is read from an index of unread rows only', async () => {
-    for (let i = 0; i < 3; i += 1) await tell(user);
+    for (let i = 0; i < 3; i += 1) await report(user);
     await admin.query('set enable_seqscan = off');
     const { rows } = await admin.query<{ 'QUERY PLAN': string }>(
       `explain select count(*) from notifications where tenant_id = '${world.tenantId}' and user_id = '${user.principalId}' and read_at is null`,

@@ -13,7 +13,7 @@ import OpenAI, {
 } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { statusOf, answerFor } from '#api/errors.ts';
-import { speaksOpenAi } from '#api/present/openai/errors.ts';
+import { isOpenAiPath } from '#api/present/openai/errors.ts';
 import { revokeApiKey } from '#domain/identity/api-keys/revoke-api-key.ts';
 import { DomainError, type DomainErrorCode } from '#domain/foundation/kernel/errors.ts';
 import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
@@ -228,8 +228,8 @@ describe('the addresses of the surface', () => {
     const space = '/api/v1/spaces/01a1fec9-ae9c-70ff-bcad-113a84e719fc';
     const inside = ['/openai', '/openai/responses', '/openai/files?x=1', '/openai?x'];
     const outside = ['/responses', '/responses/openai', '/openaiish', '/collections/openai/x', '?/openai/'];
-    expect(inside.map((path) => speaksOpenAi(space + path))).toEqual(inside.map(() => true));
-    expect(speaksOpenAi(`${space.replace('/api', '/api-proxy')}/openai/models`)).toBe(true);
-    expect(outside.map((path) => speaksOpenAi(space + path))).toEqual(outside.map(() => false));
+    expect(inside.map((path) => isOpenAiPath(space + path))).toEqual(inside.map(() => true));
+    expect(isOpenAiPath(`${space.replace('/api', '/api-proxy')}/openai/models`)).toBe(true);
+    expect(outside.map((path) => isOpenAiPath(space + path))).toEqual(outside.map(() => false));
   });
 });

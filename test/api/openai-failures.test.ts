@@ -46,7 +46,7 @@ async function newest(): Promise<string | undefined> {
 }
 
 /** The client's answer for a response that `end` ends while the client waits. */
-async function told(end: (responseId: string) => Promise<unknown>): Promise<APIError> {
+async function received(end: (responseId: string) => Promise<unknown>): Promise<APIError> {
   const before = await newest();
   const waiting = client()
     .responses.create(asked)
@@ -77,7 +77,7 @@ const repeats = (error: APIError) => error.headers?.get('x-should-retry');
 
 describe('a response that fails while OpenAI’s client waits for it', () => {
   it('is a bad request where the vendor refused it, described by codes that hold no secret', async () => {
-    const error = await told(
+    const error = await received(
       refusing(400, {
         message: `Unsupported value for key ${secret}`,
         code: 'unsupported_value',
@@ -95,7 +95,9 @@ describe('a response that fails while OpenAI’s client waits for it', () => {
   });
 
   it('omits a vendor’s codes that are on no list', async () => {
-    const error = await told(refusing(400, { message: secret, code: secret, type: secret, param: secret }));
+    const error = await received(
+      refusing(400, { message: secret, code: secret, type: secret, param: secret }),
+    );
     expect(error).toMatchObject({
       param: null,
       message: "400 The model's provider refused the request (HTTP 400).",
@@ -103,7 +105,9 @@ describe('a response that fails while OpenAI’s client waits for it', () => {
   });
 
   it('is an upstream error without retry where the vendor does not accept the platform’s credential', async () => {
-    const error = await told(refusing(401, { message: `Incorrect key: ${secret}`, code: 'invalid_api_key' }));
+    const error = await received(
+      refusing(401, { message: `Incorrect key: ${secret}`, code: 'invalid_api_key' }),
+    );
     expect(error).toBeInstanceOf(InternalServerError);
     expect(error).toMatchObject({ status: 502, code: 'model_error', type: 'upstream_error' });
     expect(repeats(error)).toBe('false');
@@ -113,26 +117,26 @@ describe('a response that fails while OpenAI’s client waits for it', () => {
     ['model_error', 502],
     ['model_timeout', 504],
   ] as const)('is %s with %i and retryable where the vendor’s failure is temporary', async (code, status) => {
-    const error = await told(failing(new ModelFailure(code, { retryable: false })));
+    const error = await received(failing(new ModelFailure(code, { retryable: false })));
     expect(error).toBeInstanceOf(InternalServerError);
     expect(error).toMatchObject({ status, code, type: 'upstream_error' });
     expect(repeats(error)).toBe('true');
   });
 
   it('is a rate limit with Retry-After where the vendor’s limit is exhausted', async () => {
-    const error = await told(failing(new ModelFailure('rate_limited', { retryable: false })));
+    const error = await received(failing(new ModelFailure('rate_limited', { retryable: false })));
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ code: 'rate_limited', type: 'rate_limit_error' });
     expect([repeats(error), error.headers?.get('retry-after')]).toEqual(['true', '5']);
   });
 
   it('is a bad request where the conversation is too long', async () => {
-    const error = await told(failing(new ModelFailure('context_length_exceeded', { retryable: false })));
+    const error = await received(failing(new ModelFailure('context_length_exceeded', { retryable: false })));
     expect(error).toMatchObject({ status: 400, code: 'context_length_exceeded' });
   });
 
   it('is a conflict where it was cancelled', async () => {
-    const error = await told((responseId) => engine.act((ctx) => cancelResponse(ctx, { responseId })));
+    const error = await received((responseId) => engine.act((ctx) => cancelResponse(ctx, { responseId })));
     expect(error).toBeInstanceOf(ConflictError);
     expect(error).toMatchObject({ code: 'response_cancelled' });
     expect(repeats(error)).toBe('false');

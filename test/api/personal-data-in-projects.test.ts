@@ -75,7 +75,11 @@ async function answered(thread: Awaited<ReturnType<typeof begin>>): Promise<stri
 }
 
 /** Every place that shows a thread or its response, by name. */
-async function told(apiKey: string, threadId: string, responseId: string): Promise<Record<string, string>> {
+async function received(
+  apiKey: string,
+  threadId: string,
+  responseId: string,
+): Promise<Record<string, string>> {
   const get = async (path: string) => (await send('GET', path, undefined, apiKey)).text;
   const inList = async (path: string) => {
     const rows = (await send('GET', path, undefined, apiKey)).body.data as { id: string }[];
@@ -111,12 +115,12 @@ const places = (found: Record<string, string>): string[] =>
 describe('threads.read_pii by a role in a project', () => {
   it('shows the values of its threads, in them and in their responses, and nowhere else', async () => {
     const [here, there, nowhere] = [await begin(project), await begin(elsewhere), await begin(null)];
-    const seen = await told(reader.apiKey, here.threadId, await answered(here));
+    const seen = await received(reader.apiKey, here.threadId, await answered(here));
     expect(places(seen)).toEqual(Object.keys(seen));
     const list = await send('GET', `/threads?project_id=${project}`, undefined, reader.apiKey);
     expect(list.text).toContain(value);
     for (const thread of [there, nowhere]) {
-      const hidden = await told(reader.apiKey, thread.threadId, await answered(thread));
+      const hidden = await received(reader.apiKey, thread.threadId, await answered(thread));
       expect(places(hidden)).toEqual([]);
       expect(hidden['response']).toMatch(token);
       expect(hidden['messages']).toMatch(token);
@@ -130,9 +134,9 @@ describe('threads.read_pii by a role in a project', () => {
     const name = `key-${newId()}`;
     const keep = { name, permissions: ['threads.read', 'messages.read', 'responses.read'] };
     const cut = await ask('POST', '/admin/api-keys', keep, reader.apiKey);
-    expect(places(await told(cut.body.data.api_key, thread.threadId, id))).toEqual([]);
+    expect(places(await received(cut.body.data.api_key, thread.threadId, id))).toEqual([]);
     expect((await send('DELETE', membership)).status).toBe(200);
-    const after = await told(reader.apiKey, thread.threadId, id);
+    const after = await received(reader.apiKey, thread.threadId, id);
     expect(places(after)).toEqual([]);
     expect(after['events']).toMatch(token);
   });
@@ -186,7 +190,7 @@ describe('the cost in database statements', () => {
   });
 
   /** Statements of a repeated operation: the first time opens connections and records the use of the key. */
-  async function leastOf(work: () => Promise<unknown>): Promise<number> {
+  async function minOf(work: () => Promise<unknown>): Promise<number> {
     const costs: number[] = [];
     for (let time = 0; time < 4; time += 1) {
       costs.push(await counter.during(work));
@@ -196,7 +200,7 @@ describe('the cost in database statements', () => {
 
   async function costOf(path: string, apiKey: string): Promise<number> {
     const url = `/v1/spaces/${engine.world.spaceId}${path}`;
-    return leastOf(async () => {
+    return minOf(async () => {
       expect((await counted.send({ method: 'GET', path: url, apiKey })).status).toBe(200);
     });
   }
@@ -218,7 +222,7 @@ describe('the cost in database statements', () => {
       expect(chunk.done).toBe(false);
       sent += chunk.value ?? '';
     }
-    const cost = await leastOf(() => followers[0]!.recheck());
+    const cost = await minOf(() => followers[0]!.recheck());
     await chunks.cancel();
     return cost;
   }

@@ -100,11 +100,11 @@ describe('a principal', () => {
       `select p.name, p.email, p.deleted_at is not null as deleted,
          (select count(*)::int from api_keys k where k.principal_id = p.id and k.revoked_at is null) as keys,
          (select count(*)::int from role_assignments a where a.principal_id = p.id) as roles,
-         (select metadata - '{request_id,actor_type,ip}'::text[] from events where resource_id = p.id::text and event_type = 'security.principal_deleted') as told
+         (select metadata - '{request_id,actor_type,ip}'::text[] from events where resource_id = p.id::text and event_type = 'security.principal_deleted') as notified
        from principals p where p.id = $1`,
       [id],
     );
-    const told = {
+    const notified = {
       outcome: 'success',
       via: 'api',
       principal_type: 'user',
@@ -113,7 +113,7 @@ describe('a principal', () => {
       roles: 1,
       spaces: 1,
     };
-    expect(rows).toEqual([{ name: null, email: null, deleted: true, keys: 0, roles: 0, told }]);
+    expect(rows).toEqual([{ name: null, email: null, deleted: true, keys: 0, roles: 0, notified }]);
   });
 
   it('deletes another while it is deleted itself: all wait in one queue, also with invites', async () => {
@@ -323,7 +323,7 @@ describe('an API key', () => {
     expect(verdict(await make({}))).toBe('403 missing_permission tenants.read');
     expect(verdict(await make({ permissions: ['members.add'] }))).toBe('403 missing_permission members.add');
     expect((await make({ permissions: ['api_keys.create'] })).status).toBe(201);
-    const manager = await place.cutDown(place.owner, ['identity_providers.manage']);
+    const manager = await place.restricted(place.owner, ['identity_providers.manage']);
     const provider = await own('POST', '/admin/identity-providers', {
       slug: 'people',
       display_name: 'People',

@@ -116,8 +116,8 @@ describe('a principal that manages identity providers and nothing else', () => {
 
   it('registers no such provider for an invite that comes later, nor for the permissions of every new user', async () => {
     expect(verdict(await register(mallory.apiKey, { provisioning: 'automatic' }))).toMatch(/^403/);
-    const most = await withRole(everything.filter((name) => name !== 'threads.read_pii'));
-    expect(verdict(await register(most.apiKey, { provisioning: 'automatic' }))).toBe(
+    const max = await withRole(everything.filter((name) => name !== 'threads.read_pii'));
+    expect(verdict(await register(max.apiKey, { provisioning: 'automatic' }))).toBe(
       '403 missing_permission threads.read_pii',
     );
     await withRole(['tenants.delete']);
@@ -250,9 +250,9 @@ describe('a provider whose client changes', () => {
 
   it('keeps them when it is set to its present value', async () => {
     await signIn(gateway, server, provider.slug, 'ada');
-    const told = (await eventsOf()).length;
+    const notified = (await eventsOf()).length;
     expect(verdict(await patch(owner.apiKey, { client_id: provider.clientId }))).toBe('200');
-    expect(await eventsOf()).toHaveLength(told);
+    expect(await eventsOf()).toHaveLength(notified);
     expect(await tryToSignIn(provider.slug, 'ada')).toBe('200');
   });
 });

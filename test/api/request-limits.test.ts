@@ -330,14 +330,14 @@ describe('unfinished responses', () => {
       expect(await ask(limits)).toBe(429);
     }
     const { rows } = await admin.query(
-      `select event_type, resource_id, metadata, exists (select from fan_outs f where f.event_id = e.id) as owed
+      `select event_type, resource_id, metadata, exists (select from fan_outs f where f.event_id = e.id) as pending
          from events e where tenant_id = $1 and event_type like '%.limit_reached' order by id`,
       [own.tenantId],
     );
     const metadata = expect.objectContaining({ limit: 'active_responses', value: 1, outcome: 'denied' });
     expect(rows).toEqual([
-      { event_type: 'space.limit_reached', resource_id: own.spaceId, metadata, owed: true },
-      { event_type: 'system.limit_reached', resource_id: own.tenantId, metadata, owed: true },
+      { event_type: 'space.limit_reached', resource_id: own.spaceId, metadata, pending: true },
+      { event_type: 'system.limit_reached', resource_id: own.tenantId, metadata, pending: true },
     ]);
   });
 });

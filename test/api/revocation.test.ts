@@ -56,8 +56,8 @@ async function knownKey() {
 }
 
 /** Ends the LISTEN connections and keeps them from coming back until `allow`; the pools keep theirs. */
-async function cutListeners(): Promise<{ allow(): Promise<void> }> {
-  const limit = (most: number) => admin.query(`alter database ${database.name} connection limit ${most}`);
+async function dropListeners(): Promise<{ allow(): Promise<void> }> {
+  const limit = (max: number) => admin.query(`alter database ${database.name} connection limit ${max}`);
   await limit(0);
   await admin.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
@@ -88,15 +88,18 @@ describe('a key that two gateways know', () => {
   it.each([
     ['revoked', 'revoked_at = now()'],
     ['cut short', 'expires_at = now()'],
-  ])('is refused within a second when its row says that it is %s, whoever wrote that', async (_, change) => {
-    const { apiKey, keyId } = await knownKey();
-    await admin.query(`update api_keys set ${change} where key_id = $1`, [keyId]);
-    for (const gateway of gateways) {
-      await expect
-        .poll(async () => (await ask(gateway, apiKey)).status, { timeout: 1_000, interval: 10 })
-        .toBe(401);
-    }
-  });
+  ])(
+    'is refused within a second when its row says that it is %s, any caller who wrote that',
+    async (_, change) => {
+      const { apiKey, keyId } = await knownKey();
+      await admin.query(`update api_keys set ${change} where key_id = $1`, [keyId]);
+      for (const gateway of gateways) {
+        await expect
+          .poll(async () => (await ask(gateway, apiKey)).status, { timeout: 1_000, interval: 10 })
+          .toBe(401);
+      }
+    },
+  );
 
   it('has no more than its remaining permissions at once', async () => {
     const { apiKey, keyId } = await knownKey();
@@ -127,7 +130,7 @@ describe('a key that two gateways know', () => {
 
   it('is looked up on every request while notifications cannot arrive, and refused at once', async () => {
     const { apiKey, keyId } = await knownKey();
-    const listeners = await cutListeners();
+    const listeners = await dropListeners();
     try {
       for (const gateway of gateways) {
         await expect.poll(() => looksUp(gateway, apiKey), { timeout: 1_000, interval: 10 }).toBe(true);

@@ -309,7 +309,7 @@ describe('a sign-in', () => {
   });
 
   it('reports a refusal to the frontend by a code of ours, never in a provider’s words', async () => {
-    for (const [said, told] of [
+    for (const [said, notified] of [
       ['access_denied', 'access_denied'],
       ['<script>alert(1)</script>', 'provider_error'],
     ] as const) {
@@ -322,7 +322,7 @@ describe('a sign-in', () => {
       });
       const path = `/v1/auth/oidc/${provider.slug}/callback?${query.toString()}`;
       const answer = await call(path, { cookie: started.cookie });
-      expect(answer.body).toEqual({ redirect_url: `${frontend}?error=${told}` });
+      expect(answer.body).toEqual({ redirect_url: `${frontend}?error=${notified}` });
       expect(verdict(await call(path, { cookie: started.cookie }))).toBe('401 login_transaction_required');
     }
     expect((await eventsOf('security.login_failed')).map(({ metadata }) => metadata.reason)).toEqual([

@@ -68,7 +68,7 @@ describe('the hub', () => {
   it('rechecks its readers periodically without notifications, none twice at once and few together', async () => {
     const times = new Map<number, number>();
     const asked = new Set<number>();
-    let most = 0;
+    let limit = 0;
     let twiceAtOnce = 0;
     const attached = Array.from({ length: 120 }, (_, reader) =>
       hub.attach({
@@ -79,7 +79,7 @@ describe('the hub', () => {
         deliver: () => undefined,
         recheck: async () => {
           twiceAtOnce += asked.has(reader) ? 1 : 0;
-          most = Math.max(most, asked.add(reader).size);
+          limit = Math.max(limit, asked.add(reader).size);
           // One recheck takes longer than a round.
           await sleep(reader === 0 ? 1_500 : 1);
           asked.delete(reader);
@@ -91,7 +91,7 @@ describe('the hub', () => {
       .poll(() => Array.from(attached, (_, reader) => (times.get(reader) ?? 0) > 1))
       .not.toContain(false);
     attached.forEach((attachment) => attachment.detach());
-    expect([most, twiceAtOnce]).toEqual([50, 0]);
+    expect([limit, twiceAtOnce]).toEqual([50, 0]);
   });
 
   it.each([

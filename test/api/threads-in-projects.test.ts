@@ -105,7 +105,8 @@ describe('a role in a project', () => {
   it('gives no more than the key permits', async () => {
     const who = await member('spaces.read');
     await join(who, builtInRoleId('project_admin'));
-    const cut = (...permissions: Parameters<typeof place.cutDown>[1]) => place.cutDown(who, permissions);
+    const cut = (...permissions: Parameters<typeof place.restricted>[1]) =>
+      place.restricted(who, permissions);
     expect(await tryAll(await cut('collections.read'), project)).toEqual(nothing);
     expect(await tryAll(await cut('messages.read', 'threads.read'), project)).toEqual(reading);
     expect(await tryAll(await cut('messages.create'), project)).toEqual([200, 200, 201, 403, 403]);
@@ -177,7 +178,7 @@ describe('the threads of a project', () => {
     expect(idsOf(await list(reader, `?project_id=${elsewhere}`))).toEqual([]);
     expect(idsOf(await list(reader, ''))).toEqual([]);
     expect(idsOf(await list(other, `?project_id=${project}`))).toEqual([]);
-    const key = await place.cutDown(reader, ['collections.read']);
+    const key = await place.restricted(reader, ['collections.read']);
     expect(verdict(await list(key, `?project_id=${project}`))).toBe('403 missing_permission threads.read');
     expect(verdict(await list(reader, `?project_id=${newId()}`))).toBe('404 project_not_found');
   });
@@ -269,10 +270,10 @@ describe('a response of a project’s thread', () => {
       input: { text: 'How deep is it?' },
       platform: { thread_id: threadId, ...more },
     });
-  const asker = () => member('spaces.read', 'responses.create');
+  const requester = () => member('spaces.read', 'responses.create');
 
   it('needs the right to write there, and all other permissions in the space', async () => {
-    const [who, editor] = [await asker(), await member('spaces.read')];
+    const [who, editor] = [await requester(), await member('spaces.read')];
     const path = await join(who, builtInRoleId('project_editor'));
     await join(editor, await place.role(['messages.create', 'responses.create']));
     expect((await ask(who, await thread())).status).toBe(202);
@@ -281,14 +282,14 @@ describe('a response of a project’s thread', () => {
     expect(verdict(await ask(who, await thread(null)))).toBe(refused);
     expect(verdict(await ask(who, newId()))).toBe(refused);
     expect(verdict(await ask(editor, await thread()))).toBe('403 missing_permission responses.create');
-    const key = await place.cutDown(who, ['responses.create']);
+    const key = await place.restricted(who, ['responses.create']);
     expect(verdict(await ask(key, await thread()))).toBe(refused);
     await own('DELETE', path);
     expect(verdict(await ask(who, await thread()))).toBe(refused);
   });
 
   it('does not replace another user’s response by a permission from the project', async () => {
-    const who = await asker();
+    const who = await requester();
     await join(who, await place.role(['messages.create', 'responses.cancel', 'responses.read']));
     const id = await thread();
     const theirs = await ask(place.owner, id);
@@ -300,7 +301,7 @@ describe('a response of a project’s thread', () => {
   });
 
   it('is restarted by a principal who may still write there', async () => {
-    const who = await asker();
+    const who = await requester();
     const path = await join(who, builtInRoleId('project_editor'));
     const failed = async () => {
       const made = await ask(who, await thread());

@@ -91,8 +91,8 @@ describe('the creator of a thread', () => {
   it('does not bypass its removal with a key restricted to threads', async () => {
     const ann = await place.person();
     const [first, second] = [await begin(ann), await begin(ann)];
-    const key = await place.cutDown(ann, ['threads.update']);
-    const other = await place.cutDown(ann, ['collections.read']);
+    const key = await place.restricted(ann, ['threads.update']);
+    const other = await place.restricted(ann, ['collections.read']);
     expect((await place.ask(key, 'PATCH', place.inSpace(`/threads/${first}`), { title: 'A' })).status).toBe(
       200,
     );

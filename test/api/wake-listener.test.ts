@@ -27,7 +27,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-interface Told {
+interface Notified {
   listener: WakeListener;
   database: Database;
   /** Its log messages, in order. */
@@ -38,23 +38,23 @@ interface Told {
   changed: string[];
 }
 
-function listenTo(url: string, poolSize = 1): Told {
+function listenTo(url: string, poolSize = 1): Notified {
   const hot = new Database({ url, poolSize, statementTimeoutMs: 60_000 });
-  const told = { database: hot, logged: [] as string[], ups: 0, changed: [] as string[] };
+  const notified = { database: hot, logged: [] as string[], ups: 0, changed: [] as string[] };
   const handlers = {
     onWake: () => undefined,
-    onAccessChange: (tenantId: string) => void told.changed.push(tenantId),
-    onReconnect: () => void (told.ups += 1),
+    onAccessChange: (tenantId: string) => void notified.changed.push(tenantId),
+    onReconnect: () => void (notified.ups += 1),
     onLost: () => undefined,
     onBeat: () => undefined,
   };
-  const write = (line: string) => void told.logged.push((JSON.parse(line) as { msg: string }).msg);
+  const write = (line: string) => void notified.logged.push((JSON.parse(line) as { msg: string }).msg);
   const listener = new WakeListener(hot, handlers, pino({ level: 'info' }, { write }));
   endings.push(
     () => hot.close(),
     () => listener.stop(),
   );
-  return Object.assign(told, { listener });
+  return Object.assign(notified, { listener });
 }
 
 /** The last statements of this database's connections, without those of this test. */
@@ -127,12 +127,12 @@ describe('the listening connection', () => {
 
   it('that ends during a probe does not count as connected', async () => {
     const { promise: gone, resolve: end } = Promise.withResolvers<void>();
-    let heard = 0;
+    let arrived = 0;
     const relay = await startPostgresRelay(database.url, {
       fromServer: (to) => {
         let before = Promise.resolve();
         return serverMessages((type, message) => {
-          if (type === notificationResponse && (heard += 1) === 1) {
+          if (type === notificationResponse && (arrived += 1) === 1) {
             // It receives the probe, and ends before the notifier has its answer.
             to.write(message);
             to.end();
@@ -145,12 +145,12 @@ describe('the listening connection', () => {
       },
     });
     endings.push(() => relay.close());
-    const told = listenTo(relay.url);
-    told.listener.start();
-    await expect.poll(() => told.listener.isUp, { interval: 10 }).toBe(true);
+    const notified = listenTo(relay.url);
+    notified.listener.start();
+    await expect.poll(() => notified.listener.isUp, { interval: 10 }).toBe(true);
     await admin.query(`select pg_notify('access', 'a tenant')`);
-    await expect.poll(() => told.changed).toEqual(['a tenant']);
-    expect([told.ups, heard]).toEqual([1, 3]);
+    await expect.poll(() => notified.changed).toEqual(['a tenant']);
+    expect([notified.ups, arrived]).toEqual([1, 3]);
   });
 
   it('is retried at once where a database is expected back, and twice a minute where no notification arrives', () => {

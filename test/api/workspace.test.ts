@@ -133,7 +133,7 @@ describe('a member of a space', () => {
     expect(row).toMatchObject({ principal_id: principalId, role: 'space_member' });
     const path = place.inSpace(`/members/${row.id}`);
     expect(await own('GET', path)).toMatchObject({ status: 200, body: { data: row } });
-    const blind = await place.cutDown({ principalId, apiKey }, ['spaces.read']);
+    const blind = await place.restricted({ principalId, apiKey }, ['spaces.read']);
     expect(verdict(await place.ask(blind, 'GET', path))).toBe('403 missing_permission members.read');
     await own('DELETE', path);
     expect(verdict(await own('GET', path))).toBe('404 member_not_found');
@@ -236,10 +236,10 @@ describe('a project', () => {
     const { rows } = await admin.query(
       `select (select count(*)::int from project_members where project_id = $1) as members,
          (select count(*)::int from left_behind where project_id is null and space_id = $2) as kept,
-         (select (metadata ->> 'members')::int from events where resource_id = $1::text and event_type = 'space.project_deleted') as told`,
+         (select (metadata ->> 'members')::int from events where resource_id = $1::text and event_type = 'space.project_deleted') as notified`,
       [id, place.world.spaceId],
     );
-    expect(rows).toEqual([{ members: 0, kept: 1, told: 2 }]);
+    expect(rows).toEqual([{ members: 0, kept: 1, notified: 2 }]);
     await admin.query('drop table left_behind');
   });
 
@@ -307,7 +307,7 @@ describe('a member of a project', () => {
     expect((await own('GET', path(project))).body.data).toContainEqual(one.body.data);
     expect(verdict(await own('GET', `${path(other)}/${id}`))).toBe('404 member_not_found');
     expect(verdict(await own('GET', `${path(newId())}/${id}`))).toBe('404 project_not_found');
-    const blind = await place.cutDown({ principalId, apiKey }, ['projects.read']);
+    const blind = await place.restricted({ principalId, apiKey }, ['projects.read']);
     expect(verdict(await place.ask(blind, 'GET', `${path(project)}/${id}`))).toBe(
       '403 missing_permission project_members.read',
     );
@@ -316,7 +316,7 @@ describe('a member of a project', () => {
   it('has its role’s permissions in that project only, no more than its key permits, and none after the role is removed', async () => {
     const [first, second] = [await aProject(), await aProject()];
     const member = await place.person();
-    const { apiKey: cut } = await place.cutDown(member, ['projects.read']);
+    const { apiKey: cut } = await place.restricted(member, ['projects.read']);
     const rename = (project: string, apiKey = member.apiKey) =>
       place.ask({ ...member, apiKey }, 'PATCH', place.inSpace(`/projects/${project}`), { name: newId() });
     const refused = '403 missing_permission projects.update';

@@ -47,11 +47,11 @@ const staying = () => readers.filter(({ name }) => !name.includes('resumed'));
 describe('Python clients with their default options', () => {
   it('read exactly what the model says', async () => {
     const baseURL = `${stack.gateways[0]!.url}/api/v1/spaces/${world.spaceId}/openai`;
-    const told = await Promise.all(
+    const received = await Promise.all(
       readers.map((reader) => reader.read({ ...target('brisk'), baseURL }, () => undefined)),
     );
-    expect(Object.fromEntries(readers.map(({ name }, i) => [name, told[i]!.text]))).toEqual(all(text));
-    expect(told.map(({ end }) => end)).toEqual(readers.map(() => 'completed'));
+    expect(Object.fromEntries(readers.map(({ name }, i) => [name, received[i]!.text]))).toEqual(all(text));
+    expect(received.map(({ end }) => end)).toEqual(readers.map(() => 'completed'));
   }, 120_000);
 
   it('receive a complete answer when the stopped gateway can finish it in its drain', async () => {

@@ -7,7 +7,7 @@ import { Database } from '#domain/foundation/persistence/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { masterKey } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
-import { findWallBreaches } from '../support/wall-breaches.ts';
+import { findIsolationBreaches } from '../support/isolation-breaches.ts';
 import { createWorld } from '../support/world.ts';
 
 let database: TestDatabase;
@@ -36,10 +36,10 @@ async function undone<T>(client: Client, work: () => Promise<T>): Promise<T> {
 
 describe('every table of a tenant', () => {
   it('has every part of row-level security', async () => {
-    expect(await findWallBreaches(admin)).toEqual([]);
+    expect(await findIsolationBreaches(admin)).toEqual([]);
   });
 
-  const walled = `alter table t owner to app_owner; alter table t enable row level security, force row level security;
+  const secured = `alter table t owner to app_owner; alter table t enable row level security, force row level security;
     create policy runtime on t to app_rt using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
       with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
     create policy purge on t to app_purge using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)
@@ -47,10 +47,10 @@ describe('every table of a tenant', () => {
   const good = 'create table t (tenant_id uuid not null, id uuid, primary key (tenant_id, id));';
 
   it.each([
-    ['nothing', good + walled, []],
+    ['nothing', good + secured, []],
     [
       'a nullable tenant',
-      `create table t (tenant_id uuid, id uuid primary key);${walled}`,
+      `create table t (tenant_id uuid, id uuid primary key);${secured}`,
       [
         't: tenant_id is missing or nullable',
         't: the primary key does not lead with tenant_id',
@@ -59,38 +59,38 @@ describe('every table of a tenant', () => {
     ],
     [
       'FORCE',
-      `${good}${walled} alter table t no force row level security;`,
+      `${good}${secured} alter table t no force row level security;`,
       ['t: row-level security is not forced'],
     ],
     [
       'its runtime policy',
-      `${good}${walled} drop policy runtime on t;`,
+      `${good}${secured} drop policy runtime on t;`,
       ['t: not exactly one runtime policy for every command'],
     ],
     [
       'a policy that holds',
-      `${good}${walled} alter policy runtime on t using (true or tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);`,
+      `${good}${secured} alter policy runtime on t using (true or tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);`,
       ['t: the runtime policy lets other tenants pass'],
     ],
     [
       'a second policy',
-      `${good}${walled} create policy more on t to app_rt using (true);`,
+      `${good}${secured} create policy more on t to app_rt using (true);`,
       ['t: not exactly one runtime policy for every command'],
     ],
     [
       'a tenant in its foreign key',
-      `${good}${walled} alter table t add unique (tenant_id, id), add other uuid, add foreign key (other, tenant_id) references principals (id, tenant_id);`,
+      `${good}${secured} alter table t add unique (tenant_id, id), add other uuid, add foreign key (other, tenant_id) references principals (id, tenant_id);`,
       ['t_other_tenant_id_fkey: does not lead with tenant_id', 't_other_tenant_id_fkey: no index'],
     ],
     [
       'an index on its foreign key',
-      `${good}${walled} alter table t add s uuid, add constraint link foreign key (tenant_id, s) references spaces;`,
+      `${good}${secured} alter table t add s uuid, add constraint link foreign key (tenant_id, s) references spaces;`,
       ['link: no index'],
     ],
   ])('is reported by name with the missing part: %s', async (_what, ddl, breaches) => {
     const found = await undone(admin, async () => {
       await admin.query(ddl);
-      return findWallBreaches(admin);
+      return findIsolationBreaches(admin);
     });
     expect(found).toEqual(breaches);
   });
@@ -99,7 +99,7 @@ describe('every table of a tenant', () => {
 describe('the cross-tenant functions', () => {
   it('are exactly these functions, with a pinned search path and an owner that cannot log in', async () => {
     const { rows } = await admin.query(
-      `select p.oid::regprocedure::text as door, pg_get_userbyid(p.proowner) as owner, p.proconfig as config,
+      `select p.oid::regprocedure::text as routine, pg_get_userbyid(p.proowner) as owner, p.proconfig as config,
          array(select distinct pg_get_userbyid(a.grantee) from aclexplode(p.proacl) a
                where a.grantee <> p.proowner order by 1)::text[] as grantees
        from pg_proc p where p.pronamespace = 'app'::regnamespace and p.prosecdef order by 1`,
@@ -108,55 +108,60 @@ describe('the cross-tenant functions', () => {
     const system = { owner: 'app_system', config: path, grantees: ['app_purge', 'app_rt'] };
     expect(rows).toEqual([
       {
-        door: 'app.add_event_month(timestamp with time zone)',
+        routine: 'app.add_event_month(timestamp with time zone)',
         owner: 'app_owner',
         config: [...path, 'TimeZone=UTC'],
         grantees: [],
       },
       {
-        door: 'app.add_stream_day(date)',
+        routine: 'app.add_stream_day(date)',
         owner: 'app_owner',
         config: [...path, 'TimeZone=UTC'],
         grantees: [],
       },
-      { door: 'app.claim_outbox(integer)', ...system },
+      { routine: 'app.claim_outbox(integer)', ...system },
       {
-        door: 'app.drop_event_months(timestamp with time zone)',
+        routine: 'app.drop_event_months(timestamp with time zone)',
         owner: 'app_owner',
         config: [...path, 'TimeZone=UTC'],
         grantees: ['app_purge'],
       },
-      { door: 'app.drop_stream_day()', owner: 'app_owner', config: [...path, 'TimeZone=UTC'], grantees: [] },
-      { door: 'app.find_credential(text)', ...system },
-      { door: 'app.find_identity_provider(uuid,uuid,text)', ...system },
-      { door: 'app.find_login_transaction(text,text)', ...system },
-      { door: 'app.find_token(text)', ...system },
-      { door: 'app.has_unfinished(timestamp with time zone)', ...system, grantees: ['app_owner'] },
-      { door: 'app.last_expiry()', ...system, grantees: ['app_owner'] },
-      { door: 'app.last_log_position()', ...system },
-      { door: 'app.list_aged_rows(text,text,interval,timestamp with time zone,integer)', ...system },
-      { door: 'app.list_chains(uuid,integer)', ...system },
-      { door: 'app.list_deleted_threads(uuid,uuid,integer)', ...system },
-      { door: 'app.list_due_invites(uuid,uuid,integer)', ...system },
-      { door: 'app.list_event_tenants(timestamp with time zone)', ...system },
-      { door: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
-      { door: 'app.list_lost_calls(uuid,text,integer)', ...system },
-      { door: 'app.list_orphans(uuid,text,integer)', ...system },
-      { door: 'app.list_released_objects(uuid,text,integer)', ...system },
-      { door: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
-      { door: 'app.list_stale_chunks(uuid,uuid,integer)', ...system },
-      { door: 'app.list_tenants(uuid,integer)', ...system },
-      { door: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
-      { door: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
-      { door: 'app.list_unsealed()', ...system },
       {
-        door: 'app.maintain_partitions()',
+        routine: 'app.drop_stream_day()',
+        owner: 'app_owner',
+        config: [...path, 'TimeZone=UTC'],
+        grantees: [],
+      },
+      { routine: 'app.find_credential(text)', ...system },
+      { routine: 'app.find_identity_provider(uuid,uuid,text)', ...system },
+      { routine: 'app.find_login_transaction(text,text)', ...system },
+      { routine: 'app.find_token(text)', ...system },
+      { routine: 'app.has_unfinished(timestamp with time zone)', ...system, grantees: ['app_owner'] },
+      { routine: 'app.last_expiry()', ...system, grantees: ['app_owner'] },
+      { routine: 'app.last_log_position()', ...system },
+      { routine: 'app.list_aged_rows(text,text,interval,timestamp with time zone,integer)', ...system },
+      { routine: 'app.list_chains(uuid,integer)', ...system },
+      { routine: 'app.list_deleted_threads(uuid,uuid,integer)', ...system },
+      { routine: 'app.list_due_invites(uuid,uuid,integer)', ...system },
+      { routine: 'app.list_event_tenants(timestamp with time zone)', ...system },
+      { routine: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
+      { routine: 'app.list_lost_calls(uuid,text,integer)', ...system },
+      { routine: 'app.list_orphans(uuid,text,integer)', ...system },
+      { routine: 'app.list_released_objects(uuid,text,integer)', ...system },
+      { routine: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
+      { routine: 'app.list_stale_chunks(uuid,uuid,integer)', ...system },
+      { routine: 'app.list_tenants(uuid,integer)', ...system },
+      { routine: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
+      { routine: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
+      { routine: 'app.list_unsealed()', ...system },
+      {
+        routine: 'app.maintain_partitions()',
         owner: 'app_owner',
         config: [...path, 'TimeZone=UTC'],
         grantees: ['app_purge'],
       },
-      { door: 'app.outbox_age_seconds()', ...system },
-      { door: 'app.sealing_lag()', ...system },
+      { routine: 'app.outbox_age_seconds()', ...system },
+      { routine: 'app.sealing_lag()', ...system },
     ]);
   });
 
@@ -393,7 +398,7 @@ describe('a process', () => {
 
   it('starts on app_rt', async () => {
     const hot = new Database({ url: database.url, statementTimeoutMs: 1_000 });
-    await expect(hot.assertBehindTheWall()).resolves.toBeUndefined();
+    await expect(hot.assertRestrictedRole()).resolves.toBeUndefined();
     await hot.close();
   });
 });

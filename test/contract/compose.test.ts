@@ -186,10 +186,10 @@ describe('the environment in docker-compose.yml', () => {
     const blanks = [...example.matchAll(/^(\w+)=$/gm)].map(([, name]) => name!);
     const optional = [...example.matchAll(/^#(\w+)=/gm)].map(([, name]) => name!);
     expect([...required].toSorted()).toEqual(blanks.toSorted());
-    const handedOn = Object.entries(services['worker']!.environment!).filter(([, value]) => value === null);
+    const forwarded = Object.entries(services['worker']!.environment!).filter(([, value]) => value === null);
     const defaulted = variables.filter((each) => !each.required).map(({ name }) => name);
     expect(optional.toSorted()).toEqual(
-      [...new Set([...defaulted, ...handedOn.map(([name]) => name)])].toSorted(),
+      [...new Set([...defaulted, ...forwarded.map(([name]) => name)])].toSorted(),
     );
   });
 

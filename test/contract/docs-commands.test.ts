@@ -55,8 +55,8 @@ describe('the scripts of package.json', () => {
     const table = readFileSync(new URL('CONTRIBUTING.md', root), 'utf8').matchAll(
       /^\| `npm (?:run )?([\w:]+)`/gm,
     );
-    const told = [...table].map(([, name]) => name!).filter((name) => name !== 'ci');
-    expect(told.sort()).toEqual(Object.keys(scripts).sort());
+    const received = [...table].map(([, name]) => name!).filter((name) => name !== 'ci');
+    expect(received.sort()).toEqual(Object.keys(scripts).sort());
   });
 });
 
@@ -68,20 +68,20 @@ describe.each(['README.md', 'CONTRIBUTING.md'])('%s', (page) => {
 });
 
 describe('the commands in the docs', () => {
-  const told = pages.flatMap((page) =>
+  const received = pages.flatMap((page) =>
     codeOf(page).flatMap((code) => commandsIn(code).map((words) => ({ page, words }))),
   );
 
   it('are found in blocks, in sentences and in tables', () => {
-    const all = told.map(({ words }) => words.slice(0, 2).join(' '));
+    const all = received.map(({ words }) => words.slice(0, 2).join(' '));
     expect(all).toEqual(
       expect.arrayContaining(['responses inspect', 'sessions revoke', 'tool-servers discover']),
     );
-    expect(told.length).toBeGreaterThan(30);
+    expect(received.length).toBeGreaterThan(30);
   });
 
   it('are commands of bin/platform, with options that they have', () => {
-    const wrong = told.flatMap(({ page, words }) => {
+    const wrong = received.flatMap(({ page, words }) => {
       const problem = problemOf(words);
       return problem === null ? [] : [`${page}: ${words.join(' ')} ${problem}`];
     });

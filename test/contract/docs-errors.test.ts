@@ -10,7 +10,7 @@ const cellsOf = (row: string): string[] =>
     .map((cell) => cell.trim());
 
 /** Every `<status> <code>` of the tables that have a column for each. */
-function told(page: string): string[] {
+function received(page: string): string[] {
   return page.split(/\n(?!\|)/).flatMap((block) => {
     const [head = '', , ...rows] = block.trim().split('\n');
     const names = cellsOf(head);
@@ -28,12 +28,12 @@ function told(page: string): string[] {
 describe('the errors of the API reference', () => {
   it('are all that the code has, each once and with its status', () => {
     const known = Object.entries(statusOf).map(([code, { status }]) => `${status} ${code}`);
-    expect(told(reference).sort()).toEqual(known.sort());
+    expect(received(reference).sort()).toEqual(known.sort());
   });
 
   it('are found in any order of the columns', () => {
     const page =
       'Text.\n\n| code | status |\n| --- | --- |\n| `a`, `b` | 404 |\n\n| code |\n| --- |\n| `c` |\n';
-    expect(told(page)).toEqual(['404 a', '404 b']);
+    expect(received(page)).toEqual(['404 a', '404 b']);
   });
 });

@@ -148,8 +148,8 @@ describe('the list', () => {
       const met = Object.values(hostileKinds).flatMap((kind) => kind(target));
       // A sign-in takes no credential, and its first two steps no body; test/api/hostile-sign-in.test.ts
       // covers the rest.
-      const least = beforeSignIn.some((id) => id === target.operation.id) ? 1 : 10;
-      expect(met.length, target.operation.id).toBeGreaterThanOrEqual(least);
+      const min = beforeSignIn.some((id) => id === target.operation.id) ? 1 : 10;
+      expect(met.length, target.operation.id).toBeGreaterThanOrEqual(min);
     }
   });
 });

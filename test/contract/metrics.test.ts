@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { readUpkeepState } from '#domain/operations/maintenance/upkeep-state.ts';
-import { takeDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
+import { claimDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { connect } from '../support/tables.ts';
 import { createWorld } from '../support/world.ts';
@@ -36,7 +36,7 @@ async function scrapeAll(): Promise<string> {
 }
 
 it('names every metric in the documentation, and alerts on no other', async () => {
-  await takeDueSweeps(database.database, { purgeThings: 60 });
+  await claimDueSweeps(database.database, { purgeThings: 60 });
   const text = await scrapeAll();
   const exposed = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!);
   const section = read('docs/operating.md').split('## Which metrics are there?')[1]!.split('\n## ')[0]!;
@@ -59,7 +59,7 @@ it('names every metric in the documentation, and alerts on no other', async () =
 });
 
 it('tells no age of a sweep that an upgrade has removed', async () => {
-  await takeDueSweeps(database.database, { purgeThings: 60, removed: 60 });
+  await claimDueSweeps(database.database, { purgeThings: 60, removed: 60 });
   const { sweeps } = await readUpkeepState(database.database, ['purgeThings']);
   expect(sweeps.map(({ name }) => name)).toEqual(['purgeThings']);
 });
@@ -72,7 +72,7 @@ it('tells how far sealing is behind, and how long ago each sweep succeeded', asy
      select $1, 'space', 'space.updated', 'space', 'x' from generate_series(1, 7)`,
     [tenantId],
   );
-  await takeDueSweeps(database.database, { purgeOthers: 60 });
+  await claimDueSweeps(database.database, { purgeOthers: 60 });
   await admin.query(
     `update app.sweeps set succeeded_at = now() - interval '90 s' where name = 'purgeOthers'`,
   );

@@ -7,7 +7,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { jsonSchema, streamText, tool } from 'ai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ContinuationMatcher, shownPrefix } from '#domain/responses/stream/continuation.ts';
-import { cutPieces } from '../support/model-script.ts';
+import { splitPieces } from '../support/model-script.ts';
 import type { Manner, Script } from '../support/model-script.ts';
 import { startModelServer } from '../support/model-server.ts';
 import type { ModelServer, RequestRecord } from '../support/model-server.ts';
@@ -89,9 +89,9 @@ describe('the scripted model server', () => {
   });
 
   test('cuts the text the same way for the same seed, in pieces of 1 to 12 units that are well formed', async () => {
-    const pieces = cutPieces('👩‍👩‍👧 né '.repeat(40), 3);
-    expect(pieces).toEqual(cutPieces('👩‍👩‍👧 né '.repeat(40), 3));
-    expect(pieces).not.toEqual(cutPieces('👩‍👩‍👧 né '.repeat(40), 4));
+    const pieces = splitPieces('👩‍👩‍👧 né '.repeat(40), 3);
+    expect(pieces).toEqual(splitPieces('👩‍👩‍👧 né '.repeat(40), 3));
+    expect(pieces).not.toEqual(splitPieces('👩‍👩‍👧 né '.repeat(40), 4));
     expect(pieces.join('')).toBe('👩‍👩‍👧 né '.repeat(40));
     expect(pieces.every((piece) => piece.isWellFormed() && piece.length >= 1 && piece.length <= 12)).toBe(
       true,

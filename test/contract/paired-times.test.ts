@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { differenceInTurns, differenceOf, tells, timeInTurns } from '../support/paired-times.ts';
+import { differenceInTurns, differenceOf, differs, timeInTurns } from '../support/paired-times.ts';
 
 const rounds = 2_000;
 
@@ -18,15 +18,15 @@ function noisyTimes(ways: readonly number[]): number[][] {
   return times;
 }
 
-const isTold = ([base = [], other = []]: number[][]): boolean => tells(differenceOf(base, other), 0.05);
+const isDetected = ([base = [], other = []]: number[][]): boolean => differs(differenceOf(base, other), 0.05);
 
 describe('times measured in turns', () => {
   it('show a difference of a tenth on a noisy machine, in both directions, and none between equal distributions', () => {
     for (let i = 0; i < 20; i += 1) {
-      expect(isTold(noisyTimes([1, 1.1]))).toBe(true);
-      expect(isTold(noisyTimes([1, 0.9]))).toBe(true);
-      expect(isTold(noisyTimes([1, 1]))).toBe(false);
-      expect(isTold(noisyTimes([1, 1.01]))).toBe(false);
+      expect(isDetected(noisyTimes([1, 1.1]))).toBe(true);
+      expect(isDetected(noisyTimes([1, 0.9]))).toBe(true);
+      expect(isDetected(noisyTimes([1, 1]))).toBe(false);
+      expect(isDetected(noisyTimes([1, 1.01]))).toBe(false);
     }
   });
 
@@ -46,7 +46,7 @@ describe('times measured in turns', () => {
     };
     const sure = { share: 0.5, atMost: 1_000, look: 50, seconds: 60 };
     const twice = await differenceInTurns({ base: lasting(0.1), other: lasting(0.2) }, sure);
-    expect([twice.rounds, tells(twice, 0.5)]).toEqual([50, true]);
+    expect([twice.rounds, differs(twice, 0.5)]).toEqual([50, true]);
     const nothing = { share: 0, atMost: 150, look: 50, seconds: 60 };
     const same = await differenceInTurns({ base: lasting(0.1), other: lasting(0.1) }, nothing);
     expect(same.rounds).toBe(150);

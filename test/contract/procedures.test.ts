@@ -450,7 +450,7 @@ describe('a resource of another space', () => {
     for (const path of ['collections.get', 'collections.delete', 'documents.list', 'documents.get']) {
       const procedure = all.find((each) => each.path === path)!;
       const input = {
-        ...(await place.fixtures[path]!.input(place.nextDoor)),
+        ...(await place.fixtures[path]!.input(place.neighbour)),
         space_id: place.here.spaceId,
         cursor: undefined,
       };

@@ -517,21 +517,21 @@ const rows: Record<string, Row> = {
   'platform.on_generation_loss': {
     effect: 'continues, restarts or fails after a broken generation',
     prove: async () => {
-      const told = async (on_generation_loss: string) => {
+      const received = async (on_generation_loss: string) => {
         models.reset();
         return (await answer({ model: 'broken', platform: { on_generation_loss } })).record;
       };
-      const continued = await told('continue');
+      const continued = await received('continue');
       expect([continued.status, lastText(continued), continued.platform.attempts]).toEqual([
         'completed',
         text,
         2,
       ]);
-      const restarted = await told('restart');
+      const restarted = await received('restart');
       expect([restarted.status, lastText(restarted)]).toEqual(['completed', text]);
       const added = (await eventTypes(restarted.id)).filter((type) => type === 'response.output_item.added');
       expect(added.length).toBe(2);
-      const failed = await told('fail');
+      const failed = await received('fail');
       expect(failed).toMatchObject({
         status: 'failed',
         platform: { failure_reason: { code: 'generation_lost' } },
@@ -549,10 +549,13 @@ const rows: Record<string, Row> = {
       await send('PATCH', path, { enabled_tools: ['*'] });
       // The effect is written, and its answer never arrives.
       await ledger.control({ drop: true });
-      const told = async (on_unknown_tool_outcome: string) =>
+      const received = async (on_unknown_tool_outcome: string) =>
         (await answer({ model: 'writer', tools: undefined, platform: { on_unknown_tool_outcome } })).record;
-      expect(await told('report')).toMatchObject({ status: 'completed', platform: { failure_reason: null } });
-      expect(await told('fail')).toMatchObject({
+      expect(await received('report')).toMatchObject({
+        status: 'completed',
+        platform: { failure_reason: null },
+      });
+      expect(await received('fail')).toMatchObject({
         status: 'failed',
         platform: { failure_reason: { code: 'tool_outcome_unknown' } },
       });
@@ -572,13 +575,13 @@ const rows: Record<string, Row> = {
   'platform.stream_events': {
     effect: 'adds the platform’s own events',
     prove: async () => {
-      const told = async (stream_events: boolean) => {
+      const received = async (stream_events: boolean) => {
         models.reset();
         const { record } = await answer({ model: 'broken', platform: { stream_events } });
         return (await eventTypes(record.id)).filter((type) => type.startsWith('platform.'));
       };
-      expect(await told(true)).toEqual(['platform.continued']);
-      expect(await told(false)).toEqual([]);
+      expect(await received(true)).toEqual(['platform.continued']);
+      expect(await received(false)).toEqual([]);
     },
     bad: ['all', 'invalid_request', 'platform.stream_events'],
   },
@@ -630,8 +633,8 @@ const rows: Record<string, Row> = {
       const fork = await send('POST', at, { content: 'No, blue.', parent_message_id: first.id });
       const branch = fork.body.data.branch_id as string;
       const { asked } = await answer({ platform: { thread_id: first.thread_id, branch_id: branch } });
-      const told = asked[0]?.messages.map(({ content }) => content);
-      expect(told).toEqual(['The boat is red.', 'No, blue.', hello.input.text]);
+      const received = asked[0]?.messages.map(({ content }) => content);
+      expect(received).toEqual(['The boat is red.', 'No, blue.', hello.input.text]);
     },
     bad: ['branch_1', 'invalid_request', 'platform.branch_id'],
   },

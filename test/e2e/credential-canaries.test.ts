@@ -23,9 +23,9 @@ const clientSecret = plant('secret of a client');
 
 /** What another process says back of what it was sent: a refusal with every header, or a cut connection. */
 async function startEchoing() {
-  const heard: string[] = [];
+  const received: string[] = [];
   const server = createServer((request, response) => {
-    heard.push(JSON.stringify(request.headers));
+    received.push(JSON.stringify(request.headers));
     request.resume().on('end', () => {
       if (request.url?.startsWith('/token') === true) {
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -41,7 +41,7 @@ async function startEchoing() {
   });
   await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { origin, heard, stop: async () => server.close().closeAllConnections() };
+  return { origin, received, stop: async () => server.close().closeAllConnections() };
 }
 
 const lookup = [[{ name: 'mcp__box__lookup', arguments: { item: 'lamp' } }]];
@@ -173,15 +173,15 @@ it('stored values are used where they are for', async () => {
   for (const deadline = Date.now() + 30_000; traces.arrivals.length < 3; await sleep(50)) {
     expect(Date.now()).toBeLessThan(deadline);
   }
-  const sent = echo.heard.join('\n');
+  const sent = echo.received.join('\n');
   for (
     const deadline = Date.now() + 30_000;
-    !echo.heard.join('\n').includes('x-model-key');
+    !echo.received.join('\n').includes('x-model-key');
     await sleep(50)
   ) {
     expect(Date.now()).toBeLessThan(deadline);
   }
-  expect(foundIn(planted, sent + echo.heard.join('\n')).sort()).toEqual([
+  expect(foundIn(planted, sent + echo.received.join('\n')).sort()).toEqual([
     'header of a model that breaks off',
     'header of a tool server',
     'key of a model that refuses',

@@ -7,7 +7,7 @@ import { mulberry32 } from '../support/model-script.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
-import { addUsers } from '../support/told-world.ts';
+import { addUsers } from '../support/notification-world.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 const seed = Number(process.env['SEED'] ?? 20_261_121);
@@ -76,7 +76,7 @@ describe('a fan-out', () => {
     }
   }
 
-  async function toldOf(eventId: string): Promise<string[]> {
+  async function deliveredOf(eventId: string): Promise<string[]> {
     const { rows } = await admin.query<{ user_id: string }>(
       'select user_id from notifications where event_id = $1 order by user_id',
       [eventId],
@@ -127,7 +127,7 @@ describe('a fan-out', () => {
       expect(await unfinished()).toBe(skip === lastPage ? 0 : 1);
       await stack.launch('worker');
       await settle();
-      expect(await toldOf(eventId)).toEqual(everybody());
+      expect(await deliveredOf(eventId)).toEqual(everybody());
     },
     60_000,
   );
@@ -150,6 +150,6 @@ describe('a fan-out', () => {
     }
     await Promise.all([...stack.workers, ...stack.gateways].map(({ ready }) => ready.catch(() => undefined)));
     await settle();
-    for (const eventId of events) expect(await toldOf(eventId)).toEqual(everybody());
+    for (const eventId of events) expect(await deliveredOf(eventId)).toEqual(everybody());
   }, 180_000);
 });

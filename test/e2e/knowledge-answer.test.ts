@@ -49,10 +49,10 @@ describe('an answer from the documents of a space', () => {
   async function ask(text: string) {
     const body = { input: { text }, platform: { include: ['file_search_call.results'] } };
     const response = await call<ResponseRecord>('POST', 'responses', body);
-    return told(response);
+    return received(response);
   }
 
-  function told(response: ResponseRecord) {
+  function received(response: ResponseRecord) {
     expect(response.status).toBe('completed');
     const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
     const passages = response.output.flatMap((item) =>
@@ -136,7 +136,7 @@ describe('an answer from the documents of a space', () => {
     const { responseId, segments } = await following;
     const record = await call<ResponseRecord>('GET', `responses/${responseId}`);
     expect(checkStream({ responseId: responseId!, segments, final: { ...record } })).toEqual([]);
-    const { text, citations } = told(record);
+    const { text, citations } = received(record);
     expect({ text, citations }).toEqual({ text: undisturbed.text, citations: undisturbed.citations });
     const { rows } = await admin.query(
       'select iteration, continuation, outcome from turn_attempts where response_id = $1 order by epoch',

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { readers as jsReaders, type Reader, type Told } from '../support/openai-clients.ts';
+import { readers as jsReaders, type Reader, type Received } from '../support/openai-clients.ts';
 import { pythonReaders } from '../support/python-openai.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
@@ -67,34 +67,34 @@ const ends = ['completed', 'stop'];
 
 it('every client reads exactly the model’s text, all at once, each from one response', async () => {
   const before = await responseIds();
-  const told = await Promise.all(readers.map((reader) => reader.read(target('paced'), () => undefined)));
+  const received = await Promise.all(readers.map((reader) => reader.read(target('paced'), () => undefined)));
   for (const [i, { name }] of readers.entries()) {
-    expect(told[i]!.text, name).toBe(text);
-    expect(ends, name).toContain(told[i]!.end);
+    expect(received[i]!.text, name).toBe(text);
+    expect(ends, name).toContain(received[i]!.end);
   }
   expect(await responseIds()).toHaveLength(before.length + readers.length);
 });
 
 describe('when the worker is killed at 30 % of it', () => {
   let before: string[];
-  let told: Promise<Told>[];
+  let received: Promise<Received>[];
 
   beforeAll(async () => {
     before = await responseIds();
-    const heard = new Map<Reader, number>();
-    told = readers.map((reader) =>
+    const arrived = new Map<Reader, number>();
+    received = readers.map((reader) =>
       reader.read(target('held', `What does ${reader.name} read?`), (piece) =>
-        heard.set(reader, (heard.get(reader) ?? 0) + piece.length),
+        arrived.set(reader, (arrived.get(reader) ?? 0) + piece.length),
       ),
     );
-    told.forEach((reading) => void reading.catch(() => undefined));
+    received.forEach((reading) => void reading.catch(() => undefined));
     // A piece has twelve characters at most; clients that wait output nothing before the end.
     const reached = (length: number) => length > mark - 12;
     const written = () =>
       models.requests.filter(({ script, streamed }) => script === 'held' && reached(streamed.length)).length;
     const behind = () =>
       readers
-        .filter((reader) => reader.waits !== true && !reached(heard.get(reader) ?? 0))
+        .filter((reader) => reader.waits !== true && !reached(arrived.get(reader) ?? 0))
         .map(({ name }) => name);
     await vi.waitUntil(() => written() === readers.length && behind().length === 0, { timeout: 60_000 });
     // Recovery is promised when a second worker is running.
@@ -106,7 +106,7 @@ describe('when the worker is killed at 30 % of it', () => {
   it.each(readers.map((reader, i) => ({ name: reader.name, i })))(
     '$name reads exactly that text',
     async ({ i }) => {
-      const { text: read, end } = await told[i]!;
+      const { text: read, end } = await received[i]!;
       expect(read).toBe(text);
       expect(ends).toContain(end);
     },

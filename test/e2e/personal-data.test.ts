@@ -166,8 +166,8 @@ describe('a space that demands redaction', () => {
     for (const topic of topics) {
       outputs.push(await tools.ask(`record-${topic}`, { tools: ['mcp__open__*'] }));
     }
-    const told = await tools.ask('tell-plain', { tools: ['mcp__closed__*'] });
-    expect(new Set([...outputs, told].map(({ status }) => status))).toEqual(new Set(['completed']));
+    const received = await tools.ask('tell-plain', { tools: ['mcp__closed__*'] });
+    expect(new Set([...outputs, received].map(({ status }) => status))).toEqual(new Set(['completed']));
     const lines = [...countLeaks('model', modelWire()), ...countLeaks('server', toolWire())];
     console.log(
       lines
@@ -182,7 +182,7 @@ describe('a space that demands redaction', () => {
       expect({ wire, kind, recall }).toEqual({ wire, kind, recall: 1 });
     }
     // The requester reads the model's own text.
-    const written = told.output.flatMap((item) => (item.type === 'mcp_call' ? [item.arguments] : []));
+    const written = received.output.flatMap((item) => (item.type === 'mcp_call' ? [item.arguments] : []));
     expect(planted.filter(({ value }) => !written.some((args) => args.includes(value)))).toEqual([]);
     // The requester reads all of it, character by character.
     for (const [i, batch] of asked.entries()) {
@@ -210,14 +210,14 @@ describe('a space that demands redaction', () => {
       input: { text },
       tools: ['mcp__open__*', 'mcp__closed__*'],
     });
-    const told = server
+    const received = server
       .arrivals()
       .slice(before)
       .map(({ item }) => item)
       .sort();
-    expect(told).toHaveLength(2);
-    expect(told).toContain(text);
-    const tokens = told.find((item) => item !== text)!;
+    expect(received).toHaveLength(2);
+    expect(received).toContain(text);
+    const tokens = received.find((item) => item !== text)!;
     expect(tokens).toMatch(/^Tell \[EMAIL_[a-z2-7]{12}\] and \[PHONE_[a-z2-7]{12}\]\.$/);
     expect(modelWire()).not.toContain(email.value);
     // Its owner sees the text sent to each server, and each answer.

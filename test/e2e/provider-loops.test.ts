@@ -253,8 +253,8 @@ describe('a chain over several models', () => {
     for (const kind of ['anthropic', 'openai']) {
       expect(fakes.get(kind)!.refusals()).toEqual([]);
     }
-    const told = (kind: string) => JSON.stringify(fakes.get(kind)!.requests.at(-1)!.body);
-    expect(told('openai')).toContain(text);
+    const received = (kind: string) => JSON.stringify(fakes.get(kind)!.requests.at(-1)!.body);
+    expect(received('openai')).toContain(text);
     const own = fakes.get('anthropic')!.requests.at(-1)!.body as {
       messages: { content: { type: string }[] }[];
     };

@@ -67,29 +67,29 @@ describe('a server that falls silent', () => {
   interface Followed {
     ended: Promise<Recording>;
     /** The arrival of each event, by `performance.now()`. */
-    heardAt: number[];
+    lastActivityAt: number[];
     id: () => string | undefined;
   }
 
   function follow(): Followed {
-    const heardAt: number[] = [];
+    const lastActivityAt: number[] = [];
     let id: string | undefined;
     const body = { input: { text: 'Where is the buoy?' }, model: 'slow', stream: true, tools: [] };
     const ended = followResponse({
       request: () => ({ url: client.url(), method: 'POST', headers: client.headers, body }),
       onFrame: (frame) => {
         id ??= frame.id?.split(':')[0];
-        heardAt.push(performance.now());
+        lastActivityAt.push(performance.now());
       },
       timeoutMs: 90_000,
     });
-    return { ended, heardAt, id: () => id };
+    return { ended, lastActivityAt, id: () => id };
   }
 
   const followMany = (count: number) => Array.from({ length: count }, follow);
 
   async function untilWriting(followed: readonly Followed[]): Promise<void> {
-    while (followed.some(({ heardAt }) => heardAt.length < 12)) await sleep(20);
+    while (followed.some(({ lastActivityAt }) => lastActivityAt.length < 12)) await sleep(20);
   }
 
   /** Nothing is lost, repeated or wrong. */
@@ -146,9 +146,9 @@ describe('a server that falls silent', () => {
     temporal.silence();
     await Promise.all(followed.map(expectWhole));
     const pauses = followed
-      .map(({ heardAt }) =>
-        longestGap(
-          heardAt.filter((each) => each > at),
+      .map(({ lastActivityAt }) =>
+        maxGap(
+          lastActivityAt.filter((each) => each > at),
           at,
         ),
       )
@@ -165,6 +165,6 @@ describe('a server that falls silent', () => {
   }, 120_000);
 });
 
-function longestGap(times: readonly number[], from: number): number {
+function maxGap(times: readonly number[], from: number): number {
   return Math.round(Math.max(...times.map((time, i) => time - (times[i - 1] ?? from))));
 }

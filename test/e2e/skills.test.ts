@@ -80,9 +80,12 @@ describe('a response with a skill', () => {
     ]);
     const exact = await skillOf('mcp__beta__lookup', 'knowledge_search');
     expect(await offered(exact)).toEqual(['knowledge_search', 'mcp__beta__lookup']);
-    const told = tools.models.requests.at(-1)!.body!;
-    expect(told.tools!.map((tool) => tool.function.name)).toEqual(['knowledge_search', 'mcp__beta__lookup']);
-    expect(told.messages[0]).toEqual({ role: 'system', content: 'Mind the hats.' });
+    const received = tools.models.requests.at(-1)!.body!;
+    expect(received.tools!.map((tool) => tool.function.name)).toEqual([
+      'knowledge_search',
+      'mcp__beta__lookup',
+    ]);
+    expect(received.messages[0]).toEqual({ role: 'system', content: 'Mind the hats.' });
     const record = await tools.ask('plain', { platform: { skill_id: exact } });
     expect(applied(record).tools_withheld).toEqual([
       { name: 'mcp__alpha__*', reason: 'not_in_skill' },

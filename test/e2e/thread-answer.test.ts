@@ -92,8 +92,8 @@ describe('a response of a thread', () => {
       'user: And tomorrow?',
       `assistant: ${text}`,
     ]);
-    const told = models.requests.at(-1)!.body!.messages.map(({ role, content }) => [role, content]);
-    expect(told).toEqual([
+    const received = models.requests.at(-1)!.body!.messages.map(({ role, content }) => [role, content]);
+    expect(received).toEqual([
       ['user', 'My boat is called Petrel.'],
       ['user', 'Where may she lie?'],
       ['assistant', text],
@@ -106,8 +106,8 @@ describe('a response of a thread', () => {
     const first = await client.create({ input: { text: 'One' }, tools: [] }, { prefer: 'wait=30' });
     const body = { ...ask(id, 'Two'), previous_response_id: first.data.id };
     await client.create(body, { prefer: 'wait=30' });
-    const told = models.requests.at(-1)!.body!.messages.map(({ content }) => content);
-    expect(told).toEqual(['One', text, 'Two']);
+    const received = models.requests.at(-1)!.body!.messages.map(({ content }) => content);
+    expect(received).toEqual(['One', text, 'Two']);
     expect(await said(id)).toEqual(['user: Not told again.', 'user: Two', `assistant: ${text}`]);
   });
 
@@ -118,8 +118,8 @@ describe('a response of a thread', () => {
     const fork = await thread(`/${root.thread_id}/messages`, { content: 'C', parent_message_id: root.id });
     const branch = (fork.data as { branch_id: string }).branch_id;
     await client.create(ask(root.thread_id, 'D', { branch_id: branch }), { prefer: 'wait=30' });
-    const told = models.requests.at(-1)!.body!.messages.map(({ content }) => content);
-    expect(told).toEqual(['A', 'C', 'D']);
+    const received = models.requests.at(-1)!.body!.messages.map(({ content }) => content);
+    expect(received).toEqual(['A', 'C', 'D']);
   });
 
   it('runs alone in its branch: another is refused, waits, or replaces it', async () => {

@@ -99,8 +99,10 @@ describe('the effects of tools', () => {
     await expectPromises(record, hold);
     const [, unkeyed] = callsOf(record);
     expect(unkeyed?.error).toMatchObject({ code: 'tool_outcome_unknown' });
-    const told = tools.models.requests.at(-1)!.body!.messages.filter(({ role }) => role === 'tool');
-    expect(told[1]).toMatchObject({ content: expect.stringContaining('may have taken effect') as string });
+    const received = tools.models.requests.at(-1)!.body!.messages.filter(({ role }) => role === 'tool');
+    expect(received[1]).toMatchObject({
+      content: expect.stringContaining('may have taken effect') as string,
+    });
     expect(of(ledger.arrivals(), hold, 'keyed_add')).toHaveLength(2);
   });
 

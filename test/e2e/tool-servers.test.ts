@@ -125,8 +125,8 @@ describe('connected tool servers', () => {
         { type: 'mcp_call', status: 'completed', server_label: label, output, error: null },
         { type: 'message', status: 'completed' },
       ]);
-      const told = tools.models.requests.at(-1)!.body!.messages.at(-1)!;
-      expect(told).toMatchObject({ role: 'tool', content: output });
+      const received = tools.models.requests.at(-1)!.body!.messages.at(-1)!;
+      expect(received).toMatchObject({ role: 'tool', content: output });
     }
   });
 

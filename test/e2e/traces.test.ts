@@ -32,8 +32,8 @@ let here: TraceReceiver;
 let beside: TraceReceiver;
 let box: ToolServer;
 let tools: ToolWorld;
-let nextDoor: ResponsesClient;
-let nextDoorId: string;
+let neighbour: ResponsesClient;
+let neighbourId: string;
 
 beforeAll(async () => {
   [here, beside, box] = await Promise.all([startTraceReceiver(), startTraceReceiver(), startToolServer()]);
@@ -44,12 +44,12 @@ beforeAll(async () => {
   });
   await tools.update(await tools.register('box', box.url), { enabled_tools: ['lookup', 'break'] });
   const { tenantId, owner, modelIds, apiKey } = tools.world;
-  nextDoorId = await tools.database.unitOfWork.inTenant(tenantId, async (em) => {
+  neighbourId = await tools.database.unitOfWork.inTenant(tenantId, async (em) => {
     const space = await createSpace(em, owner, { name: 'Next door' });
     await allowModels(em, owner, { space, modelIds, defaultModelId: modelIds.at(-1)! });
     return space.id;
   });
-  nextDoor = new ResponsesClient({ apiKey, spaceId: nextDoorId }, () => tools.stack.gateways[0]!);
+  neighbour = new ResponsesClient({ apiKey, spaceId: neighbourId }, () => tools.stack.gateways[0]!);
 });
 afterAll(async () => {
   await tools?.stop();
@@ -187,14 +187,14 @@ describe('a traced response', () => {
   });
 
   it('goes to the endpoint of its own space with that space’s keys, and to no other', async () => {
-    await configure(nextDoorId, {
+    await configure(neighbourId, {
       tracing_public_key: 'pk-beside',
       tracing_secret_key: secrets.beside,
     });
     here.arrivals.length = 0;
     const asked = await Promise.all(
       Array.from({ length: 12 }, async (_, i) => {
-        const [receiver, client] = i % 2 === 0 ? [here, tools.client] : [beside, nextDoor];
+        const [receiver, client] = i % 2 === 0 ? [here, tools.client] : [beside, neighbour];
         return { receiver, record: await ask('plain', client) };
       }),
     );

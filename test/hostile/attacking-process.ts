@@ -26,12 +26,12 @@ export class AttackingProcess {
   }
 
   attack(target: Omit<Target, 'signal'>, width: number): void {
-    this.#tell({ kind: 'attack', target, width });
+    this.#sendOrder({ kind: 'attack', target, width });
   }
 
   /** Ends the attack, not the process: its models keep answering until `stop`. */
   async end(): Promise<Extract<Report, { kind: 'over' }>> {
-    this.#tell({ kind: 'stop' });
+    this.#sendOrder({ kind: 'stop' });
     return next(this.#child, 'over');
   }
 
@@ -40,7 +40,7 @@ export class AttackingProcess {
     await once(this.#child, 'exit');
   }
 
-  #tell(order: Order): void {
+  #sendOrder(order: Order): void {
     this.#child.send(order);
   }
 }

@@ -71,7 +71,7 @@ async function signedIn({ tenantId, owner }: World): Promise<string> {
   });
   const { principalId } = owner;
   const { tokens } = await database.unitOfWork.inTenant(tenantId, (em) =>
-    openSession({ em, secrets }, { tenantId, principalId, provider, longest: null, requestId: newId() }),
+    openSession({ em, secrets }, { tenantId, principalId, provider, maxLifetime: null, requestId: newId() }),
   );
   return tokens.refreshToken;
 }

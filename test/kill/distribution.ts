@@ -5,9 +5,11 @@ import type { Attempt } from './verify.ts';
 
 /** Whether readers had a delta of an item before the kill and another one of the same item after it. */
 export function fellBetweenDeltas({ live, boundary }: Held): boolean {
-  const deltas = live.heard.filter((heard) => heard.type === 'response.output_text.delta');
-  const before = new Set(deltas.filter((heard) => heard.n < boundary).map((heard) => heard.itemId));
-  return deltas.some((heard) => heard.n >= boundary && before.has(heard.itemId));
+  const deltas = live.received.filter((received) => received.type === 'response.output_text.delta');
+  const before = new Set(
+    deltas.filter((received) => received.n < boundary).map((received) => received.itemId),
+  );
+  return deltas.some((received) => received.n >= boundary && before.has(received.itemId));
 }
 
 export interface WorkerKills {
@@ -41,7 +43,7 @@ export interface Recovery {
 /** A lost heartbeat is detected after 2.5 s at most; a much longer delay has another cause as well. */
 const slowMs = 4_000;
 
-const settleMs = 6_000;
+const recoveryMs = 6_000;
 
 /**
  * The delay until work continued after a worker's kill with another worker running. Only kills without
@@ -56,8 +58,8 @@ export function measureRecovery(struck: readonly Struck[], attempts: readonly At
     if (kill.strike.kind !== 'worker') continue;
     for (const { live, boundary } of kill.held) {
       if (live.part === silent) continue;
-      const next = live.heard.find((heard) => heard.n >= boundary)?.at ?? Infinity;
-      const until = Math.min(next, kill.at + settleMs);
+      const next = live.received.find((received) => received.n >= boundary)?.at ?? Infinity;
+      const until = Math.min(next, kill.at + recoveryMs);
       const disturbed = struck.some(
         (other) => other !== kill && other.at > kill.at - 1_500 && other.at < until,
       );
@@ -90,14 +92,16 @@ export function measureSilences(struck: readonly Struck[]): Map<SilenceTarget, n
     const pauses = held
       .filter(({ live }) => live.part !== silent && live.part.script.manner !== 'restarts')
       .flatMap(({ live }) => {
-        const times = live.heard
-          .map((heard) => heard.at)
+        const times = live.received
+          .map((received) => received.at)
           .filter((time) => time > at && time < backAt + pauseHorizonMs);
         const ends = times
           .map((time, i) => ({ time, pauseMs: time - (times[i - 1] ?? at) }))
           .filter(({ time, pauseMs }) => time - pauseMs < next);
-        const longest = ends.toSorted((a, b) => b.pauseMs - a.pauseMs)[0];
-        return longest === undefined ? [] : [Math.max(0, Math.min(longest.pauseMs, longest.time - backAt))];
+        const maxLength = ends.toSorted((a, b) => b.pauseMs - a.pauseMs)[0];
+        return maxLength === undefined
+          ? []
+          : [Math.max(0, Math.min(maxLength.pauseMs, maxLength.time - backAt))];
       });
     found.set(strike.target, [...(found.get(strike.target) ?? []), ...pauses]);
   }
@@ -105,8 +109,8 @@ export function measureSilences(struck: readonly Struck[]): Map<SilenceTarget, n
 }
 
 function describe({ live, boundary }: Held, begunMs: number, eventMs: number): string {
-  const last = live.heard.findLast((heard) => heard.n < boundary)?.type ?? 'nothing';
-  const first = live.heard.find((heard) => heard.n >= boundary)?.type ?? 'nothing';
+  const last = live.received.findLast((received) => received.n < boundary)?.type ?? 'nothing';
+  const first = live.received.find((received) => received.n >= boundary)?.type ?? 'nothing';
   const times = `begun after ${Math.round(begunMs)} ms, ${first} after ${Math.round(eventMs)} ms`;
   return `#${live.index} ${live.part.script.name} at ${boundary}: ${times}, last was ${last}`;
 }

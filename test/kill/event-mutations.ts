@@ -6,7 +6,7 @@ import { startStack } from '../support/stack.ts';
 import { connect } from '../support/tables.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { Fleet } from './fleet.ts';
-import { mutate, nothingKnown, told, type Client, type MutationRequest } from './mutation-kinds.ts';
+import { mutate, nothingKnown, notified, type Client, type MutationRequest } from './mutation-kinds.ts';
 
 export interface MutationRun {
   mutations: number;
@@ -80,7 +80,7 @@ export async function runMutations(options: MutationOptions): Promise<MutationRu
       await sleep(200);
     }
     const { rows: written } = await admin.query<{ what: string }>(
-      `select ${told} as what from events where tenant_id = $1 and id > $2 order by 1`,
+      `select ${notified} as what from events where tenant_id = $1 and id > $2 order by 1`,
       [world.tenantId, before[0]!.id],
     );
     const { rows: statuses } = await admin.query<{ what: string }>(

@@ -12,7 +12,7 @@ import { Fleet } from './fleet.ts';
 import type { PlannedStrike, SilenceTarget, Strike } from './plan.ts';
 import type { Part } from './scripts.ts';
 import { perform, type Struck } from './strike.ts';
-import { judgeTools, type ToolVerdict } from './tool-verdict.ts';
+import { verifyTools, type ToolVerdict } from './tool-verdict.ts';
 import { Traffic } from './traffic.ts';
 import { verify, type Verdict } from './verify.ts';
 
@@ -20,7 +20,7 @@ export interface KillRun extends Verdict {
   seed: number;
   responses: number;
   /** Names of the scripts that were played at least once. */
-  told: ReadonlySet<string>;
+  notified: ReadonlySet<string>;
   struck: Struck[];
   /** Kills of the plan that were impossible, with the reason. */
   missed: string[];
@@ -93,13 +93,13 @@ export async function runKills(options: KillRunOptions): Promise<KillRun> {
       ...verdict,
       seed,
       responses: traffic.all.length,
-      told: new Set(traffic.all.map(({ part }) => part.script.name)),
+      notified: new Set(traffic.all.map(({ part }) => part.script.name)),
       struck,
       missed,
       workerKills: distribute(struck),
       recovery: measureRecovery(struck, verdict.attempts),
       silences: measureSilences(struck),
-      tools: tools === null ? null : await judgeTools({ ...deployment, tools }, struck),
+      tools: tools === null ? null : await verifyTools({ ...deployment, tools }, struck),
       seconds: seconds(),
     };
   } finally {

@@ -8,7 +8,7 @@ import type { World } from '../support/world.ts';
 import { silent, silentTimeoutSeconds, type Part } from './scripts.ts';
 
 /** An event that the client received, and when (`performance.now()`). */
-export interface Heard {
+export interface ReceivedEvent {
   n: number;
   type: string;
   itemId: string | null;
@@ -36,7 +36,7 @@ const snapshotShare = 0.01;
 export class LiveResponse {
   readonly index: number;
   readonly part: Part;
-  readonly heard: Heard[] = [];
+  readonly received: ReceivedEvent[] = [];
   readonly snapshots: Snapshot[] = [];
   readonly done: Promise<void>;
   id: string | null = null;
@@ -70,7 +70,7 @@ export class LiveResponse {
 
   /** Whether text arrived within the last moments. */
   isWriting(now: number): boolean {
-    const last = this.heard.at(-1);
+    const last = this.received.at(-1);
     return this.open !== null && this.open.deltas > 1 && last !== undefined && now - last.at < 250;
   }
 
@@ -106,7 +106,7 @@ export class LiveResponse {
     const item = frame.json['item'] as Json | undefined;
     const itemId = (frame.json['item_id'] ?? item?.['id'] ?? null) as string | null;
     const n = Number(frame.id.slice(colon + 1));
-    this.heard.push({ n, type, itemId, at: performance.now() });
+    this.received.push({ n, type, itemId, at: performance.now() });
     if (type === 'response.output_item.added' && item?.['type'] === 'message') {
       this.open = { id: String(itemId), deltas: 0 };
     } else if (type === 'response.output_item.done' && itemId === this.open?.id) {

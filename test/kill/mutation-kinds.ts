@@ -37,7 +37,7 @@ export interface Client {
    * @returns the resource in the answer
    */
   send(request: MutationRequest): Promise<Record<string, string>>;
-  /** An expected additional event: its type, its resource, and the part of its metadata that `told` reads. */
+  /** An expected additional event: its type, its resource, and the part of its metadata that `notified` reads. */
   expect(...parts: (string | number)[]): void;
 }
 
@@ -50,7 +50,7 @@ export interface MutationRequest {
 }
 
 /** The columns that identify an event, in SQL over its row and in the order of `Client.expect`. */
-export const told = `concat_ws(' ', event_type, resource_id, metadata ->> 'document_id', metadata ->> 'member_id',
+export const notified = `concat_ws(' ', event_type, resource_id, metadata ->> 'document_id', metadata ->> 'member_id',
   metadata ->> 'role', metadata ->> 'added', metadata ->> 'removed', metadata ->> 'members')`;
 
 interface Kind {

@@ -117,12 +117,12 @@ function silence(target: SilenceTarget, nth: number): Strike {
 }
 
 /** Longer than a call may take when its server, a model's or a tool's, is silent. */
-export const longestCallMs = 75_000;
+export const maxCallMs = 75_000;
 
 /** Each target in turn, with time to recover in between, so that no call meets two silences of its server. */
 export function makeSilences(rounds: number): PlannedStrike[] {
   return times(rounds, (nth) => [
-    { strike: silence('postgres', nth), pauseMs: nth === 0 ? 2_000 : longestCallMs },
+    { strike: silence('postgres', nth), pauseMs: nth === 0 ? 2_000 : maxCallMs },
     { strike: silence('temporal', nth), pauseMs: nth % 5 === 4 ? 55_000 : 25_000 },
     { strike: silence('model', nth), pauseMs: nth % 5 === 4 ? 55_000 : 25_000 },
     { strike: silence('tool', nth), pauseMs: 200 },

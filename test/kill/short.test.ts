@@ -25,7 +25,7 @@ it('no response is lost or stuck while ten kills of every kind hit the deploymen
   expect(run.missed).toEqual([]);
   expect(run.struck.filter(isSurvived)).toEqual([]);
   // Every manner of a model, including the run that is read again at its vendor.
-  expect(all.filter(({ script }) => !run.told.has(script.name))).toEqual([]);
+  expect(all.filter(({ script }) => !run.notified.has(script.name))).toEqual([]);
   expect(run.lost).toEqual([]);
   expect(run.stuck).toEqual([]);
   expect(run.tools?.broken).toEqual([]);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { slack } from '../support/slack.ts';
 import { percentile } from './distribution.ts';
 import { runKills } from './kill-run.ts';
-import { longestCallMs, makeSilences, seedFrom, silenceTargets } from './plan.ts';
+import { maxCallMs, makeSilences, seedFrom, silenceTargets } from './plan.ts';
 import { report } from './report.ts';
 import { parts } from './scripts.ts';
 import { toolParts } from './tool-parts.ts';
@@ -30,7 +30,7 @@ it(`no response is lost, stuck or wrong over ${rounds * 4} silences of PostgreSQ
   // A call at a silent tool server is rightly unknown, every other outcome is known.
   const inDoubt = run.struck.flatMap(({ strike, time }) =>
     strike.kind === 'silence' && strike.target === 'tool'
-      ? [{ from: time, until: time + strike.silence.awayMs + longestCallMs }]
+      ? [{ from: time, until: time + strike.silence.awayMs + maxCallMs }]
       : [],
   );
   const isFalse = (at: number) => !inDoubt.some(({ from, until }) => at > from && at < until);

@@ -132,7 +132,7 @@ async function killGateway(field: Field, strike: Strike): Promise<Struck> {
       const held = reading.filter((live) => live.gateway === victim);
       const moment = { at: performance.now(), time: Date.now() };
       const signal = await fleet.kill(victim);
-      const places = held.map((live) => ({ live, boundary: (live.heard.at(-1)?.n ?? -1) + 1 }));
+      const places = held.map((live) => ({ live, boundary: (live.received.at(-1)?.n ?? -1) + 1 }));
       return { strike, pid: victim.child.pid ?? 0, signal, ...moment, held: places };
     }
     await sleep(40);
@@ -154,7 +154,7 @@ async function silence(field: Field, strike: Strike & { kind: 'silence' }): Prom
   const writing = traffic.running.filter((live) => live.isWriting(performance.now()) || live.open === null);
   const held = writing
     .filter((live) => live.id !== null)
-    .map((live) => ({ live, boundary: (live.heard.at(-1)?.n ?? -1) + 1 }));
+    .map((live) => ({ live, boundary: (live.received.at(-1)?.n ?? -1) + 1 }));
   const moment = { at: performance.now(), time: Date.now() };
   relay.silence(strike.silence);
   return { strike, pid: 0, signal: null, ...moment, held };

@@ -35,7 +35,7 @@ interface LedgerRow {
 
 const columns = 'response_id, call_id, item_id, tool_name, idempotency_key, status, outcome, attempts';
 
-export async function judgeTools(
+export async function verifyTools(
   { query, tools, world }: Deployment & { tools: ToolServer },
   struck: readonly Struck[],
 ): Promise<ToolVerdict> {
@@ -49,7 +49,7 @@ export async function judgeTools(
   );
   const arrivals = tools.arrivals();
   const effects = tools.effects();
-  const told = Map.groupBy(events, (event) => event.call_id);
+  const notified = Map.groupBy(events, (event) => event.call_id);
   const shown = new Map(items.map(({ id, wire }) => [id, JSON.parse(wire) as Json]));
   const byKey = { arrivals: group(arrivals), effects: group(effects) };
   const known = new Set(rows.map((row) => row.idempotency_key));
@@ -61,10 +61,10 @@ export async function judgeTools(
       .filter((line) => line.meta_key !== line.key)
       .map(() => 'Header and _meta carry different keys.'),
     ...rows.flatMap((row) =>
-      judgeCall(row, {
+      verifyCall(row, {
         arrivals: byKey.arrivals.get(row.idempotency_key)?.length ?? 0,
         effects: byKey.effects.get(row.idempotency_key)?.length ?? 0,
-        events: told.get(row.call_id)?.length ?? 0,
+        events: notified.get(row.call_id)?.length ?? 0,
         item: shown.get(row.item_id),
       }).map((why) => `${row.tool_name} of ${row.response_id}: ${why}`),
     ),
@@ -76,7 +76,7 @@ export async function judgeTools(
     effects: effects.length,
     unknown: rows.filter((row) => row.outcome === 'unknown').length,
     unknownAt: events.map((event) => event.created_at.getTime()),
-    inFlight: struck.filter(({ inTool = [] }) => inTool.some((held) => wasCutOff(held, ended))).length,
+    inFlight: struck.filter(({ inTool = [] }) => inTool.some((held) => wasInterrupted(held, ended))).length,
     broken,
   };
 }
@@ -88,7 +88,7 @@ interface Traces {
   item: Json | undefined;
 }
 
-function judgeCall(row: LedgerRow, { arrivals, effects, events, item }: Traces): string[] {
+function verifyCall(row: LedgerRow, { arrivals, effects, events, item }: Traces): string[] {
   const wrong: string[] = [];
   const isUnknown = row.outcome === 'unknown';
   if (row.tool_name === 'keyed_add' && effects !== 1) wrong.push(`took effect ${effects} times`);
@@ -114,7 +114,7 @@ export interface HeldCall {
   attempts: number;
 }
 
-function wasCutOff({ key, attempts }: HeldCall, ended: ReadonlyMap<string, LedgerRow>): boolean {
+function wasInterrupted({ key, attempts }: HeldCall, ended: ReadonlyMap<string, LedgerRow>): boolean {
   const row = ended.get(key);
   return row !== undefined && (row.outcome === 'unknown' || row.attempts > attempts);
 }

@@ -34,15 +34,15 @@ export async function verify(
   const byResponse = Map.groupBy(attempts, (attempt) => attempt.responseId);
   const verdict: Verdict = { lost: [], stuck: await findStuck(deployment), attempts, eventsChecked: 0 };
   const waiting = [...lives];
-  const judgeNext = async (): Promise<void> => {
+  const verifyNext = async (): Promise<void> => {
     for (let live = waiting.shift(); live !== undefined; live = waiting.shift()) {
       const losses = await judge(deployment, fleet, live, byResponse.get(live.id ?? '') ?? []);
-      verdict.eventsChecked += live.heard.length;
+      verdict.eventsChecked += live.received.length;
       if (losses.length > 0)
         verdict.lost.push(`#${live.index} ${live.part.script.name} ${live.id}: ${losses.join('; ')}`);
     }
   };
-  await Promise.all([judgeNext(), judgeNext(), judgeNext()]);
+  await Promise.all([verifyNext(), verifyNext(), verifyNext()]);
   verdict.lost.push(...(await findLeftovers(deployment)));
   return verdict;
 }

@@ -256,9 +256,9 @@ test('each stops within its grace period when it is asked to', async () => {
 test('no service has written a secret into its log', () => {
   const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
   // The front logs cut streams, and a request with a code in its query.
-  const told = readFileSync(join(folder, 'front.log'), 'utf8');
-  expect(told).toContain('aborting with incomplete response');
-  expect(told).toContain('/auth/oidc/acme/callback');
+  const received = readFileSync(join(folder, 'front.log'), 'utf8');
+  expect(received).toContain('aborting with incomplete response');
+  expect(received).toContain('/auth/oidc/acme/callback');
   for (const name of logs) {
     const log = readFileSync(join(folder, name), 'utf8');
     for (const value of [canary, world.apiKey, ...Object.values(env).filter((each) => each.length > 40)])

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { until } from '../launcher/started.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
-const longestStepMs = 240_000;
+const maxStepMs = 240_000;
 
 /** One shell in the checkout, into which text is pasted: variables and functions stay, as in a terminal. */
 export class Shell {
@@ -35,7 +35,7 @@ export class Shell {
       if (this.#stdout.includes(mark, from)) return true;
       if (this.#hasEnded()) throw new Error(`the shell has ended: ${this.#stdout.slice(from)}`);
       return false;
-    }, longestStepMs);
+    }, maxStepMs);
     return this.#stdout.slice(from, this.#stdout.indexOf(mark, from));
   }
 

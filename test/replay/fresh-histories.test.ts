@@ -12,7 +12,7 @@ import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { followResponse } from '../support/sse-recorder.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { startToolServer, type ToolServer } from '../support/tool-servers.ts';
-import { addUsers } from '../support/told-world.ts';
+import { addUsers } from '../support/notification-world.ts';
 import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
 import { createWorld, scriptedModel, type World } from '../support/world.ts';
 import { canaries, foundCanaries } from './canaries.ts';
@@ -276,9 +276,9 @@ describe('histories of real runs', () => {
       await sleep(50);
     }
     await keep('fan-out', workflowId);
-    const told = await admin.query('select from notifications where event_id = $1', [rows[0]!.id]);
+    const received = await admin.query('select from notifications where event_id = $1', [rows[0]!.id]);
     await admin.end();
-    expect(told.rowCount).toBe(2_600);
+    expect(received.rowCount).toBe(2_600);
     expect(await detailsOf(workflowId)).toBe('collection.deleted: everybody told');
   });
 
@@ -307,9 +307,9 @@ describe('histories of real runs', () => {
     const running: Promise<string>[] = [];
     const record = await ask('cancelled', (count, id) => {
       if (count === 2) {
-        const told = detailsOf(`response/${world.tenantId}/${id}`);
-        running.push(told);
-        void told.then(() => call(`/responses/${id}/cancel`, {}));
+        const received = detailsOf(`response/${world.tenantId}/${id}`);
+        running.push(received);
+        void received.then(() => call(`/responses/${id}/cancel`, {}));
       }
     });
     expect(record.status).toBe('cancelled');
@@ -361,11 +361,11 @@ describe('histories of real runs', () => {
     expect(Object.fromEntries([...shown].map(([name, texts]) => [name, foundCanaries(texts)]))).toEqual(
       Object.fromEntries([...shown.keys()].map((name) => [name, []])),
     );
-    const told = models.requests.map(({ body }) => JSON.stringify(body));
+    const received = models.requests.map(({ body }) => JSON.stringify(body));
     const through = [canaries.prompt, canaries.instructions, canaries.commentary, canaries.query];
     const results = [canaries.document, canaries.filename, canaries.argument];
     for (const canary of [...through, ...results]) {
-      expect(told.some((body) => body.includes(canary))).toBe(true);
+      expect(received.some((body) => body.includes(canary))).toBe(true);
     }
   });
 });

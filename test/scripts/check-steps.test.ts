@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { isSource } from '../../scripts/check/file-sizes.ts';
 import { inspect } from '../../scripts/check/forbidden-words.ts';
-import { findExpressions, judgeExpression } from '../../scripts/check/regular-expressions.ts';
+import { findExpressions, checkExpression } from '../../scripts/check/regular-expressions.ts';
 import { runSteps, type Step } from '../../scripts/check/run-steps.ts';
 
 async function run(steps: Step[]): Promise<{ passed: boolean; printed: string }> {
@@ -64,7 +64,7 @@ test('tests and documents may be long, code may not', () => {
 
 test('regular expressions that can take more than linear time are found, wherever they stand in a source', () => {
   const judge = (source: string) =>
-    findExpressions('domain/a.ts', source).map((each) => judgeExpression(each) ?? 'sound');
+    findExpressions('domain/a.ts', source).map((each) => checkExpression(each) ?? 'sound');
   const link = [
     'const link = (text: string) =>',
     String.raw`  text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1');`,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { findRoomFaults, judgeRooms } from '../../scripts/check/room-order.ts';
+import { findRoomFaults, checkRooms } from '../../scripts/check/room-order.ts';
 
-const judge = (files: Record<string, string>) => judgeRooms(new Map(Object.entries(files)));
+const judge = (files: Record<string, string>) => checkRooms(new Map(Object.entries(files)));
 const caller = 'domain/foundation/access/caller.ts';
 const thread = 'domain/conversations/threads/find-thread.ts';
 

@@ -109,7 +109,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     unknown: newId,
     call: async (place, id) => at(place, method, await path(place, id), await body(place)),
     refusal: `404 ${thing.code}`,
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
   const aRole = {
     make: (place: Place) => maker.role(place),
@@ -149,7 +149,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     call: async (place: Place, id: string) =>
       at(place, method, `/spaces/${id}${await rest(place)}`, await body(place)),
     refusal: '404 space_not_found',
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
   const inSpace = (place: Place, rest: string) => `/spaces/${place.spaceId}${rest}`;
 
@@ -165,13 +165,13 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
     unknown: newId,
     call: async (place, id) => at(place, method, await path(place), await body(place, id)),
     refusal: `404 ${thing.code}`,
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
 
   /** The two spaces of a tenant have one owner: for resources of the tenant, its key is the same in both. */
   const tenantFresh = (path: string, body: Body): IdFixture => ({
     ...fresh(async () => path, body),
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
   const fresh = (path: Path, body: Body): IdFixture => {
     const calls = new Map<string, Promise<Call>>();
@@ -223,7 +223,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
   };
   const tenantCursor = (path: string, twice: (place: Place) => Promise<unknown>): IdFixture => ({
     ...cursor(async () => path, twice),
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
 
   /** The space in which resources were made that belong to a space. */
@@ -513,7 +513,7 @@ export function adminFixtures(maker: AdminMaker, addModel: (place: Place) => Pro
         async (_place, id) => ({ principal_id: id, role_id: viewer }),
       ),
       // A principal of the tenant, but no member of this space.
-      nextDoorRefusal: '409 invalid_state',
+      neighbourRefusal: '409 invalid_state',
     },
     'addProjectMember body role_id': inBody(aRole, 'POST', membersOf, roleWith(bodies.projectMember)),
     'listProjectMembers path space_id': space('GET', aProject('/members')),

@@ -22,7 +22,7 @@ export interface AdminWorld {
   owner: Person;
   person(options?: NewMember & { email?: string }): Promise<Person>;
   /** The same person with another, restricted key. */
-  cutDown(who: Person, permissions: readonly Permission[]): Promise<Person>;
+  restricted(who: Person, permissions: readonly Permission[]): Promise<Person>;
   /** Any operation of version 1, as `who`. */
   ask(who: Person, method: string, path: string, body?: object): Promise<Answer>;
   inSpace(path: string): string;
@@ -54,7 +54,7 @@ export async function openAdminWorld(): Promise<AdminWorld> {
       }
       return person;
     },
-    cutDown: async (who, permissions) => {
+    restricted: async (who, permissions) => {
       const made = await place.ask(who, 'POST', '/admin/api-keys', { name: 'cut', permissions });
       if (made.status !== 201) throw new Error(made.text);
       return { ...who, apiKey: made.body.data.api_key as string };

@@ -6,7 +6,7 @@ export interface BodyPlace {
   param: string;
   holds: 'text' | 'number' | 'anything';
   /** Maximum of characters; undefined without a limit. */
-  longest: number | undefined;
+  lengthLimit: number | undefined;
   /** The body with `value` there. */
   put: (body: unknown, value: unknown) => unknown;
   /** Whether `value` is the only possible fault: no required neighbour is missing. */
@@ -94,7 +94,7 @@ function choose(document: OpenApi, schema: JsonSchema): Choice {
 function walk(document: OpenApi, declared: JsonSchema): BodyPlace[] {
   const { schema, isOneOfMany } = choose(document, declared);
   const found = within(document, schema);
-  return isOneOfMany ? found.map((place) => anew(place)) : found;
+  return isOneOfMany ? found.map((place) => again(place)) : found;
 }
 
 function within(document: OpenApi, schema: JsonSchema): BodyPlace[] {
@@ -122,13 +122,13 @@ function within(document: OpenApi, schema: JsonSchema): BodyPlace[] {
     if (isFree && schema.maxLength === undefined) {
       throw new Error(`A text without a longest length: ${JSON.stringify(schema)}.`);
     }
-    const longest = (schema.maxLength as number | undefined) ?? 1000;
-    return [{ ...leaf, holds: 'text', longest }];
+    const lengthLimit = (schema.maxLength as number | undefined) ?? 1000;
+    return [{ ...leaf, holds: 'text', lengthLimit }];
   }
   if (schema.type === 'integer' || schema.type === 'number') {
-    return [{ ...leaf, holds: 'number', longest: undefined }];
+    return [{ ...leaf, holds: 'number', lengthLimit: undefined }];
   }
-  return schema.type === undefined ? [{ ...leaf, holds: 'anything', longest: undefined }] : [];
+  return schema.type === undefined ? [{ ...leaf, holds: 'anything', lengthLimit: undefined }] : [];
 }
 
 function inMember(place: BodyPlace, name: string, required: string[]): BodyPlace {
@@ -143,7 +143,7 @@ function inMember(place: BodyPlace, name: string, required: string[]): BodyPlace
 }
 
 /** Replaces the value at the place. */
-const anew = (place: BodyPlace): BodyPlace => ({
+const again = (place: BodyPlace): BodyPlace => ({
   ...place,
   put: (_old, value) => place.put(undefined, value),
   isAlone: () => place.isAlone(undefined),

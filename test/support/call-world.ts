@@ -15,7 +15,7 @@ export interface CallWorld {
   admin: Client;
   world: World;
   here: Place;
-  nextDoor: Place;
+  neighbour: Place;
   abroad: Place;
   operator: Operator;
   all: Procedure[];
@@ -34,7 +34,7 @@ export async function openCallWorld(env: Record<string, string> = {}): Promise<C
   const database = await createTestDatabase();
   const gateway = await openGateway(database, env);
   const admin = await connect(database.adminUrl);
-  const { world, here, nextDoor, abroad } = await createPlaces(database);
+  const { world, here, neighbour, abroad } = await createPlaces(database);
   const operator = await addOperator(database.unitOfWork);
   const { rows } = await admin.query<{ id: string }>('select id from principals where tenant_id = $1', [
     abroad.tenantId,
@@ -62,7 +62,7 @@ export async function openCallWorld(env: Record<string, string> = {}): Promise<C
     admin,
     world,
     here,
-    nextDoor,
+    neighbour,
     abroad,
     operator,
     all,

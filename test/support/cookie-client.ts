@@ -10,7 +10,7 @@ export interface Visitor {
   close(): Promise<void>;
 }
 
-const mostHops = 10;
+const maxHops = 10;
 
 /** A browser without scripts: cookies by host, redirects, and forms by their HTML. */
 export class CookieClient implements Visitor {
@@ -53,7 +53,7 @@ export class CookieClient implements Visitor {
   async #load(from: string, init: RequestInit): Promise<void> {
     let url = from;
     let request = init;
-    for (let hop = 0; hop < mostHops; hop += 1) {
+    for (let hop = 0; hop < maxHops; hop += 1) {
       // By host name alone, as browsers keep them.
       const { hostname } = new URL(url);
       const jar = this.#jars.get(hostname) ?? new Map<string, string>();
@@ -80,6 +80,6 @@ export class CookieClient implements Visitor {
       url = new URL(location, url).href;
       request = {};
     }
-    throw new Error(`More than ${mostHops} redirects from ${from}.`);
+    throw new Error(`More than ${maxHops} redirects from ${from}.`);
   }
 }

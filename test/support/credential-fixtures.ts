@@ -57,7 +57,7 @@ export function credentialFixtures(maker: Maker): Record<string, IdFixture> {
       return id;
     },
     unknown: newId,
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   };
   const credentialIn = (method: string, body?: object): IdFixture => ({
     ...inSpace,
@@ -114,7 +114,7 @@ export function credentialFixtures(maker: Maker): Record<string, IdFixture> {
       unknown: newKey,
       call: keyedTenant,
       refusal: 'fresh',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     },
     'listTenantCredentials query cursor': {
       make: async (place) => {
@@ -126,7 +126,7 @@ export function credentialFixtures(maker: Maker): Record<string, IdFixture> {
       unknown: someCursor,
       call: async (place, id) => admin(place, 'GET', `credentials?cursor=${id}`),
       refusal: '422 invalid_cursor',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     },
     'getTenantCredential path credential_id': tenantCredentialIn('GET'),
     'updateTenantCredential path credential_id': tenantCredentialIn('PATCH', changes),

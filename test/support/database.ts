@@ -50,7 +50,7 @@ export async function createTestDatabase(
     purgeUrl,
     database,
     orm,
-    unitOfWork: new UnitOfWork(orm, sendAfterCommit(keepIn(dispatches))),
+    unitOfWork: new UnitOfWork(orm, sendAfterCommit(saveIn(dispatches))),
     dispatches,
     async drop() {
       await Promise.all([database.close(), orm.close(true)]);
@@ -60,7 +60,7 @@ export async function createTestDatabase(
 }
 
 /** A dispatcher that sends nothing, and takes each row for one that Temporal has got. */
-export function keepIn(rows: Dispatch[]): Dispatcher {
+export function saveIn(rows: Dispatch[]): Dispatcher {
   return {
     dispatch: async (row) => {
       rows.push(row);

@@ -4,7 +4,7 @@ import { assemble, type Gateway } from '#api/compose.ts';
 import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
 import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import type { WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
-import { keepIn } from './database.ts';
+import { saveIn } from './database.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
 import { raisedLimits } from './raised-limits.ts';
 import { masterKey } from './stack.ts';
@@ -114,8 +114,8 @@ export async function openGateway(
   env: Record<string, string> = {},
 ): Promise<TestGateway> {
   const dispatched: Dispatch[] = [];
-  const gateway = assemble(gatewayConfig(database.url, env), keepIn(dispatched));
-  await gateway.database.assertBehindTheWall();
+  const gateway = assemble(gatewayConfig(database.url, env), saveIn(dispatched));
+  await gateway.database.assertRestrictedRole();
   gateway.hub.start();
   const app = await buildApp({ ...gateway, workflows });
   const served = await app.inject('/api/openapi.json');

@@ -65,9 +65,9 @@ const inText =
 
 const tooLong: Kind = ({ places, call }) =>
   places
-    .filter((place) => place.longest !== undefined && place.isAlone(call.body))
+    .filter((place) => place.lengthLimit !== undefined && place.isAlone(call.body))
     .map((place) =>
-      invalid({ ...call, body: place.put(call.body, 'x'.repeat(place.longest! + 1)) }, place.param),
+      invalid({ ...call, body: place.put(call.body, 'x'.repeat(place.lengthLimit! + 1)) }, place.param),
     );
 
 const query = (call: Call, search: string): Call => ({ ...call, path: `${call.path}?${search}` });

@@ -24,7 +24,7 @@ export interface IdFixture {
   /** For a deleted id of the caller's own, where it differs. */
   goneRefusal?: string;
   /** For an id of another space of the same tenant; null where that owner may use it. */
-  nextDoorRefusal?: string | null;
+  neighbourRefusal?: string | null;
   /** Called by an operator of the platform, who reads other tenants on purpose. */
   operator?: true;
 }
@@ -145,7 +145,7 @@ export function idFixtures(maker: Maker): Fixtures {
   const alias = {
     make: async (place: Place) => place.modelAlias,
     refusal: '404 model_not_found',
-    nextDoorRefusal: '403 model_not_allowed',
+    neighbourRefusal: '403 model_not_allowed',
   };
 
   const keyed = (send: (place: Place, id: string) => Partial<Call>): IdFixture => ({
@@ -209,14 +209,14 @@ export function idFixtures(maker: Maker): Fixtures {
       return { method, path: `/v1/spaces/${id}/observability/config`, apiKey: place.apiKey };
     },
     refusal: '404 space_not_found',
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
   const ofNotification = (method: string, suffix: string): IdFixture => ({
     make: (place) => maker.notification(place),
     unknown: newId,
     call: async ({ apiKey }, id) => ({ method, path: `/v1/notifications/${id}${suffix}`, apiKey }),
     refusal: '404 notification_not_found',
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
 
   const native: Fixtures = {
@@ -229,14 +229,14 @@ export function idFixtures(maker: Maker): Fixtures {
         apiKey: place.apiKey,
       }),
       refusal: '422 invalid_cursor',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     },
     'getEvent path event_id': {
       make: (place) => maker.event(place),
       unknown: newId,
       call: async (place, id) => ({ method: 'GET', path: `/v1/events/${id}`, apiKey: place.apiKey }),
       refusal: '404 event_not_found',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     },
     'getNotification path notification_id': ofNotification('GET', ''),
     'readNotification path notification_id': ofNotification('POST', '/read'),
@@ -245,7 +245,7 @@ export function idFixtures(maker: Maker): Fixtures {
       unknown: someCursor,
       call: async ({ apiKey }, id) => ({ method: 'GET', path: `/v1/notifications?cursor=${id}`, apiKey }),
       refusal: '422 invalid_cursor',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     },
     'registerServer path space_id': spaceOf('POST', async () => 'mcp-servers', serverBody),
     'registerServer header idempotency-key': freshKey(async () => 'mcp-servers', serverBody),
@@ -294,7 +294,7 @@ export function idFixtures(maker: Maker): Fixtures {
         return id;
       },
       refusal: '404 skill_not_found',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     }),
     'setObservability path space_id': spaceOf('PUT', async () => 'observability/config', observabilityBody),
     'getObservability path space_id': configured('GET'),

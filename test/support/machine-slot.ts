@@ -8,19 +8,19 @@ import { holdUdpPort } from './udp-port.ts';
  * UDP port of that number.
  */
 const slots = [9_801, 9_802, 9_803];
-const longestWaitMs = 300_000;
+const maxWaitMs = 300_000;
 
 /** A process that once got none, because other programs hold them all, does not try again. */
 const place = globalThis as { machineSlot?: Socket | 'impossible' | undefined };
-place.machineSlot ??= await takeSlot();
+place.machineSlot ??= await acquireSlot();
 afterAll(() => {
   if (place.machineSlot === 'impossible') return;
   place.machineSlot?.close();
   place.machineSlot = undefined;
 });
 
-async function takeSlot(): Promise<Socket | 'impossible'> {
-  for (const deadline = performance.now() + longestWaitMs; performance.now() < deadline; await sleep(100)) {
+async function acquireSlot(): Promise<Socket | 'impossible'> {
+  for (const deadline = performance.now() + maxWaitMs; performance.now() < deadline; await sleep(100)) {
     for (const slot of slots) {
       const held = await holdUdpPort(slot);
       if (held !== 'taken') return held;

@@ -12,7 +12,7 @@ export function modelRequest(
       credentialRef: null,
       maxOutputTokens: 8_000,
       supportsReasoning: false,
-      keepsRuns: false,
+      storesRuns: false,
       inputModalities: ['text', 'image', 'file'],
       ...model,
     },

@@ -103,7 +103,7 @@ export function checkScript(script: Script): Script {
  * Splits `text` into pieces of 1 to 12 UTF-16 units, never inside a surrogate pair, the same way for the same
  * seed.
  */
-export function cutPieces(text: string, seed: number): string[] {
+export function splitPieces(text: string, seed: number): string[] {
   const random = mulberry32(seed);
   const pieces: string[] = [];
   for (let at = 0; at < text.length;) {

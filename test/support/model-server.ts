@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { checkScript, cutPieces, seedOf } from './model-script.ts';
+import { checkScript, splitPieces, seedOf } from './model-script.ts';
 import type { Failure, Script, Source, Usage } from './model-script.ts';
 import { planTurn, readAsked } from './model-turn.ts';
 import type { Strategy, Turn } from './model-turn.ts';
@@ -217,7 +217,7 @@ async function streamTurn(streaming: Streaming): Promise<void> {
   const text = turn.text.slice(0, limit);
   const seed = (script.seed ?? seedOf(script.name)) + record.attempt;
   delta({ role: 'assistant', content: turn.calls.length === 0 || text !== '' ? '' : null, refusal: null });
-  for (const piece of cutPieces(text, seed)) {
+  for (const piece of splitPieces(text, seed)) {
     if (await interrupt(streaming, record.streamed.length + piece.length)) return;
     if (script.tokenDelayMs !== undefined) await sleep(script.tokenDelayMs);
     if (response.destroyed) return;
@@ -227,7 +227,7 @@ async function streamTurn(streaming: Streaming): Promise<void> {
   if (await interrupt(streaming, Infinity)) return;
   turn.calls.forEach(({ id, name, arguments: json }, index) => {
     delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
-    for (const piece of cutPieces(json, seed))
+    for (const piece of splitPieces(json, seed))
       delta({ tool_calls: [{ index, function: { arguments: piece } }] });
   });
   const cut = text.length < turn.text.length;
@@ -262,9 +262,9 @@ async function interrupt({ failure, record, response }: Streaming, next: number)
 function usageOf({ script, turn, record, body }: Streaming): object {
   const estimate = (characters: number) => Math.ceil(characters / 4);
   const spoken = record.streamed.length + turn.calls.reduce((sum, call) => sum + call.arguments.length, 0);
-  const heard = body.messages.reduce((sum, each) => sum + textOf(each).length, 0);
+  const received = body.messages.reduce((sum, each) => sum + textOf(each).length, 0);
   const usage: Usage = script.usage ?? {
-    prompt_tokens: estimate(heard),
+    prompt_tokens: estimate(received),
     completion_tokens: estimate(spoken),
   };
   return {

@@ -18,14 +18,14 @@ export interface Reader {
   /** It outputs nothing before the end. */
   waits?: boolean;
   /**
-   * `heard` is called with each piece that the client outputs while it reads; never by clients that wait for
+   * `arrived` is called with each piece that the client outputs while it reads; never by clients that wait for
    * JSON.
    */
-  read(target: Target, heard: (piece: string) => void): Promise<Told>;
+  read(target: Target, arrived: (piece: string) => void): Promise<Received>;
 }
 
 /** The client's joined text, and its view of the end. */
-export interface Told {
+export interface Received {
   text: string;
   end: string | undefined;
 }
@@ -33,16 +33,16 @@ export interface Told {
 const openai = ({ baseURL, apiKey }: Target) => new OpenAI({ baseURL, apiKey });
 
 const aiSdk = (make: (target: Target) => LanguageModel) => ({
-  stream: async (target: Target, heard: (piece: string) => void): Promise<Told> => {
+  stream: async (target: Target, arrived: (piece: string) => void): Promise<Received> => {
     let text = '';
     const result = streamText({ model: make(target), prompt: target.input });
     for await (const piece of result.textStream) {
       text += piece;
-      heard(piece);
+      arrived(piece);
     }
     return { text, end: await result.finishReason };
   },
-  json: async (target: Target): Promise<Told> => {
+  json: async (target: Target): Promise<Received> => {
     const { text, finishReason } = await generateText({ model: make(target), prompt: target.input });
     return { text, end: finishReason };
   },
@@ -54,7 +54,7 @@ const openResponses = aiSdk(({ baseURL, apiKey, model }) =>
 );
 
 /** Disconnects after a quarter of the text, and resumes by the response's id. */
-async function resumed(target: Target, heard: (piece: string) => void): Promise<Told> {
+async function resumed(target: Target, arrived: (piece: string) => void): Promise<Received> {
   const { model, input } = target;
   const client = openai(target);
   let text = '';
@@ -65,7 +65,7 @@ async function resumed(target: Target, heard: (piece: string) => void): Promise<
     place = { ...place, after: event.sequence_number };
     if (event.type === 'response.output_text.delta') {
       text += event.delta;
-      heard(event.delta);
+      arrived(event.delta);
       if (text.length > 120) break;
     }
   }
@@ -73,7 +73,7 @@ async function resumed(target: Target, heard: (piece: string) => void): Promise<
   for await (const event of rest) {
     if (event.type === 'response.output_text.delta') {
       text += event.delta;
-      heard(event.delta);
+      arrived(event.delta);
     }
   }
   const { output_text: whole, status } = await rest.finalResponse();
@@ -84,25 +84,25 @@ async function resumed(target: Target, heard: (piece: string) => void): Promise<
 export const readers: Reader[] = [
   {
     name: 'openai, raw events',
-    read: async (target, heard) => {
+    read: async (target, arrived) => {
       const { model, input } = target;
-      const told: Told = { text: '', end: undefined };
+      const received: Received = { text: '', end: undefined };
       for await (const event of await openai(target).responses.create({ model, input, stream: true })) {
         if (event.type === 'response.output_text.delta') {
-          told.text += event.delta;
-          heard(event.delta);
+          received.text += event.delta;
+          arrived(event.delta);
         }
-        if (event.type === 'response.completed') told.end = event.response.status;
+        if (event.type === 'response.completed') received.end = event.response.status;
       }
-      return told;
+      return received;
     },
   },
   {
     name: 'openai, .stream()',
-    read: async (target, heard) => {
+    read: async (target, arrived) => {
       const { model, input } = target;
       const stream = openai(target).responses.stream({ model, input });
-      stream.on('response.output_text.delta', ({ delta }) => heard(delta));
+      stream.on('response.output_text.delta', ({ delta }) => arrived(delta));
       const { output_text: text, status } = await stream.finalResponse();
       return { text, end: status };
     },

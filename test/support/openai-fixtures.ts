@@ -34,7 +34,7 @@ export function openAiFixtures(maker: Maker): Record<string, IdFixture> {
       ...(body === undefined ? {} : { body }),
     }),
     refusal: '404 space_not_found',
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
   const deletedIn = async (place: Place, id: string): Promise<string> => {
     await maker.remove(place, `openai/responses/${id}`);
@@ -157,7 +157,7 @@ export function mirrored(native: Record<string, IdFixture>): Record<string, IdFi
 }
 
 function mirror(fixture: IdFixture): IdFixture {
-  const { refusal, goneRefusal, nextDoorRefusal } = fixture;
+  const { refusal, goneRefusal, neighbourRefusal } = fixture;
   return {
     ...fixture,
     call: async (place, id) => {
@@ -171,7 +171,7 @@ function mirror(fixture: IdFixture): IdFixture {
     },
     refusal: asBadRequest(refusal),
     ...(goneRefusal === undefined ? {} : { goneRefusal: asBadRequest(goneRefusal) }),
-    ...(nextDoorRefusal == null ? {} : { nextDoorRefusal: asBadRequest(nextDoorRefusal) }),
+    ...(neighbourRefusal == null ? {} : { neighbourRefusal: asBadRequest(neighbourRefusal) }),
   };
 }
 

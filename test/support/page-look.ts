@@ -12,7 +12,7 @@ export interface Look {
 }
 
 /** A page that takes three seconds alone may take far longer beside other tests. */
-const longestWaitMs = 60_000;
+const maxWaitMs = 60_000;
 
 /** Opens an address in a window of its own and waits for `selector`, the page's main content. */
 export async function lookAt(browser: Browser, address: string, selector: string): Promise<Look> {
@@ -35,11 +35,11 @@ export async function lookAt(browser: Browser, address: string, selector: string
     if (answer.status() >= 400) troubles.push(`${answer.url()}: ${answer.status()}`);
   });
   try {
-    const answer = await page.goto(address, { timeout: longestWaitMs });
+    const answer = await page.goto(address, { timeout: maxWaitMs });
     const found = await page
       .locator(selector)
       .first()
-      .waitFor({ timeout: longestWaitMs })
+      .waitFor({ timeout: maxWaitMs })
       .then(
         () => true,
         () => false,

@@ -76,7 +76,7 @@ export function differenceOf(base: readonly number[], other: readonly number[]):
 }
 
 /** Whether it is at least `share` and significant: load of the machine must not create a difference. */
-export function tells({ median: found, from, to }: Difference, share: number): boolean {
+export function differs({ median: found, from, to }: Difference, share: number): boolean {
   return Math.abs(found) >= share && (from > 0 || to < 0);
 }
 

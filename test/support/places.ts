@@ -24,7 +24,7 @@ export interface Place {
 /** Two spaces of one tenant and one of another. */
 export async function createPlaces(
   database: TestDatabase,
-): Promise<{ world: World; here: Place; nextDoor: Place; abroad: Place }> {
+): Promise<{ world: World; here: Place; neighbour: Place; abroad: Place }> {
   const world = await createWorld(database.unitOfWork);
   const other = await createWorld(database.unitOfWork);
   const second = await database.unitOfWork.inTenant(world.tenantId, (em) =>
@@ -42,7 +42,7 @@ export async function createPlaces(
   return {
     world,
     here: await place(world, world.spaceId),
-    nextDoor: await place(world, second.id),
+    neighbour: await place(world, second.id),
     abroad: await place(other, other.spaceId),
   };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Reader, Told } from './openai-clients.ts';
+import type { Reader, Received } from './openai-clients.ts';
 
 const run = promisify(execFile);
 const scriptOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -40,7 +40,7 @@ export async function frameworkReaders(): Promise<Reader[]> {
   const { path } = await install(frameworks);
   const reader = (name: string, mode: string): Reader => ({
     name,
-    read: (target, heard) => read({ path, script: 'framework_reader.py' }, { ...target, mode }, heard),
+    read: (target, received) => read({ path, script: 'framework_reader.py' }, { ...target, mode }, received),
   });
   return [
     reader('LangChain, stream', 'langchain_stream'),
@@ -56,7 +56,7 @@ export async function pythonReaders(): Promise<{ readers: Reader[]; missing: str
   if ('missing' in found) return { readers: [], missing: found.missing };
   const reader = (name: string, mode: string): Reader => ({
     name: `Python's openai, ${name}`,
-    read: (target, heard) => read({ ...found, script: 'openai_reader.py' }, { ...target, mode }, heard),
+    read: (target, received) => read({ ...found, script: 'openai_reader.py' }, { ...target, mode }, received),
   });
   return {
     readers: [
@@ -96,8 +96,8 @@ async function install({ name, packages }: PackageSet): Promise<{ path: string }
 async function read(
   { path, script }: { path: string; script: string },
   order: object,
-  heard: (piece: string) => void,
-): Promise<Told> {
+  received: (piece: string) => void,
+): Promise<Received> {
   const child = spawn('python3', [scriptOf(script), JSON.stringify(order)], {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', PYTHONPATH: path },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -105,9 +105,9 @@ async function read(
   let complaint = '';
   child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
   for await (const line of createInterface(child.stdout)) {
-    const said = JSON.parse(line) as string | Told;
+    const said = JSON.parse(line) as string | Received;
     if (typeof said !== 'string') return said;
-    heard(said);
+    received(said);
   }
   throw new Error(`The Python client gave up: ${complaint.slice(-2_000)}`);
 }

@@ -63,7 +63,10 @@ export class SignInMaker {
     const principalId = of ?? (await this.#owner(tenantId)).principalId;
     const provider = { id: await this.provider(place) };
     const opened = await this.#maker.unitOfWork.inTenant(tenantId, (em) =>
-      openSession({ em, secrets }, { tenantId, principalId, provider, longest: null, requestId: newId() }),
+      openSession(
+        { em, secrets },
+        { tenantId, principalId, provider, maxLifetime: null, requestId: newId() },
+      ),
     );
     const { accessToken, refreshToken } = opened.tokens;
     return { id: opened.sessionId, accessToken, refreshToken };
@@ -164,7 +167,7 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
     unknown: newId,
     call: async (place, id) => at(place, method, `${all}/${id}${suffix}`, await body?.(place)),
     refusal: '404 identity_provider_not_found',
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
   const cursor = (path: string, fill: (place: Place) => Promise<unknown>): IdFixture => ({
     make: async (place) => {
@@ -175,7 +178,7 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
     unknown: () => 'eyJ4Ijox.eA',
     call: async (place, id) => at(place, 'GET', `${path}?cursor=${encodeURIComponent(id)}`),
     refusal: '422 invalid_cursor',
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
   const identity = async (place: Place) => ({ principal_id: await made.user(place), subject: newKey() });
   return {
@@ -184,7 +187,7 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
       unknown: newId,
       call: async (place, id) => at(place, 'DELETE', `/v1/sessions/${id}`),
       refusal: '404 session_not_found',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     },
     'listOwnSessions query cursor': cursor('/v1/sessions', (place) => made.session(place)),
     'listSessions query cursor': cursor('/v1/admin/sessions', (place) => made.session(place)),
@@ -193,7 +196,7 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
       unknown: newId,
       call: async (place, id) => at(place, 'GET', `/v1/admin/sessions?principal_id=${id}`),
       refusal: '200 ',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     },
     'createIdentityProvider header idempotency-key': {
       make: async (place) => {
@@ -208,7 +211,7 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
         headers: { 'idempotency-key': id },
       }),
       refusal: 'fresh',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     },
     'listIdentityProviders query cursor': cursor(all, (place) => made.provider(place)),
     'getIdentityProvider path identity_provider_id': provider('GET'),
@@ -225,7 +228,7 @@ export function signInFixtures(maker: Maker): Record<string, IdFixture> {
           subject: newKey(),
         }),
       refusal: '404 principal_not_found',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     },
   };
 }

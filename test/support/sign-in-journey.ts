@@ -51,7 +51,7 @@ export async function useSession(visitor: Visitor, arrived: Arrived): Promise<vo
   expect(await paste(again)).toMatchObject({ error: { code: 'invalid_credentials' } });
 }
 
-export interface Told {
+export interface Received {
   status: number;
   // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
@@ -59,7 +59,7 @@ export interface Told {
 
 /** Requests with an access token, as any client makes them. */
 export function caller(base: string, token: string) {
-  return async (method: string, path: string, body?: object): Promise<Told> => {
+  return async (method: string, path: string, body?: object): Promise<Received> => {
     const answer = await fetch(base + path, {
       method,
       headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
@@ -70,5 +70,5 @@ export function caller(base: string, token: string) {
 }
 
 /** `<status> <missing permission>`. */
-export const refusal = ({ status, body }: Told): string =>
+export const refusal = ({ status, body }: Received): string =>
   `${status} ${String(body?.error?.missing_permission)}`;

@@ -38,7 +38,7 @@ export function spaceFixtures(maker: Maker) {
         return callAt({ ...place, spaceId: id }, method, path, body === undefined ? {} : { body });
       },
       refusal: '404 space_not_found',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     }),
 
     /** The key of an operation that creates a resource: another caller's key counts as new. */

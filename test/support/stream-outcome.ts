@@ -61,13 +61,13 @@ export function checkSnapshot(
 ): void {
   const seen = stream.events.filter(({ n }) => n <= afterN);
   const fail = (message: string) => report('O6', `a read after ${afterN} ${message}`, afterN);
-  const told = seen.map(({ data }) => asObject(data['response'])).filter((each) => 'status' in each);
-  const status = told.at(-1)?.['status'] ?? 'queued';
+  const received = seen.map(({ data }) => asObject(data['response'])).filter((each) => 'status' in each);
+  const status = received.at(-1)?.['status'] ?? 'queued';
   const ended = seen.some(({ type }) => TERMINAL_TYPES.has(type));
   const behind = ended ? response['status'] !== status : rankOf(response['status']) < rankOf(status);
   if (behind) fail(`is ${String(response['status'])}, not yet ${JSON.stringify(status)}`);
   const iterations = (each: Json) => Number(asObject(each['platform'])['iteration_count'] ?? 0);
-  if (iterations(response) < Math.max(0, ...told.map(iterations))) fail('shows fewer iterations');
+  if (iterations(response) < Math.max(0, ...received.map(iterations))) fail('shows fewer iterations');
   checkItemsShown(asList(response['output']), { ...stream, seen, fail });
 }
 

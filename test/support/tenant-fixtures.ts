@@ -28,7 +28,7 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
     call: send,
     refusal: 'fresh',
     // the same principal at the same operation
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
   const cursorOf = (list: (place: Place) => Promise<string>): IdFixture => {
     const lists = new Map<string, Promise<string>>();
@@ -42,7 +42,7 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
       unknown: someCursor,
       call: async (place, id) => admin(place, 'GET', `${await listOf(place)}?cursor=${id}`),
       refusal: '422 invalid_cursor',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     };
   };
 
@@ -68,7 +68,7 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
     unknown: newId,
     call: async (place, id) => admin(place, method, `skills/${id}`, body && { body }),
     refusal: '404 skill_not_found',
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
   const versionsIn = (method: string, body?: object): IdFixture => ({
     ...skillIn(method),
@@ -102,7 +102,7 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
         return call(place, own, id);
       },
       refusal: '404 skill_version_not_found',
-      nextDoorRefusal: null,
+      neighbourRefusal: null,
     };
     return { bySkill, byVersion };
   };
@@ -117,7 +117,7 @@ export function tenantFixtures(maker: Maker): Record<string, IdFixture> {
     unknown: newId,
     call: async (place, id) => admin(place, method, `models/${id}`, body && { body }),
     refusal: '404 model_not_found',
-    nextDoorRefusal: null,
+    neighbourRefusal: null,
   });
 
   return {

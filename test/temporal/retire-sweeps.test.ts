@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { retireSweeps } from '#domain/operations/maintenance/retire-sweeps.ts';
-import { giveBackSweep, takeDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
+import { releaseSweep, claimDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
 import { createCanceller } from '#temporal/canceller.ts';
 import { silenceRuntime } from '../replay/quiet.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
@@ -44,9 +44,9 @@ const names = async () =>
 it('a sweep that no worker takes any more loses its actor and its row, and no other sweep does', async () => {
   const { database } = engine.database;
   const [gone, young] = [`gone-${newId()}`, `young-${newId()}`];
-  await takeDueSweeps(database, { [gone]: 60, [young]: 86_400 });
+  await claimDueSweeps(database, { [gone]: 60, [young]: 86_400 });
   await age(young, 1);
-  await giveBackSweep(database, young);
+  await releaseSweep(database, young);
   await age(gone, 1);
   expect(await retireSweeps.isDue!({ database } as never)).toBe(false);
   await age(gone, 3);
@@ -78,7 +78,7 @@ it('a sweep that no worker takes any more loses its actor and its row, and no ot
 
 it('keeps the row while the actor cannot be cancelled', async () => {
   const sweep = `gone-${newId()}`;
-  await takeDueSweeps(engine.database.database, { [sweep]: 60 });
+  await claimDueSweeps(engine.database.database, { [sweep]: 60 });
   await age(sweep, 3);
   const away = new Client({ connection, namespace: 'no-such-namespace' });
   const canceller = {
@@ -96,11 +96,11 @@ it('keeps the row while the actor cannot be cancelled', async () => {
 it('a changed interval holds from the next tick of an upgraded worker on', async () => {
   const { database } = engine.database;
   const sweep = `paced-${newId()}`;
-  expect((await takeDueSweeps(database, { [sweep]: 3_600 })).due).toEqual([sweep]);
+  expect((await claimDueSweeps(database, { [sweep]: 3_600 })).due).toEqual([sweep]);
   await age(sweep, 0);
   await engine.admin.query(`update app.sweeps set taken_at = now() - interval '1 minute' where name = $1`, [
     sweep,
   ]);
-  expect((await takeDueSweeps(database, { [sweep]: 3_600 })).due).toEqual([]);
-  expect((await takeDueSweeps(database, { [sweep]: 30 })).due).toEqual([sweep]);
+  expect((await claimDueSweeps(database, { [sweep]: 3_600 })).due).toEqual([]);
+  expect((await claimDueSweeps(database, { [sweep]: 30 })).due).toEqual([sweep]);
 });

@@ -137,7 +137,7 @@ describe('a signal', () => {
     expect(budgets).toEqual([{ budgetSeconds: 1 }, { budgetSeconds: 2 }, { budgetSeconds: 3 }]);
   });
 
-  it('waits while Temporal has not taken what is before it, whoever sends', async () => {
+  it('waits while Temporal has not taken what is before it, any caller who sends', async () => {
     const sweep = newSweep();
     const tried: string[] = [];
     await commit([start('runSweep', { sweep }), wake(sweep)], {

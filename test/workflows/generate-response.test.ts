@@ -265,17 +265,17 @@ describe('generateResponse', () => {
   });
 
   it('is cancelled as its response was, also when it learns of that before the cancel arrives', async () => {
-    const told = Promise.withResolvers<void>();
+    const received = Promise.withResolvers<void>();
     const { log, shown } = await run(
       {
         runTurn: async () => {
-          told.resolve();
+          received.resolve();
           return { ...done, end: { status: 'cancelled', reason: null } };
         },
       },
       {
         meanwhile: async (handle) => {
-          await told.promise;
+          await received.promise;
           await sleep(300);
           await handle.cancel();
         },

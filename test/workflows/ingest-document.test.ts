@@ -49,12 +49,12 @@ async function ingest(content: string, mediaType: DocumentMediaType) {
   await world.act(space, (ctx) =>
     uploadDocument(ctx, { collectionId: collection.id, filename: 'a', mediaType, content }),
   );
-  const owed = world.dispatches.at(-1)!;
+  const pending = world.dispatches.at(-1)!;
   const client = new WorkflowClient({ connection, namespace: inject('temporal').namespace });
-  const handle = await client.start(owed.workflowType, {
+  const handle = await client.start(pending.workflowType, {
     taskQueue,
-    workflowId: owed.workflowId,
-    args: [owed.payload],
+    workflowId: pending.workflowId,
+    args: [pending.payload],
   });
   const result: unknown = await handle.result().catch((error: unknown) => {
     const cause = error instanceof WorkflowFailedError ? error.cause : null;

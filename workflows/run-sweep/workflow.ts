@@ -34,7 +34,7 @@ export async function runSweep(input: RunSweepInput): Promise<void> {
     const result = await round(sweep, { place, ...wake });
     place = result?.next ?? null;
     due ??= place === null ? null : wake;
-    setCurrentDetails(result === null ? 'the last round failed' : told(result));
+    setCurrentDetails(result === null ? 'the last round failed' : describeRound(result));
   }
   await continueAsNew<typeof runSweep>({ sweep, place, due });
 }
@@ -51,6 +51,6 @@ async function round(sweep: string, input: RoundInput): Promise<RoundResult | nu
   }
 }
 
-function told({ done, failed, next }: RoundResult): string {
+function describeRound({ done, failed, next }: RoundResult): string {
   return `last round: ${done} done, failed rows ${failed}${next === null ? '' : ', goes on'}`;
 }

@@ -3,7 +3,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 const surface = /^\/api(?:-proxy)?\/v1\/spaces\/[^/?]*\/openai(?:[/?]|$)/;
 
 /** Whether an address lies on the OpenAI-compatible surface, whether or not there is anything at it. */
-export function speaksOpenAi(url: string): boolean {
+export function isOpenAiPath(url: string): boolean {
   return surface.test(url);
 }
 
@@ -14,7 +14,7 @@ const operations =
 /** What is said of a path at which there is nothing. */
 export function nothingAt(url: string): string {
   const nothing = 'There is nothing at this path.';
-  return speaksOpenAi(url) ? `${nothing} Below …/openai there are ${operations}.` : nothing;
+  return isOpenAiPath(url) ? `${nothing} Below …/openai there are ${operations}.` : nothing;
 }
 
 /**

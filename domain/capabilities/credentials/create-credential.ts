@@ -5,7 +5,7 @@ import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { requireOrigin } from './credential-origin.ts';
 import { checkValue, type CredentialKind, type GivenValue } from './credential-value.ts';
@@ -50,7 +50,7 @@ export async function createCredential(
     sealedValue: await sealField(ctx, valuePlace({ tenantId, id }), JSON.stringify(value)),
     createdBy: principalId,
   });
-  const taken = refuseTaken('There is a credential with this name.', 'name');
+  const taken = mapUniqueViolation('There is a credential with this name.', 'name');
   await ctx.em.persist(credential).flush().catch(taken);
   await recordEvent(ctx.em, ctx.caller, eventOf('security.credential_created', credential));
   return { credential, replayed: false };

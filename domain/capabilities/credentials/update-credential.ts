@@ -3,7 +3,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { credentialName } from './create-credential.ts';
 import { eventOf } from './credential-event.ts';
@@ -40,7 +40,7 @@ export async function updateCredential(ctx: Context, input: UpdateCredential): P
     credential.version += 1;
     credential.rotatedAt = now;
   }
-  await ctx.em.flush().catch(refuseTaken('There is a credential with this name.', 'name'));
+  await ctx.em.flush().catch(mapUniqueViolation('There is a credential with this name.', 'name'));
   if (isRenamed) {
     await recordEvent(ctx.em, ctx.caller, eventOf('security.credential_updated', credential, ['name']));
   }

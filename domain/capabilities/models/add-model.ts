@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import type { Continuation, InputModality, ProviderKind } from './model-gateway.ts';
 import { ModelPrice } from './model-price.entity.ts';
 import { Model } from './model.entity.ts';
@@ -30,7 +30,7 @@ export interface NewModel {
 export async function addModel(em: EntityManager, actor: Actor, input: NewModel): Promise<Model> {
   const { price, id = newId(), ...rest } = input;
   const model = em.create(Model, { tenantId: actor.tenantId, id, ...rest });
-  await em.flush().catch(refuseTaken('A model with this alias exists.', 'alias'));
+  await em.flush().catch(mapUniqueViolation('A model with this alias exists.', 'alias'));
   em.create(ModelPrice, { tenantId: actor.tenantId, id: newId(), modelId: model.id, ...price });
   await recordEvent(em, actor, {
     type: 'system.model_added',

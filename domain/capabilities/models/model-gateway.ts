@@ -26,7 +26,7 @@ export interface ModelSpec {
   maxOutputTokens: number;
   supportsReasoning: boolean;
   /** Calls run on the vendor's side and can be read again after a crash. */
-  keepsRuns: boolean;
+  storesRuns: boolean;
   inputModalities: readonly InputModality[];
 }
 

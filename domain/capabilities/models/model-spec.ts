@@ -13,7 +13,7 @@ export function toModelSpec(model: Model, principalId: string): ModelSpec {
     ...(credentialId == null ? {} : { stored: { tenantId, spaceId: null, principalId, credentialId } }),
     maxOutputTokens: model.maxOutputTokens,
     supportsReasoning: model.supportsReasoning,
-    keepsRuns: model.continuation === 'reattach',
+    storesRuns: model.continuation === 'reattach',
     inputModalities: model.inputModalities,
   };
 }

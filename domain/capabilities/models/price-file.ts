@@ -61,13 +61,13 @@ function ofLiteLlm([name, entry]: [string, Json]): PublicPrice {
 }
 
 /** As much as a person may set: less than a million dollars per million tokens. */
-const mostMicroUsd = 10n ** 12n;
+const maxMicroUsd = 10n ** 12n;
 
 /** `digits`: how far the file's unit stands above a micro-dollar per million tokens, in powers of ten. */
 function toMicroUsd([input, cached, output]: unknown[], digits: number): Price | null {
   const amounts = [input, cached ?? input, output].map((figure) => scale(figure, digits));
   const [inputMicro, cachedMicro, outputMicro] = amounts.map((amount) =>
-    amount !== null && amount < mostMicroUsd ? amount : null,
+    amount !== null && amount < maxMicroUsd ? amount : null,
   );
   return inputMicro == null || cachedMicro == null || outputMicro == null
     ? null

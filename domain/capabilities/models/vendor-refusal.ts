@@ -109,7 +109,7 @@ function membersOf(value: unknown): Record<string, unknown> {
 }
 
 /** Whether the vendor finds fault with the request, and not with who sent it or with itself. */
-export function blamesRequest({ status }: VendorRefusal): boolean {
+export function isRequestFault({ status }: VendorRefusal): boolean {
   return [400, 413, 422].includes(status);
 }
 

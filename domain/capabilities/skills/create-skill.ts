@@ -3,7 +3,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { findSkill } from './find-skill.ts';
 import { optionalSkillText, requireSkillText } from './skill-limits.ts';
 import { Skill } from './skill.entity.ts';
@@ -35,7 +35,7 @@ export async function createSkill(
     description: optionalSkillText('description', input.description),
     createdBy: ctx.caller.principalId,
   });
-  await ctx.em.persist(skill).flush().catch(refuseTaken('A skill with this name exists.', 'name'));
+  await ctx.em.persist(skill).flush().catch(mapUniqueViolation('A skill with this name exists.', 'name'));
   await recordEvent(ctx.em, ctx.caller, {
     type: 'system.skill_changed',
     resource: { type: 'skill', id },

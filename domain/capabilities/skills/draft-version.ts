@@ -31,7 +31,7 @@ export async function draftVersion(
   if (claimed !== id) {
     return { version: await findVersion(ctx, { skillId: skill.id, versionId: claimed }), replayed: true };
   }
-  refuseArchived(skill);
+  rejectArchived(skill);
   const version = ctx.em.create(SkillVersion, {
     tenantId: ctx.caller.tenantId,
     id,
@@ -56,7 +56,7 @@ export interface EditDraft extends VersionAddress {
 /** What changes nothing is told to nobody. @throws as `draftVersion`, and `invalid_state` once it is published */
 export async function editDraft(ctx: Context, input: EditDraft): Promise<SkillVersion> {
   authorize(ctx.caller, 'skills.update');
-  refuseArchived(await lockSkill(ctx, input.skillId));
+  rejectArchived(await lockSkill(ctx, input.skillId));
   const version = await findVersion(ctx, input);
   if (version.status !== 'draft') {
     throw new DomainError('invalid_state', 'A version that was published cannot be changed: draft another.');
@@ -76,7 +76,7 @@ export async function editDraft(ctx: Context, input: EditDraft): Promise<SkillVe
   return version;
 }
 
-export function refuseArchived(skill: Skill): void {
+export function rejectArchived(skill: Skill): void {
   if (skill.status === 'archived') {
     throw new DomainError('invalid_state', 'This skill is archived.');
   }

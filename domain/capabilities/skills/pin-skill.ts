@@ -2,7 +2,7 @@ import { validate } from 'uuid';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
-import { refuseGone } from '#domain/foundation/persistence/refuse-gone.ts';
+import { mapForeignKeyViolation } from '#domain/foundation/persistence/map-foreign-key-violation.ts';
 import { SkillVersion } from './skill-version.entity.ts';
 import { Skill } from './skill.entity.ts';
 
@@ -36,7 +36,7 @@ export async function pinSkill(ctx: Context, skillId: string): Promise<PinnedSki
        where skill_uses.last_used_at < now() - interval '1 hour'`,
       [ctx.caller.tenantId, skill.id, ctx.caller.principalId],
     )
-    .catch(refuseGone('skill_not_found', 'skill_uses_tenant_id_skill_id_fkey'));
+    .catch(mapForeignKeyViolation('skill_not_found', 'skill_uses_tenant_id_skill_id_fkey'));
   return {
     id: skill.id,
     version_id: version.id,

@@ -2,7 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
-import { refuseArchived } from './draft-version.ts';
+import { rejectArchived } from './draft-version.ts';
 import { findVersion, lockSkill, type VersionAddress } from './find-skill.ts';
 import type { SkillVersion } from './skill-version.entity.ts';
 
@@ -15,7 +15,7 @@ export async function publishVersion(ctx: Context, input: VersionAddress): Promi
   authorize(ctx.caller, 'skills.publish');
   const skill = await lockSkill(ctx, input.skillId);
   const version = await findVersion(ctx, input);
-  refuseArchived(skill);
+  rejectArchived(skill);
   const now = await databaseNow(ctx.em);
   version.publish(skill.latestVersion + 1, now);
   await ctx.em.flush();

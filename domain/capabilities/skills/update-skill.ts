@@ -2,7 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { lockSkill } from './find-skill.ts';
 import { optionalSkillText, requireSkillText } from './skill-limits.ts';
 import type { SkillStatus } from './skill-status.ts';
@@ -34,7 +34,7 @@ export async function updateSkill(ctx: Context, input: UpdateSkill): Promise<Ski
   );
   if (changed.length > 0) {
     skill.updatedAt = await databaseNow(ctx.em);
-    await ctx.em.flush().catch(refuseTaken('A skill with this name exists.', 'name'));
+    await ctx.em.flush().catch(mapUniqueViolation('A skill with this name exists.', 'name'));
     await recordEvent(ctx.em, ctx.caller, {
       type: 'system.skill_changed',
       resource: { type: 'skill', id: skill.id },

@@ -58,7 +58,7 @@ export async function applyDiscovery(
 }
 
 /** How many tools of one server are kept. */
-const mostTools = 512;
+const maxTools = 512;
 
 /** @returns the enabled tools that are withheld from now on */
 async function mergeTools(
@@ -67,7 +67,7 @@ async function mergeTools(
   discovered: readonly DiscoveredTool[],
 ): Promise<string[]> {
   const known = new Map((await em.find(McpTool, { serverId: server.id })).map((tool) => [tool.name, tool]));
-  const kept = keepable(server, discovered, known);
+  const kept = storable(server, discovered, known);
   server.toolsLeftOut = discovered.length - kept.length;
   const changed: string[] = [];
   const now = new Date();
@@ -92,7 +92,7 @@ async function mergeTools(
   const gone = [...known.values()].sort((a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime());
   for (const [index, tool] of gone.entries()) {
     // What nobody ever approved is no loss, and a server may list new names for ever.
-    if (tool.approvedHash == null || index >= mostTools) {
+    if (tool.approvedHash == null || index >= maxTools) {
       em.remove(tool);
     } else {
       tool.state = 'removed';
@@ -102,7 +102,7 @@ async function mergeTools(
 }
 
 /** One tool for each name, as many as are kept: those that somebody enabled before the others, else in their order. */
-function keepable(
+function storable(
   server: McpServer,
   discovered: readonly DiscoveredTool[],
   known: ReadonlyMap<string, McpTool>,
@@ -118,7 +118,7 @@ function keepable(
     [...byName.values()].filter(isInUse),
     [...byName.values()].filter((t) => !isInUse(t)),
   ];
-  return [...inUse, ...others].slice(0, mostTools);
+  return [...inUse, ...others].slice(0, maxTools);
 }
 
 function create(em: EntityManager, server: McpServer, seen: DiscoveredTool): McpTool {

@@ -4,11 +4,11 @@ import type { McpTool } from './mcp-tool.entity.ts';
 import { definitionOf, type ToolDefinition } from './tool-definition.ts';
 
 /** Lines that may differ before the whole is shown as replaced: comparing costs their square. */
-const mostEdits = 200;
+const maxEdits = 200;
 /** Of all differences of one answer; each may have a few. */
-const mostEditsTogether = 4_000;
-const fewestEdits = 16;
-const longestDifference = 16_384;
+const maxEditsTogether = 4_000;
+const minEdits = 16;
+const maxDifferenceLength = 16_384;
 
 /**
  * The approved definition against the one that its server lists now, as a unified difference of canonical JSON.
@@ -23,12 +23,12 @@ export function definitionDifference(tool: McpTool, together = 1): string {
   const compared = createTwoFilesPatch('approved', 'discovered', before, after, undefined, undefined, {
     context: 3,
     headerOptions: FILE_HEADERS_ONLY,
-    maxEditLength: Math.max(fewestEdits, Math.min(mostEdits, Math.floor(mostEditsTogether / together))),
+    maxEditLength: Math.max(minEdits, Math.min(maxEdits, Math.floor(maxEditsTogether / together))),
   });
   const difference = compared ?? replaced(before, after);
-  return difference.length <= longestDifference
+  return difference.length <= maxDifferenceLength
     ? difference
-    : `${difference.slice(0, longestDifference)}\n… ${difference.length} characters in all\n`;
+    : `${difference.slice(0, maxDifferenceLength)}\n… ${difference.length} characters in all\n`;
 }
 
 function toLines({ hiddenCharacters, ...definition }: ToolDefinition): string {

@@ -13,7 +13,7 @@ export interface EnabledTool {
 }
 
 /** What of a conflict is shown at most. */
-const mostShown = 20;
+const maxShown = 20;
 
 /**
  * Switches exactly these tools on. A definition is approved by its hash; a tool that was enabled and has changed stays
@@ -34,7 +34,7 @@ export function enableTools({ server, tools }: ServerWithTools, wanted: readonly
   );
   const unknown = wanted.filter(({ name }) => name !== '*' && !present.has(name));
   if (unknown.length > 0) {
-    const names = unknown.slice(0, mostShown).map(({ name }) => name);
+    const names = unknown.slice(0, maxShown).map(({ name }) => name);
     throw invalid('enabled_tools', `Unknown tools: ${names.join(', ')}.`);
   }
   const before = new Set([...present.keys()].filter((name) => server.enables(name)));
@@ -60,12 +60,12 @@ export function enableTools({ server, tools }: ServerWithTools, wanted: readonly
     throw definitionConflict(conflicts);
   }
   for (const tool of present.values()) {
-    settle(tool, { enabled: server.enables(tool.name), all });
+    applySetting(tool, { enabled: server.enables(tool.name), all });
   }
 }
 
 /** An approval outlasts that its tool is switched off; it is of one definition all the same. */
-function settle(tool: McpTool, { enabled, all }: { enabled: boolean; all: boolean }): void {
+function applySetting(tool: McpTool, { enabled, all }: { enabled: boolean; all: boolean }): void {
   if (!enabled) {
     tool.state = 'new';
   } else if (tool.isAsApproved()) {
@@ -84,7 +84,7 @@ interface Conflict {
 }
 
 function definitionConflict(conflicts: readonly Conflict[]): DomainError {
-  const shown = conflicts.slice(0, mostShown);
+  const shown = conflicts.slice(0, maxShown);
   return new DomainError(
     'tool_definition_conflict',
     'A tool is approved by the schema_hash of its present definition. Look at what is there now, and name it.',

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 
-const mostRanked = 500;
+const maxRanked = 500;
 
 /**
  * The approved tools of these servers whose name, title or description has words of the query, best first: a name
@@ -26,7 +26,7 @@ export async function rankTools(
          where s.space_id = ? and s.status = 'connected' and s.slug = any(?)
            and t.state = 'approved' and t.approved_hash = t.schema_hash and not t.requires_task
      ) ranked where rank > 0 order by rank desc, exposed_name limit ?`,
-    [query, spaceId, `{${slugs.join(',')}}`, mostRanked],
+    [query, spaceId, `{${slugs.join(',')}}`, maxRanked],
   );
   return rows.map((row) => row.exposed_name);
 }

@@ -6,7 +6,7 @@ import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
 import { findServer, type ServerWithTools } from './find-server.ts';
 import { McpServer } from './mcp-server.entity.ts';
@@ -70,7 +70,7 @@ export async function registerServer(
     enabledTools: [],
     createdBy: ctx.caller.principalId,
   });
-  const taken = refuseTaken('This space has a tool server with this slug.', 'slug');
+  const taken = mapUniqueViolation('This space has a tool server with this slug.', 'slug');
   await ctx.em.persist(server).flush().catch(taken);
   await enqueueDiscovery(ctx, server);
   await recordEvent(ctx.em, ctx.caller, {

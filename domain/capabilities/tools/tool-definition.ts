@@ -38,14 +38,14 @@ export function definitionOf(
 }
 
 const deepest = 64;
-const longestName = 256;
-const mostPlaces = 32;
-const longestPointer = 256;
+const maxNameLength = 256;
+const maxPlaces = 32;
+const maxPointerLength = 256;
 
 /** A tool that can be named, kept and shown at all. */
 export function isUsable({ name, inputSchema, outputSchema, annotations }: DiscoveredTool): boolean {
   return (
-    name !== '' && name.length <= longestName && ![inputSchema, outputSchema, annotations].some(isTooDeep)
+    name !== '' && name.length <= maxNameLength && ![inputSchema, outputSchema, annotations].some(isTooDeep)
   );
 }
 
@@ -69,8 +69,8 @@ export function cleanDefinition(tool: DiscoveredTool): ToolDefinition {
   const cleanString = (text: string, where: string): string => {
     const { text: kept, found } = withoutHidden(cleanText(text));
     for (const [kind, count] of found) {
-      if (places.length < mostPlaces) {
-        places.push({ where: where.slice(0, longestPointer), kind, count });
+      if (places.length < maxPlaces) {
+        places.push({ where: where.slice(0, maxPointerLength), kind, count });
       }
     }
     return kept;

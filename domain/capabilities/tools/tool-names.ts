@@ -4,12 +4,12 @@ import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/;
 
 /** What model vendors take as a function's name at most. */
-const longestName = 64;
+const maxNameLength = 64;
 
 /** `mcp__<slug>__<tool>`; a tool part that is too long or has other characters becomes its prefix and a digest. */
 export function exposedName(slug: string, tool: string): string {
   const head = `mcp__${slug}__`;
-  const room = longestName - head.length;
+  const room = maxNameLength - head.length;
   const clean = tool.replaceAll(/[^A-Za-z0-9_-]/g, '_');
   return clean === tool && tool.length <= room && tool !== ''
     ? head + tool

@@ -46,7 +46,7 @@ export interface SharedSession {
   /** The same for all of these calls. */
   name: string;
   read(): Promise<string | null>;
-  keep(session: string): Promise<void>;
+  save(session: string): Promise<void>;
 }
 
 export interface DiscoveredTool {

@@ -68,8 +68,8 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
   for (const setting of input.tools ?? []) {
     apply(tools, setting);
   }
-  const decidedAnew = decisions(found) !== decided;
-  if (changed.length > 0 || decidedAnew) {
+  const redecided = decisions(found) !== decided;
+  if (changed.length > 0 || redecided) {
     server.updatedAt = new Date();
   }
   const resource = { type: 'mcp_server' as const, id: server.id };
@@ -82,7 +82,7 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
       metadata: place,
     });
   }
-  if (decidedAnew) {
+  if (redecided) {
     await recordEvent(ctx.em, ctx.caller, {
       type: 'space.mcp_tools_updated',
       resource,

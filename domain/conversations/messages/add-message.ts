@@ -1,5 +1,5 @@
 import type { Context } from '#domain/foundation/access/context.ts';
-import { broughtBy, keepEntries } from '#domain/governance/redaction/pii-mapping.ts';
+import { attributeTo, saveEntries } from '#domain/governance/redaction/pii-mapping.ts';
 import { recordDetection } from '#domain/governance/redaction/record-detection.ts';
 import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
@@ -74,8 +74,8 @@ export async function messageBehind(
     { ...input, tenantId, threadId: thread.id, createdBy: principalId, responseId: null },
     [{ ...message, id: input.id, status: 'completed', responsePosition: null }],
   );
-  const entries = broughtBy(principalId, screened.found);
-  await keepEntries(ctx, tenantId, { holder: { threadId: thread.id }, entries });
+  const entries = attributeTo(principalId, screened.found);
+  await saveEntries(ctx, tenantId, { holder: { threadId: thread.id }, entries });
   await recordDetection(ctx.em, ctx.caller, {
     resource: { type: 'thread', id: thread.id },
     spaceId: thread.spaceId,

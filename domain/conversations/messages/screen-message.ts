@@ -2,7 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { withNames, type FoundNames } from '#domain/governance/redaction/found-names.ts';
 import { demandOf } from '#domain/governance/policy/pii-settings.ts';
 import type { PiiEntry } from '#domain/governance/redaction/redact.ts';
-import { refuseBlocked } from '#domain/governance/redaction/refuse-blocked.ts';
+import { rejectBlockedContent } from '#domain/governance/redaction/reject-blocked-content.ts';
 import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import type { Thread } from '#domain/conversations/threads/thread.entity.ts';
 
@@ -19,6 +19,6 @@ export async function screenMessage(
   }
   const options = { ...demand, secrets: ctx.secrets, scope: thread.id, tokens: 'foreign' as const };
   const { redactor, result } = withNames(options, names, (redactor) => redactor.text(content));
-  refuseBlocked(demand, redactor.entries, space.id);
+  rejectBlockedContent(demand, redactor.entries, space.id);
   return { content: result, found: redactor.entries };
 }

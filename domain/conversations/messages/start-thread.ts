@@ -5,7 +5,7 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseGone } from '#domain/foundation/persistence/refuse-gone.ts';
+import { mapForeignKeyViolation } from '#domain/foundation/persistence/map-foreign-key-violation.ts';
 import { findProject } from '#domain/workspace/projects/find-project.ts';
 import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
 import { messageBehind, replayedMessage, type SentMessage } from './add-message.ts';
@@ -56,7 +56,7 @@ export async function startThread(
     createdBy: ctx.caller.principalId,
     title: input.title === null ? null : cleanText(input.title),
   });
-  const gone = refuseGone('project_not_found', 'threads_tenant_id_space_id_project_id_fkey');
+  const gone = mapForeignKeyViolation('project_not_found', 'threads_tenant_id_space_id_project_id_fkey');
   await ctx.em.flush().catch(gone);
   const place = await openThreadBranch(ctx.em, thread, input.branchId);
   const shown = await messageBehind(ctx, thread, { ...input, ...place, id: messageId, names });

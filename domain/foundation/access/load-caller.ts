@@ -18,7 +18,7 @@ export async function loadCaller(
 }
 
 /** What hot SQL reads of whoever asked for the work of a workflow (`app.read_head`). */
-export interface AskerRecord {
+export interface RequesterRecord {
   access: AccessRecord | null;
   /** The key that was used; null when none was, or when it is gone. */
   key: { revoked: boolean; permissions: string[] | null } | null;
@@ -29,29 +29,32 @@ export interface AskerRecord {
  * that was revoked meanwhile stops the work.
  */
 export function rebuildCaller(
-  asker: { tenantId: string; principalId: string; apiKeyId?: string | null | undefined; spaceId: string },
-  { access, key }: AskerRecord,
+  requester: { tenantId: string; principalId: string; apiKeyId?: string | null | undefined; spaceId: string },
+  { access, key }: RequesterRecord,
 ): Caller {
-  if (asker.apiKeyId != null && (key === null || key.revoked)) {
+  if (requester.apiKeyId != null && (key === null || key.revoked)) {
     throw new DomainError('invalid_credentials', 'The credentials are not valid.');
   }
   const identity: Identity = {
-    tenantId: asker.tenantId,
-    principalId: asker.principalId,
-    apiKeyId: asker.apiKeyId ?? null,
+    tenantId: requester.tenantId,
+    principalId: requester.principalId,
+    apiKeyId: requester.apiKeyId ?? null,
     keyPermissions: key?.permissions ?? null,
   };
-  return admitFound(identity, { via: 'workflow', requestId: null }, access, asker.spaceId);
+  return admitFound(identity, { via: 'workflow', requestId: null }, access, requester.spaceId);
 }
 
 /** The same person or service account as events name them; their rights do not matter here. */
-export function askerOf(asker: { tenantId: string; principalId: string }, { access }: AskerRecord): Actor {
+export function requesterOf(
+  requester: { tenantId: string; principalId: string },
+  { access }: RequesterRecord,
+): Actor {
   if (access === null) {
     throw new Error('The principal of a response is gone.');
   }
   return {
-    tenantId: asker.tenantId,
-    principalId: asker.principalId,
+    tenantId: requester.tenantId,
+    principalId: requester.principalId,
     principalType: access.principal_type,
     origin: { via: 'workflow', requestId: null },
   };

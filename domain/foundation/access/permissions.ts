@@ -105,7 +105,7 @@ export const spaceScoped: ReadonlySet<Permission> = new Set(spacePermissions);
 export const platformOnly: ReadonlySet<Permission> = new Set(platformPermissions);
 
 /** What an operator of the platform keeps in another tenant: nothing that shows or changes anybody's content. */
-export const reachAbroad: ReadonlySet<Permission> = new Set([
+export const crossTenantPermissions: ReadonlySet<Permission> = new Set([
   ...platformPermissions,
   'tenants.read',
   'tenants.update',

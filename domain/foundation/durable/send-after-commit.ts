@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { TransactionHook } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Dispatch } from './messages.ts';
@@ -22,7 +22,7 @@ export function sendAfterCommit(dispatcher: Dispatcher): TransactionHook {
       if (rows.length === 0) {
         return;
       }
-      reach('create.after_commit');
+      hitFailpoint('create.after_commit');
       for (const ofOne of Map.groupBy(rows, ({ workflowId }) => workflowId).values()) {
         void sendInOrder(dispatcher, ofOne);
       }

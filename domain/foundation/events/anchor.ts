@@ -23,13 +23,13 @@ export interface AnchorLog {
 }
 
 /** Ends a line that a crash has cut off, so that the next one begins a line of its own. */
-export const cutOff = ' (cut off)';
+export const truncationMark = ' (cut off)';
 
 /** One JSON document a line. A line that a crash has cut off says nothing. @throws for any other line that is no anchor */
 export function parseAnchors(text: string): Anchor[] {
   const lines = text.split('\n');
   return lines.slice(0, -1).flatMap((line, at) => {
-    if (line.endsWith(cutOff)) {
+    if (line.endsWith(truncationMark)) {
       return [];
     }
     try {

@@ -4,7 +4,7 @@ import type { ChainRow, Finding } from './chain.ts';
 const dayMs = 86_400_000;
 
 /** The first month that is kept in full at a moment. */
-export function monthKept(at: Date, retentionDays: number): Date {
+export function firstRetainedMonth(at: Date, retentionDays: number): Date {
   const oldest = new Date(at.getTime() - retentionDays * dayMs);
   return new Date(Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth()));
 }
@@ -28,7 +28,7 @@ export function checkAnchors(input: {
     }
   }
   // What was sealed behind an anchor was created later, but for the lag of sealing.
-  const kept = monthKept(chain.now, retentionDays).getTime() + dayMs;
+  const kept = firstRetainedMonth(chain.now, retentionDays).getTime() + dayMs;
   if (anchors.some(({ at, seq }) => new Date(at).getTime() >= kept && seq < chain.checkpoint_seq)) {
     findings.push({ kind: 'checkpoint_moved', seq: chain.checkpoint_seq });
   }
@@ -43,7 +43,8 @@ export function checkAnchors(input: {
     }
     const earlier = new Date(before.at.getTime() - 2 * dayMs);
     const mayHaveEnded =
-      monthKept(moment.at, moment.retention_days) > monthKept(earlier, before.retention_days);
+      firstRetainedMonth(moment.at, moment.retention_days) >
+      firstRetainedMonth(earlier, before.retention_days);
     if (moment.checkpoint_seq < before.checkpoint_seq || !mayHaveEnded) {
       findings.push({ kind: 'checkpoint_moved', seq: moment.checkpoint_seq });
     }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Anchor } from './anchor.ts';
 import type { ChainRow, Finding } from './chain.ts';
-import { checkAnchors, monthKept } from './check-anchors.ts';
+import { checkAnchors, firstRetainedMonth } from './check-anchors.ts';
 import { eventDigest } from './event-digest.ts';
 
 export interface Verification {
@@ -37,7 +37,7 @@ interface BatchRow {
 }
 
 const pageSize = 50;
-const mostFindings = 100;
+const maxFindings = 100;
 
 /**
  * Compares a tenant's events with their seals, the seals with the chain, and the chain with its anchors. Nothing
@@ -51,7 +51,7 @@ export async function verifyChain(
 ): Promise<Verification> {
   const findings: Finding[] = [];
   const report = (finding: Finding): void => {
-    if (findings.length < mostFindings) findings.push(finding);
+    if (findings.length < maxFindings) findings.push(finding);
   };
   const anchors = outside.anchors.filter((anchor) => anchor.tenant_id === tenantId);
   const [chain] = await ask<ChainRow>(
@@ -71,7 +71,7 @@ export async function verifyChain(
   }
   const heads = new Map([[chain.checkpoint_seq, chain.checkpoint_head]]);
   const wanted = new Set(anchors.map(({ seq }) => seq));
-  const kept = monthKept(chain.now, outside.retentionDays);
+  const kept = firstRetainedMonth(chain.now, outside.retentionDays);
   let head = Buffer.from(chain.checkpoint_head, 'hex');
   let last = { seq: chain.checkpoint_seq, xid: '0', id: '' };
   let total = chain.checkpoint_count;
@@ -156,7 +156,7 @@ async function findStrangers(
     `select e.id from events e join event_chains c on c.tenant_id = e.tenant_id
      where e.tenant_id = $1 and (e.transaction_id, e.id) <= (c.last_transaction_id, c.last_event_id) and e.created_at >= $2
        and e.id not in (select unnest(s.event_ids) from event_seals s where s.tenant_id = $1 and s.event_ids is not null)
-     limit ${mostFindings}`,
+     limit ${maxFindings}`,
     [tenantId, kept],
   );
   return { added: strangers.map(({ id }) => id), unsealed: counts.unsealed };

@@ -1,19 +1,19 @@
 import { estimateTokenCount } from 'tokenx';
 
 /** Characters that are looked at one by one; of a longer text as many, in pieces from all over it. */
-const mostExamined = 65_536;
+const maxExamined = 65_536;
 const pieces = 16;
 
 /** About how many tokens a text has. Costs the same for every text beyond 64 Ki characters: some are megabytes. */
 export function estimateTokens(text: string): number {
-  if (text.length <= mostExamined) {
+  if (text.length <= maxExamined) {
     return estimateTokenCount(text);
   }
-  const length = mostExamined / pieces;
+  const length = maxExamined / pieces;
   const apart = (text.length - length) / (pieces - 1);
   const sample = Array.from({ length: pieces }, (_, i) => {
     const from = Math.floor(i * apart);
     return estimateTokenCount(text.slice(from, from + length));
   });
-  return Math.ceil((sample.reduce((sum, tokens) => sum + tokens, 0) / mostExamined) * text.length);
+  return Math.ceil((sample.reduce((sum, tokens) => sum + tokens, 0) / maxExamined) * text.length);
 }

@@ -41,7 +41,7 @@ export function armFailpointFrom(setting: string | undefined): void {
   }
 }
 
-export function reach(name: Failpoint): void {
+export function hitFailpoint(name: Failpoint): void {
   if (armed?.name !== name) {
     return;
   }

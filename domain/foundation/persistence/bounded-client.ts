@@ -41,7 +41,7 @@ export function boundedClient({
       return `${this.host}:${this.port}`;
     }
 
-    cut(reason: Error): void {
+    terminate(reason: Error): void {
       this.connection.stream.destroy(reason);
     }
 

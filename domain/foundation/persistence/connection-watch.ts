@@ -8,7 +8,7 @@ export interface Watched {
   /** Address of the server: what one connection shows of it is held against the others. */
   readonly server: string;
   /** Destroys the socket, which rejects the calls that wait for it. */
-  cut(reason: Error): void;
+  terminate(reason: Error): void;
 }
 
 export interface WatchedCall {
@@ -48,7 +48,7 @@ export class ConnectionWatch {
   readonly #onHung: () => void;
   readonly #calls = new Set<Call>();
   /** When each connection was last heard. */
-  readonly #heardAt = new Map<Watched, number>();
+  readonly #lastActivityAt = new Map<Watched, number>();
   readonly #pools: CountedPool[] = [];
   #now = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -59,8 +59,8 @@ export class ConnectionWatch {
   }
 
   begin(connection: Watched, withinMs: number): WatchedCall {
-    if (!this.#heardAt.has(connection)) {
-      this.#heardAt.set(connection, this.#now);
+    if (!this.#lastActivityAt.has(connection)) {
+      this.#lastActivityAt.set(connection, this.#now);
     }
     // The tick that is under way does not count.
     const call = { connection, withinMs, startedAt: this.#now, dueAt: this.#now + withinMs + tickMs };
@@ -68,15 +68,15 @@ export class ConnectionWatch {
     this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
     return {
       end: () => {
-        if (this.#calls.delete(call) && this.#heardAt.has(connection)) {
-          this.#heardAt.set(connection, this.#now);
+        if (this.#calls.delete(call) && this.#lastActivityAt.has(connection)) {
+          this.#lastActivityAt.set(connection, this.#now);
         }
       },
     };
   }
 
   forget(connection: Watched): void {
-    this.#heardAt.delete(connection);
+    this.#lastActivityAt.delete(connection);
   }
 
   count(pool: CountedPool): void {
@@ -108,11 +108,11 @@ export class ConnectionWatch {
 
   #giveUp(call: Call): void {
     this.#calls.delete(call);
-    this.#cut(call.connection);
+    this.#terminate(call.connection);
     this.#onHung();
     const { server } = call.connection;
-    for (const [other, heardAt] of this.#heardAt) {
-      if (other.server === server && heardAt <= call.startedAt) {
+    for (const [other, lastActivityAt] of this.#lastActivityAt) {
+      if (other.server === server && lastActivityAt <= call.startedAt) {
         this.#suspect(other);
       }
     }
@@ -121,15 +121,15 @@ export class ConnectionWatch {
   #suspect(connection: Watched): void {
     const calls = [...this.#calls].filter((call) => call.connection === connection);
     if (calls.length === 0) {
-      this.#cut(connection);
+      this.#terminate(connection);
     }
     for (const call of calls) {
       call.dueAt = Math.min(call.dueAt, this.#now + call.withinMs / suspectShare);
     }
   }
 
-  #cut(connection: Watched): void {
+  #terminate(connection: Watched): void {
     this.forget(connection);
-    connection.cut(new Unanswered('The database did not answer in time.'));
+    connection.terminate(new Unanswered('The database did not answer in time.'));
   }
 }

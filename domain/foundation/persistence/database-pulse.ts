@@ -16,7 +16,7 @@ export class DatabasePulse {
   readonly #database: Database;
   readonly #stopped = new AbortController();
   #client: Client | null = null;
-  #heardAt = -Infinity;
+  #lastActivityAt = -Infinity;
   #away = true;
   #beating: Promise<void> = Promise.resolve();
 
@@ -42,21 +42,21 @@ export class DatabasePulse {
   async #beat(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
-      const pauseMs = (await this.#isHeard()) ? beatEveryMs : againAfterMs;
+      const pauseMs = (await this.#isAlive()) ? beatEveryMs : againAfterMs;
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
-  async #isHeard(): Promise<boolean> {
+  async #isAlive(): Promise<boolean> {
     try {
       await this.#ask();
-      this.#heardAt = performance.now();
+      this.#lastActivityAt = performance.now();
       this.#away = false;
       return true;
     } catch {
       this.#client = null;
       // Looked at only behind a failure: a pause of this process is none.
-      this.#away ||= performance.now() - this.#heardAt > awayAfterMs;
+      this.#away ||= performance.now() - this.#lastActivityAt > awayAfterMs;
       return false;
     }
   }

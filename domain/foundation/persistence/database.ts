@@ -69,7 +69,7 @@ export class Database {
   /**
    * @throws unless the login is an ordinary role behind the wall: no superuser, no BYPASSRLS, owner of nothing.
    */
-  async assertBehindTheWall(): Promise<void> {
+  async assertRestrictedRole(): Promise<void> {
     const [role] = await this.call<{ unsafe: boolean; owns: boolean }>(
       'role',
       `select rolsuper or rolbypassrls as unsafe,

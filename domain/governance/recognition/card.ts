@@ -5,17 +5,17 @@ const alone = /(?<![\p{L}\p{N}]|\d\.)\d+(?![\p{L}\p{N}]|\.\d)/gu;
 /** What people put between the groups of a row. */
 const between = /^[ \t\u00a0\u2007\u2009\u202f\-\u2010-\u2013]{1,3}$/;
 const shortest = 13;
-const longest = 19;
+const maxLength = 19;
 /** Digits of each group, as cards are written that stand beside other numbers. */
 const groupings: readonly (readonly number[])[] = [
-  ...Array.from({ length: longest - shortest + 1 }, (_, more) => [shortest + more]),
+  ...Array.from({ length: maxLength - shortest + 1 }, (_, more) => [shortest + more]),
   ...[1, 2, 3, 4, 5, 6, 7].map((last) => [4, 4, 4, last]),
   ...[1, 2, 3].map((last) => [4, 4, 4, 4, last]),
   [4, 6, 4],
   [4, 6, 5],
   [8, 8],
 ];
-const mostGroups = Math.max(...groupings.map((lengths) => lengths.length));
+const maxGroups = Math.max(...groupings.map((lengths) => lengths.length));
 const byLast = Map.groupBy(groupings, (lengths) => lengths.at(-1));
 /** First digits and lengths of the networks in use. */
 const networks: readonly [RegExp, readonly number[]][] = [
@@ -57,7 +57,7 @@ function* candidates(text: string): Generator<Group> {
     const group = { digits, start, end: start + digits.length };
     if (row !== null && between.test(text.slice(row.end, start))) {
       row = join(row, group);
-      latest = [...latest.slice(1 - mostGroups), group];
+      latest = [...latest.slice(1 - maxGroups), group];
     } else {
       if (row !== null) yield row;
       row = group;
@@ -80,7 +80,7 @@ function likeCards(groups: readonly Group[]): Group[] {
 
 /** What has too many digits for a card stays so: the others are left out of it. */
 function join(card: Group, next: Group): Group {
-  const digits = card.digits.length > longest ? card.digits : card.digits + next.digits;
+  const digits = card.digits.length > maxLength ? card.digits : card.digits + next.digits;
   return { digits, start: card.start, end: next.end };
 }
 

@@ -4,8 +4,8 @@ const localCharacter = /[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;
 const domainCharacter = /[\p{L}\p{M}\p{N}.-]/u;
 const domain =
   /^(?:[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?\.)+(?:\p{L}[\p{L}\p{M}]{1,62}|xn--[a-z0-9-]{2,59})/iu;
-const longestLocal = 64;
-const longestDomain = 253;
+const maxLocalLength = 64;
+const maxDomainLength = 253;
 
 /** Addresses by their `@`: each is looked at from there, so that the time taken grows with the text only. */
 export function findEmails(text: string): Finding[] {
@@ -25,7 +25,7 @@ export function findEmails(text: string): Finding[] {
 
 function localStart(text: string, at: number, from: number): number {
   let start = at;
-  while (start > Math.max(from, at - longestLocal) && localCharacter.test(text.charAt(start - 1))) {
+  while (start > Math.max(from, at - maxLocalLength) && localCharacter.test(text.charAt(start - 1))) {
     start -= 1;
   }
   // Quotes and sentence marks around an address are not part of it.
@@ -34,13 +34,13 @@ function localStart(text: string, at: number, from: number): number {
   }
   const local = text.slice(start, at);
   // In `to=anna@example.org` and `mailto/anna@…` the address begins behind the sign.
-  const cut = Math.max(local.lastIndexOf('='), local.lastIndexOf('/'), local.lastIndexOf('|'));
-  return start + cut + 1;
+  const boundary = Math.max(local.lastIndexOf('='), local.lastIndexOf('/'), local.lastIndexOf('|'));
+  return start + boundary + 1;
 }
 
 function domainAfter(text: string, at: number): string {
   let end = at + 1;
-  while (end < Math.min(text.length, at + 1 + longestDomain) && domainCharacter.test(text.charAt(end))) {
+  while (end < Math.min(text.length, at + 1 + maxDomainLength) && domainCharacter.test(text.charAt(end))) {
     end += 1;
   }
   return text.slice(at + 1, end);

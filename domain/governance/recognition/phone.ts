@@ -12,7 +12,7 @@ const national =
  * Candidates of one text that are held against the numbering plans. A text with more of them is a list of numbers: what
  * comes then is taken for one by its form, so that no text takes long.
  */
-const mostChecked = 2_000;
+const maxChecked = 2_000;
 
 /** Phone numbers that exist by the numbering plans: the length and the first digits have to be right. */
 export function findPhones(text: string, countries: readonly CountryCode[]): Finding[] {
@@ -29,7 +29,7 @@ function* matches(text: string, form: RegExp, holds: (candidate: string) => bool
   for (const match of text.matchAll(form)) {
     checked += 1;
     for (const candidate of shortenings(match[0])) {
-      if (checked > mostChecked || holds(candidate)) {
+      if (checked > maxChecked || holds(candidate)) {
         yield { kind: 'phone', start: match.index, end: match.index + candidate.length };
         break;
       }

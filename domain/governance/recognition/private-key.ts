@@ -6,7 +6,7 @@ const lastLine = /-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
 const character = /[A-Za-z0-9+/=\s:,-]/;
 const shortestContent = 16;
 /** With the first line. */
-const longest = 8_060;
+const maxLength = 8_060;
 
 /** Private keys in PEM by their last line: each is looked at from there, so that the time taken grows with the text only. */
 export function findPrivateKeys(text: string): Finding[] {
@@ -28,7 +28,7 @@ export function findPrivateKeys(text: string): Finding[] {
 
 function blockStart(text: string, end: number, from: number): number {
   let start = end;
-  while (start > Math.max(from, end - longest) && character.test(text.charAt(start - 1))) {
+  while (start > Math.max(from, end - maxLength) && character.test(text.charAt(start - 1))) {
     start -= 1;
   }
   return start;

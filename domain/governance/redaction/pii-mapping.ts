@@ -81,7 +81,7 @@ function findRows(em: EntityManager, holders: readonly Holder[]): Promise<Row[]>
  * Adds a sealed batch. Batches are never changed, so those who find things at once do not wait for each other. Of a
  * thread that is gone nothing is kept.
  */
-export async function keepEntries(
+export async function saveEntries(
   work: FieldWork,
   tenantId: string,
   { holder, entries }: { holder: Holder; entries: readonly KnownEntry[] },
@@ -101,6 +101,6 @@ export async function keepEntries(
 }
 
 /** What somebody has brought. */
-export function broughtBy(principalId: string, found: readonly PiiEntry[]): KnownEntry[] {
+export function attributeTo(principalId: string, found: readonly PiiEntry[]): KnownEntry[] {
   return found.map((entry) => ({ ...entry, by: [principalId] }));
 }

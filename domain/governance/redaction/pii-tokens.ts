@@ -49,14 +49,14 @@ export function tokenOf(
 /** How much of a text's end may be the beginning of a token, which is then to be waited for. In UTF-16 units. */
 export function heldBack(text: string): number {
   const open = text.lastIndexOf('[');
-  if (open === -1 || text.length - open > longestToken) {
+  if (open === -1 || text.length - open > maxTokenLength) {
     return 0;
   }
   const tail = text.slice(open);
   return Object.values(labels).some((label) => isBeginning(tail, `[${label}_`)) ? tail.length : 0;
 }
 
-const longestToken = Math.max(...Object.values(labels).map((label) => label.length)) + 15;
+const maxTokenLength = Math.max(...Object.values(labels).map((label) => label.length)) + 15;
 
 /** Whether `tail` is how a token with this opening begins, and not yet all of it. */
 function isBeginning(tail: string, opening: string): boolean {

@@ -47,12 +47,12 @@ export function redactTexts(
 }
 
 /** In UTF-16 units, where no national phone numbers are looked for: some 20 ms of work for the worst text. */
-const longestInline = 16_000;
+const maxInlineLength = 16_000;
 
 /** Whether redacting these texts here would keep the event loop from others. Each country is another look at numbers. */
 export function isLong({ texts, options }: Pick<RedactionTask, 'texts' | 'options'>): boolean {
   const length = texts.reduce((sum, { text }) => sum + text.length, 0);
-  return length * (1 + options.phoneCountries.length) > longestInline;
+  return length * (1 + options.phoneCountries.length) > maxInlineLength;
 }
 
 /** Changes nothing, and keeps what it was to redact. */

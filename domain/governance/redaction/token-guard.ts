@@ -10,9 +10,9 @@ export class TokenGuard {
   /** What may go on of all that has come. */
   push(text: string): string {
     const all = this.#held + text;
-    const cut = all.length - heldBack(all);
-    this.#held = all.slice(cut);
-    return all.slice(0, cut);
+    const boundary = all.length - heldBack(all);
+    this.#held = all.slice(boundary);
+    return all.slice(0, boundary);
   }
 
   /** What was held, once the text has ended. */

@@ -1,7 +1,7 @@
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { parseApiKey, secretMatches } from './api-key.ts';
-import type { KeyVerdicts, Verdict } from './key-verdicts.ts';
+import type { CredentialCache, VerifiedCredential } from './credential-cache.ts';
 
 /** A key as it stands in the database. */
 interface CredentialRow {
@@ -17,20 +17,20 @@ interface CredentialRow {
 interface Deps {
   database: Database;
   secrets: Secrets;
-  verdicts: KeyVerdicts;
+  credentialCache: CredentialCache;
 }
 
 /** The identity behind an API key as it was sent, by the database; null for every cause of refusal alike. */
 export async function proveApiKey(
-  { database, secrets, verdicts }: Deps,
+  { database, secrets, credentialCache }: Deps,
   token: string,
-): Promise<Verdict | null> {
+): Promise<VerifiedCredential | null> {
   const parsed = parseApiKey(token);
   if (parsed === null) {
     return null;
   }
   const { keyId, secret } = parsed;
-  return verdicts.findAnew(token, async () => {
+  return credentialCache.refresh(token, async () => {
     const askedAt = performance.now();
     // One row for every id: an id that no key has costs the same work as an id that some key has.
     const [row] = (await database.call<CredentialRow>(

@@ -7,8 +7,8 @@ import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
-import { keepClientSecret } from './client-secret.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
+import { saveClientSecret } from './client-secret.ts';
 import { IdentityProvider } from './identity-provider.entity.ts';
 import {
   displayName,
@@ -77,8 +77,8 @@ export async function addProvider(
     provisioning: input.provisioning,
     strictRotation: input.strictRotation,
   });
-  await keepClientSecret(work, provider, input.clientSecret);
-  const taken = refuseTaken('This tenant has an identity provider with this slug.', 'slug');
+  await saveClientSecret(work, provider, input.clientSecret);
+  const taken = mapUniqueViolation('This tenant has an identity provider with this slug.', 'slug');
   await em.persist(provider).flush().catch(taken);
   await recordEvent(em, actor, {
     type: 'security.identity_provider_changed',

@@ -4,7 +4,7 @@ import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import type { IdentityProvider } from './identity-provider.entity.ts';
 
 /** Seals the secret that the tenant's registration at the provider has; it is never shown again. */
-export async function keepClientSecret(
+export async function saveClientSecret(
   work: FieldWork,
   provider: IdentityProvider,
   secret: string | null,

@@ -5,7 +5,7 @@ import { changedFields } from '#domain/foundation/kernel/changed-fields.ts';
 import { findCaller } from '#domain/identity/principals/find-principal.ts';
 import { endSessions } from '#domain/identity/sessions/end-sessions.ts';
 import type { NewProvider } from './add-provider.ts';
-import { keepClientSecret } from './client-secret.ts';
+import { saveClientSecret } from './client-secret.ts';
 import type { IdentityProvider } from './identity-provider.entity.ts';
 import { displayName, redirectUris } from './provider-settings.ts';
 import { findProvider, lockProvider } from './read-providers.ts';
@@ -42,8 +42,8 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
     redirectUris: settings.redirectUris === undefined ? undefined : redirectUris(settings.redirectUris),
   };
   const fields = Object.keys(changes) as (keyof typeof changes)[];
-  const settled = changedFields(fields, changes, provider);
-  const changed: string[] = [...settled];
+  const changedNames = changedFields(fields, changes, provider);
+  const changed: string[] = [...changedNames];
   // A secret that is given is sealed anew and counts as a change: none is opened to be compared.
   const givesSecret = clientSecret !== undefined && (clientSecret ?? provider.clientSecret ?? null) !== null;
   if (givesSecret) {
@@ -53,15 +53,15 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
     const provisioning = changes.provisioning ?? provider.provisioning;
     await requireProviderRights(ctx, { id: provider.id, provisioning });
   }
-  Object.assign(provider, Object.fromEntries(settled.map((field) => [field, changes[field]])));
+  Object.assign(provider, Object.fromEntries(changedNames.map((field) => [field, changes[field]])));
   if (givesSecret) {
-    await keepClientSecret(ctx, provider, clientSecret);
+    await saveClientSecret(ctx, provider, clientSecret);
   }
   if (changed.length > 0) {
     provider.updatedAt = new Date();
     await ctx.em.flush();
   }
-  await settle(ctx, provider, changed);
+  await applyChanges(ctx, provider, changed);
   return provider;
 }
 
@@ -71,7 +71,7 @@ function isHarmless(field: string, status: IdentityProvider['status'] | undefine
 }
 
 /** What follows from the changes, and the event. */
-async function settle(
+async function applyChanges(
   { em, caller }: Context,
   provider: IdentityProvider,
   changed: readonly string[],

@@ -5,11 +5,11 @@ import { Principal } from './principal.entity.ts';
 /** Whoever asked for the work that a workflow does, as events name them; their rights do not matter here. */
 export async function rebuildActor(
   em: EntityManager,
-  asker: { tenantId: string; principalId: string },
+  requester: { tenantId: string; principalId: string },
 ): Promise<Actor> {
-  const principal = await em.findOneOrFail(Principal, { id: asker.principalId });
+  const principal = await em.findOneOrFail(Principal, { id: requester.principalId });
   return {
-    tenantId: asker.tenantId,
+    tenantId: requester.tenantId,
     principalId: principal.id,
     principalType: principal.type,
     origin: { via: 'workflow', requestId: null },

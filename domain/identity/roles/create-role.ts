@@ -2,7 +2,7 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { findRole } from './find-role.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
@@ -35,7 +35,7 @@ export async function createRole(
     throw new DomainError('already_exists', 'This key belongs to a built-in role.', { param: 'key' });
   }
   const role = em.create(Role, { tenantId: caller.tenantId, id, key, name, description, permissions: [] });
-  await em.flush().catch(refuseTaken('A role with this key exists.', 'key'));
+  await em.flush().catch(mapUniqueViolation('A role with this key exists.', 'key'));
   await recordEvent(em, caller, {
     type: 'security.role_created',
     resource: { type: 'role', id },

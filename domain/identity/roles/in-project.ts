@@ -41,6 +41,6 @@ export async function inProjects<C extends Acting>(
 
 async function addedBy({ caller, em }: Acting, roleKey: string): Promise<Permission[]> {
   const held = expand(await permissionsOf(em, roleKey));
-  const most = caller.keyPermissions === null ? held : expand(caller.keyPermissions);
-  return [...held].filter((permission) => most.has(permission) && !platformOnly.has(permission));
+  const max = caller.keyPermissions === null ? held : expand(caller.keyPermissions);
+  return [...held].filter((permission) => max.has(permission) && !platformOnly.has(permission));
 }

@@ -108,7 +108,7 @@ async function requireStandings(
   keyPermissions: readonly string[] | null,
 ): Promise<void> {
   const { em, caller } = ctx;
-  const cut = keyPermissions === null ? null : expand(keyPermissions);
+  const keyScope = keyPermissions === null ? null : expand(keyPermissions);
   const everywhere = await loadCaller(em, caller, caller.origin, null);
   const inSpaces = new Map<string | null, Caller>([[null, everywhere]]);
   const heldBy = new Map<string, Permission[]>();
@@ -117,7 +117,8 @@ async function requireStandings(
       heldBy.get(roleKey) ??
       [...expand(await permissionsOf(em, roleKey))].filter(
         (permission) =>
-          (cut === null || cut.has(permission)) && (caller.isPlatform || !platformOnly.has(permission)),
+          (keyScope === null || keyScope.has(permission)) &&
+          (caller.isPlatform || !platformOnly.has(permission)),
       );
     heldBy.set(roleKey, held);
     if (firstMissing(held, everywhere.granted) !== null) {

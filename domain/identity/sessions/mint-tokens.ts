@@ -8,7 +8,7 @@ const accessSeconds = 600;
 export const refreshIdleSeconds = 7 * 86_400;
 
 /** Tokens of a kind that a session has at once: enough for all the windows of one browser. */
-const mostLive = 20;
+const maxLive = 20;
 
 /** Shown once, stored as hashes. Durations are seconds from now. */
 export interface SessionTokens {
@@ -45,7 +45,7 @@ export async function mintTokens(
     seconds: accessSeconds,
   });
   const { current } = session;
-  if (current !== undefined && (await countSuccessors(em, session)) >= mostLive) {
+  if (current !== undefined && (await countSuccessors(em, session)) >= maxLive) {
     const refreshExpiresIn = await secondsLeft(em, session.tenantId, current.id);
     return { accessToken, expiresIn, refreshToken: current.refreshToken, refreshExpiresIn };
   }
@@ -87,7 +87,7 @@ async function dropOldAccess(em: EntityManager, { tenantId, id }: TokensOf): Pro
        select id from session_tokens
        where tenant_id = ? and session_id = ? and kind = 'access' and retired_at is null
        order by created_at desc, id desc offset ?)`,
-    [tenantId, tenantId, id, mostLive - 1],
+    [tenantId, tenantId, id, maxLive - 1],
   );
 }
 

@@ -8,7 +8,7 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { endSessions } from './end-sessions.ts';
 import { mintTokens, refreshIdleSeconds, type SessionTokens } from './mint-tokens.ts';
 import type { FoundToken } from './resolve-token.ts';
-import { judgeRefresh, type Verdict } from './rotation.ts';
+import { evaluateRefresh, type Verdict } from './rotation.ts';
 
 /** Milliseconds of the database's clock; the ends of time are far enough to be numbers. */
 interface FamilyRow {
@@ -36,7 +36,7 @@ interface Deps {
 }
 
 /**
- * Renews a session by one of its refresh tokens, as `judgeRefresh` decides. A reuse ends the session, whoever of
+ * Renews a session by one of its refresh tokens, as `evaluateRefresh` decides. A reuse ends the session, whoever of
  * the two holders came first.
  * @throws `invalid_credentials` for everything that does not work, `tenant_suspended`, `principal_disabled`
  */
@@ -103,7 +103,7 @@ async function lockFamily(em: EntityManager, found: FoundToken): Promise<FamilyR
 }
 
 function judge(row: FamilyRow): Verdict {
-  return judgeRefresh(
+  return evaluateRefresh(
     { generation: row.token_generation, retiredAt: row.retired, expiresAt: row.token_expires },
     {
       generation: row.generation,

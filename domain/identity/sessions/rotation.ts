@@ -31,7 +31,7 @@ export type Verdict =
  * Rotation on acknowledgement: the current token stays current until its successor is used. Only the generation
  * right before the current one has an overlap; a grandparent never works again.
  */
-export function judgeRefresh(token: RefreshToken, family: TokenFamily, now: number): Verdict {
+export function evaluateRefresh(token: RefreshToken, family: TokenFamily, now: number): Verdict {
   if (family.ended || family.expiresAt <= now || token.expiresAt <= now) {
     return { kind: 'refused' };
   }

@@ -12,27 +12,27 @@ import { recordFailure, type LoginFailure } from './record-sign-in.ts';
 /** The provider vouches for somebody whom nobody here knows. */
 class UnknownIdentity extends DomainError {}
 
-export interface BroughtToken {
+export interface PresentedToken {
   idToken: string;
   accessToken: string | null;
   /** Of what a stranger brings, the access token must be vouched for; the provider's own hand needs no voucher. */
-  bringer: 'provider' | 'stranger';
+  tokenSource: 'provider' | 'stranger';
 }
 
 /** Signature, issuer, audience and times by the provider's keys, then everything else that needs no database. */
 export async function verifyIdToken(
   { oidc, secrets }: SignInParts,
   login: OpenLogin,
-  { idToken, accessToken, bringer }: BroughtToken,
+  { idToken, accessToken, tokenSource }: PresentedToken,
 ): Promise<VerifiedIdToken> {
-  const verified = await oidc.verify(login.connection, idToken, bringer);
+  const verified = await oidc.verify(login.connection, idToken, tokenSource);
   checkIdToken(verified, {
     clientId: login.provider.clientId,
     extraAudiences: login.provider.extraAudiences,
     nonceHash: login.nonceHash,
     hashNonce: (nonce) => hashFor(secrets, 'nonce', nonce),
     accessToken,
-    needsAccessTokenHash: bringer === 'stranger',
+    needsAccessTokenHash: tokenSource === 'stranger',
   });
   return verified;
 }
@@ -43,7 +43,7 @@ export async function verifyIdToken(
  * since the token was verified vouches for nobody.
  * @throws `login_transaction_required`, `id_token_invalid`, `principal_disabled`, `tenant_suspended`
  */
-export async function takeIdToken(
+export async function consumeIdToken(
   em: EntityManager,
   login: OpenLogin,
   { claims, requestId, secrets }: { claims: VerifiedIdToken['claims']; requestId: string; secrets: Secrets },

@@ -87,7 +87,7 @@ async function createUser(
   return id;
 }
 
-function textClaim(value: unknown, longest: number): string | null {
+function textClaim(value: unknown, maxLength: number): string | null {
   const text = typeof value === 'string' ? cleanText(value).trim() : '';
-  return text === '' || text.length > longest ? null : text;
+  return text === '' || text.length > maxLength ? null : text;
 }

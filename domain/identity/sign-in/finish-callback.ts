@@ -1,5 +1,5 @@
 import { mintToken } from '#domain/identity/sessions/bearer-token.ts';
-import { takeIdToken, verifyIdToken, withFailureRecorded } from './accept-id-token.ts';
+import { consumeIdToken, verifyIdToken, withFailureRecorded } from './accept-id-token.ts';
 import { idTokenInvalid, transactionRequired } from './check-id-token.ts';
 import {
   consumeLogin,
@@ -61,11 +61,11 @@ export async function finishCallback(parts: SignInParts, callback: Callback): Pr
     const verified = await verifyIdToken(parts, login, {
       idToken: tokens.idToken,
       accessToken: tokens.accessToken,
-      bringer: 'provider',
+      tokenSource: 'provider',
     });
     const handle = mintToken('lh');
     await parts.unitOfWork.inTenant(login.tenantId, async (em) => {
-      const { principalId } = await takeIdToken(em, login, {
+      const { principalId } = await consumeIdToken(em, login, {
         claims: verified.claims,
         requestId,
         secrets: parts.secrets,

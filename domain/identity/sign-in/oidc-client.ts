@@ -56,7 +56,7 @@ export interface OidcClient {
   verify(
     provider: ProviderConnection,
     idToken: string,
-    bringer: 'provider' | 'stranger',
+    tokenSource: 'provider' | 'stranger',
   ): Promise<VerifiedIdToken>;
 
   /** The nonce that an ID token claims, before anything of it has been verified; null where there is none. */

@@ -9,7 +9,7 @@ import { Session } from '#domain/identity/sessions/session.entity.ts';
 import { transactionRequired } from './check-id-token.ts';
 import { hashFor } from './login-transaction.ts';
 
-const longestSeconds = 30 * 86_400;
+const maxSeconds = 30 * 86_400;
 
 /** A session as the contract shows it, with its first tokens. */
 export interface OpenedSession {
@@ -23,7 +23,7 @@ export interface NewSession {
   principalId: string;
   provider: Pick<IdentityProvider, 'id'>;
   /** At most so long; null: thirty days. */
-  longest: number | null;
+  maxLifetime: number | null;
   /** What tells this browser from others; none where it keeps no cookie of ours. */
   device?: string | null;
   requestId: string;
@@ -32,11 +32,11 @@ export interface NewSession {
 /** Mints a session: its id is new, whatever anybody brought along. @throws `login_transaction_required` where the provider was disabled meanwhile */
 export async function openSession(
   work: { em: EntityManager; secrets: Secrets },
-  { tenantId, principalId, provider, longest, device, requestId }: NewSession,
+  { tenantId, principalId, provider, maxLifetime, device, requestId }: NewSession,
 ): Promise<OpenedSession> {
   const { em } = work;
   const id = newId();
-  const seconds = Math.min(longest ?? longestSeconds, longestSeconds);
+  const seconds = Math.min(maxLifetime ?? maxSeconds, maxSeconds);
   const deviceHash = device == null ? null : hashFor(work.secrets, 'device', device);
   const isKnown = deviceHash !== null && (await em.count(Session, { principalId, deviceHash })) > 0;
   // Locked against being disabled meanwhile: that ends the sessions that it sees, and this one is not there yet.

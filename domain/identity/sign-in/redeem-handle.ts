@@ -47,7 +47,7 @@ export async function redeemHandle(parts: SignInParts, input: RedeemHandle): Pro
         tenantId,
         principalId: row.principal_id,
         provider,
-        longest: input.expiresIn,
+        maxLifetime: input.expiresIn,
         device: input.device,
         requestId,
       },

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
-import { takeIdToken, verifyIdToken, withFailureRecorded } from './accept-id-token.ts';
+import { consumeIdToken, verifyIdToken, withFailureRecorded } from './accept-id-token.ts';
 import { claimsHash, idTokenInvalid, transactionRequired } from './check-id-token.ts';
 import { locateLogin, readLogin, type OpenLogin, type SignInParts } from './login-transaction.ts';
 import type { VerifiedIdToken } from './oidc-client.ts';
@@ -42,11 +42,11 @@ export async function redeemIdToken(
     const { claims } = await verifyIdToken(parts, login, {
       idToken: input.idToken,
       accessToken: input.accessToken,
-      bringer: 'stranger',
+      tokenSource: 'stranger',
     });
     return parts.unitOfWork.inTenant(login.tenantId, async (em) => {
       const repeated = await repeat(em, parts, { login, claims, input });
-      return repeated ?? { ...(await take(em, parts, { login, claims, input })), replayed: false };
+      return repeated ?? { ...(await consumeToken(em, parts, { login, claims, input })), replayed: false };
     });
   });
 }
@@ -57,17 +57,17 @@ interface Redemption {
   input: RedeemIdToken;
 }
 
-async function take(
+async function consumeToken(
   em: EntityManager,
   { secrets }: SignInParts,
   { login, claims, input }: Redemption,
 ): Promise<OpenedSession> {
   const { requestId, idempotency } = input;
-  const { principalId, claimsHash: hash } = await takeIdToken(em, login, { claims, requestId, secrets });
+  const { principalId, claimsHash: hash } = await consumeIdToken(em, login, { claims, requestId, secrets });
   const { tenantId, provider } = login;
   const opened = await openSession(
     { em, secrets },
-    { tenantId, principalId, provider, longest: input.expiresIn, device: input.device, requestId },
+    { tenantId, principalId, provider, maxLifetime: input.expiresIn, device: input.device, requestId },
   );
   await em.execute(
     `update used_id_tokens set session_id = ?, idempotency_key = ?, fingerprint = ?

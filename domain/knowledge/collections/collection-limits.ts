@@ -20,11 +20,11 @@ export const contentLimits: ContentLimits = {
   'text/html': collectionLimits.contentBytes,
 };
 
-/** @throws `invalid_request` naming `param` when the text is blank or longer than `most`. */
-export function requireText(param: string, text: string, most: number): string {
+/** @throws `invalid_request` naming `param` when the text is blank or longer than `max`. */
+export function requireText(param: string, text: string, max: number): string {
   const trimmed = text.trim();
-  if (trimmed === '' || trimmed.length > most) {
-    throw invalid(param, `${param} must have 1 to ${most} characters.`);
+  if (trimmed === '' || trimmed.length > max) {
+    throw invalid(param, `${param} must have 1 to ${max} characters.`);
   }
   return trimmed;
 }

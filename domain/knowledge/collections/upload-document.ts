@@ -44,7 +44,7 @@ export async function uploadDocument(
     const ref = { collectionId: collection.id, documentId: claimed };
     return { document: await findDocument(ctx, ref), replayed: true };
   }
-  await refuseWhileManyWait(ctx);
+  await rejectWhileManyWait(ctx);
   const { tenantId } = ctx.caller;
   const filename = requireText('filename', cleanText(input.filename), collectionLimits.filename);
   if (!(await shareCollection(ctx.em, collection.id))) {
@@ -74,15 +74,15 @@ export async function uploadDocument(
 }
 
 /** Each that waits is looked at again and again by the workers, which are everybody's. */
-async function refuseWhileManyWait({ em, caller }: Context): Promise<void> {
-  const most = collectionLimits.processing;
+async function rejectWhileManyWait({ em, caller }: Context): Promise<void> {
+  const max = collectionLimits.processing;
   const [waiting] = await em.execute<{ n: number }[]>(
     `select count(*)::int as n from
        (select from documents where tenant_id = ? and status = 'processing' limit ?) as waiting`,
-    [caller.tenantId, most],
+    [caller.tenantId, max],
   );
-  if ((waiting?.n ?? 0) >= most) {
-    throw new DomainError('rate_limited', `${most} documents of this tenant wait to be read already.`, {
+  if ((waiting?.n ?? 0) >= max) {
+    throw new DomainError('rate_limited', `${max} documents of this tenant wait to be read already.`, {
       retryAfter: 15,
     });
   }

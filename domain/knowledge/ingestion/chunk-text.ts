@@ -2,7 +2,7 @@ import type { Chunk, ExtractedText, Section } from './document-extractor.ts';
 
 /** Characters (code points) of a chunk at most. */
 const chunkSize = 900;
-const longestHeading = 300;
+const maxHeadingLength = 300;
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
@@ -23,7 +23,7 @@ export function chunkText(extracted: ExtractedText): Chunk[] {
 }
 
 function chunkSection(text: string, section: Section): Chunk[] {
-  const heading = section.heading?.slice(0, longestHeading).toWellFormed() ?? null;
+  const heading = section.heading?.slice(0, maxHeadingLength).toWellFormed() ?? null;
   const chunks: Chunk[] = [];
   for (const piece of runs(text, section)) {
     const written = text.slice(piece.start, piece.end);

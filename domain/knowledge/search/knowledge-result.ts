@@ -10,19 +10,19 @@ export interface SearchResult {
 }
 
 /** Bytes of UTF-8 that a model is told at most. */
-const longestResult = 262_144;
+const maxResultLength = 262_144;
 
 /** A passage must hold more than half of what the question is about, so that an absent fact finds nothing. */
-const leastCoverage = 0.5;
+const minCoverage = 0.5;
 
 /** Leaves out what merely shares a word with the question. */
 export function relevantPassages(answer: KnowledgeAnswer): Passage[] {
   return answer.mode === 'hybrid'
     ? answer.passages
-    : answer.passages.filter((passage) => passage.coverage > leastCoverage);
+    : answer.passages.filter((passage) => passage.coverage > minCoverage);
 }
 
-export interface ToldResults {
+export interface RenderedResults {
   passages: Passage[];
   mode: KnowledgeAnswer['mode'];
   /** The first passage gets the label after this one. */
@@ -30,7 +30,7 @@ export interface ToldResults {
 }
 
 /** The result as the model reads it: JSON, with `truncated` when passages had to be left out. */
-export function renderKnowledgeResult({ passages, mode, firstLabel }: ToldResults): string {
+export function renderKnowledgeResult({ passages, mode, firstLabel }: RenderedResults): string {
   const results: object[] = [];
   let size = 0;
   for (const [index, passage] of passages.entries()) {
@@ -43,7 +43,7 @@ export function renderKnowledgeResult({ passages, mode, firstLabel }: ToldResult
       score: roundScore(passage.score),
     };
     size += Buffer.byteLength(JSON.stringify(result)) + 1;
-    if (size > longestResult - 64) {
+    if (size > maxResultLength - 64) {
       return JSON.stringify({ results, mode, truncated: true });
     }
     results.push(result);

@@ -6,7 +6,7 @@ import {
   toSearchResults,
   type SearchResult,
 } from './knowledge-result.ts';
-import { longestQuestion } from './question.ts';
+import { maxQuestionLength } from './question.ts';
 import { searchKnowledge } from './search-knowledge.ts';
 
 /** What a response offers to search, and how. */
@@ -66,8 +66,8 @@ export function parseKnowledgeArguments(text: string): KnowledgeArguments {
   if (query === undefined || query.trim() === '') {
     return { error: 'The arguments must be a JSON object with a non-empty string "query".' };
   }
-  return query.length > longestQuestion
-    ? { error: `"query" must have at most ${longestQuestion} characters.` }
+  return query.length > maxQuestionLength
+    ? { error: `"query" must have at most ${maxQuestionLength} characters.` }
     : { query };
 }
 

@@ -5,11 +5,11 @@ const courtesy =
   /\b(please|tell|explain|describe|show|give|know|want|need|like|find|say|says|said|according|documents?|question|answer|hello|hi|hey|thanks?|thank)\b/giu;
 
 /** Longest question that is searched for, in UTF-16 units. */
-export const longestQuestion = 4_000;
+export const maxQuestionLength = 4_000;
 
 /** The part of a question that a passage can contain. */
 export function contentOf(question: string): string {
-  const bounded = cleanText(question.slice(0, longestQuestion));
+  const bounded = cleanText(question.slice(0, maxQuestionLength));
   const content = bounded.replace(courtesy, ' ').trim();
   return content === '' ? bounded : content;
 }

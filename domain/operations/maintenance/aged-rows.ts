@@ -12,12 +12,12 @@ export interface AgedRows {
   table: string;
   column: 'created_at' | 'expires_at';
   /** Since the time in the column, as an interval. */
-  keptFor: string;
+  retention: string;
   /** What else must hold of a row `r`. */
   onlyIf?: string;
 }
 
-interface Stretch {
+interface RowRange {
   tenant_id: string;
   low: string;
   high: string;
@@ -63,19 +63,19 @@ async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, 
   const failures = new RowFailures();
   let done = 0;
   for (let low = from; ;) {
-    const stretches = await list(deps, kind, low, pageSize);
+    const ranges = await list(deps, kind, low, pageSize);
     let removed = 0;
-    for (const stretch of stretches) {
+    for (const range of ranges) {
       // A page may hold a row of each of thousands of tenants. What is left of it is listed again.
       if (removed > 0 && !round.mayGoOn()) {
         return { done: done + removed, failed: failures.count, next: [kind.table, low] };
       }
       await failures.collect(async () => {
-        removed += await remove(deps.purge, kind, stretch);
+        removed += await remove(deps.purge, kind, range);
       });
     }
     done += removed;
-    const last = stretches.at(-1);
+    const last = ranges.at(-1);
     if (last === undefined) {
       return { done, failed: failures.count, next: null };
     }
@@ -92,15 +92,15 @@ async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, 
 /** The oldest rows from `low` on, as one stretch of time for each tenant that has any, in the order of their ends. */
 function list(
   { database }: SweepDependencies,
-  { table, column, keptFor }: AgedRows,
+  { table, column, retention }: AgedRows,
   low: string,
   limit: number,
-): Promise<Stretch[]> {
-  return database.call<Stretch>(
+): Promise<RowRange[]> {
+  return database.call<RowRange>(
     'list_aged_rows',
     `select tenant_id, low::text, high::text
      from app.list_aged_rows($1, $2, $3::interval, $4::timestamptz, $5) a order by a.high`,
-    [table, column, keptFor, low, limit],
+    [table, column, retention, low, limit],
   );
 }
 
@@ -113,15 +113,15 @@ async function justBehind({ database }: SweepDependencies, time: string): Promis
   return row?.at ?? time;
 }
 
-function remove(purge: UnitOfWork, { table, column, onlyIf }: AgedRows, stretch: Stretch): Promise<number> {
-  return purge.inTenant(stretch.tenant_id, async (em) => {
+function remove(purge: UnitOfWork, { table, column, onlyIf }: AgedRows, range: RowRange): Promise<number> {
+  return purge.inTenant(range.tenant_id, async (em) => {
     const [row] = await em.execute<{ removed: number }[]>(
       `with gone as (
          delete from ${table} where ctid = any (array(
            select r.ctid from ${table} r where r.tenant_id = ? and r.${column} between ? and ?
              ${onlyIf === undefined ? '' : `and ${onlyIf}`} limit ${pageSize})) returning 1)
        select count(*)::int as removed from gone`,
-      [stretch.tenant_id, stretch.low, stretch.high],
+      [range.tenant_id, range.low, range.high],
     );
     return row?.removed ?? 0;
   });

@@ -4,7 +4,7 @@ import { listedSweep } from './listed-sweep.ts';
 
 /** Writes down which pending invites have run out, each in a transaction of its own with its event. */
 export const expireInvites = listedSweep<{ tenant_id: string; invite_id: string }>({
-  door: 'list_due_invites',
+  listFunction: 'list_due_invites',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.invite_id],
   see: ({ unitOfWork }, { tenant_id: tenantId, invite_id: inviteId }) =>

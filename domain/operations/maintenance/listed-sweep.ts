@@ -6,7 +6,7 @@ const pageSize = 200;
 /** The rows of all tenants that a sweep has to see to, as one of our functions lists them. */
 export interface Listing<Row extends object, Known = null> {
   /** Takes a place in its order, of two values, and how many rows it may give. */
-  door: string;
+  listFunction: string;
   /** The place before the first row. */
   start: readonly [string, string];
   placeOf: (row: Row) => readonly [string, string];
@@ -21,9 +21,9 @@ export interface Listing<Row extends object, Known = null> {
  * counted, and a later round comes back to it. A round sees to one row at least, however short its time.
  */
 export function listedSweep<Row extends object, Known = null>(listing: Listing<Row, Known>): Sweep {
-  const { door, start, placeOf, prepare, see } = listing;
+  const { listFunction, start, placeOf, prepare, see } = listing;
   const list = ({ database }: SweepDependencies, after: readonly string[], limit: number) =>
-    database.call<Row>(door, `select * from app.${door}($1, $2, $3)`, [...after, limit]);
+    database.call<Row>(listFunction, `select * from app.${listFunction}($1, $2, $3)`, [...after, limit]);
   return {
     isDue: async (deps) => (await list(deps, start, 1)).length > 0,
     async run(deps, round) {

@@ -4,7 +4,7 @@ import { listedSweep } from './listed-sweep.ts';
 
 /** Deletes bytes that nothing refers to any more: their last document is gone, or their upload was never finished. */
 export const purgeContent = listedSweep<{ tenant_id: string; key: string }>({
-  door: 'list_released_objects',
+  listFunction: 'list_released_objects',
   start: [nilUuid, ''],
   placeOf: (row) => [row.tenant_id, row.key],
   see: ({ purge }, { tenant_id: tenantId, key }) =>

@@ -8,7 +8,7 @@ import type { Sweep, SweepDependencies } from './sweep.ts';
 const pageSize = 5_000;
 
 /** A part of a page that is one tenant's. */
-interface Stretch {
+interface RowRange {
   tenant_id: string;
   first_id: string;
   last_id: string;
@@ -26,13 +26,13 @@ export const purgeOrphans: Sweep = {
     let place = round.place ?? [nilUuid, ''];
     let done = 0;
     for (;;) {
-      const stretches = await list(deps, place);
-      for (const stretch of stretches.filter(({ orphans }) => orphans > 0)) {
+      const ranges = await list(deps, place);
+      for (const range of ranges.filter(({ orphans }) => orphans > 0)) {
         await failures.collect(async () => {
-          done += await remove(deps.purge, stretch);
+          done += await remove(deps.purge, range);
         });
       }
-      const last = stretches.at(-1);
+      const last = ranges.at(-1);
       if (last === undefined) {
         return { done, failed: failures.count, next: null };
       }
@@ -45,14 +45,14 @@ export const purgeOrphans: Sweep = {
   },
 };
 
-function list({ database }: SweepDependencies, after: readonly string[]): Promise<Stretch[]> {
-  return database.call<Stretch>('list_orphans', 'select * from app.list_orphans($1, $2, $3)', [
+function list({ database }: SweepDependencies, after: readonly string[]): Promise<RowRange[]> {
+  return database.call<RowRange>('list_orphans', 'select * from app.list_orphans($1, $2, $3)', [
     ...after,
     pageSize,
   ]);
 }
 
-function remove(purge: UnitOfWork, { tenant_id: tenantId, first_id, last_id }: Stretch): Promise<number> {
+function remove(purge: UnitOfWork, { tenant_id: tenantId, first_id, last_id }: RowRange): Promise<number> {
   return purge.inTenant(tenantId, async (em) => {
     await lockPurge(em, tenantId);
     const [row] = await em.execute<{ removed: number }[]>(

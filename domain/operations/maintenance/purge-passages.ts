@@ -7,7 +7,7 @@ const batchSize = 1_000;
 
 /** Deletes passages of readings that another has replaced, or that failed; none of a reading that is under way. */
 export const purgePassages = listedSweep<{ tenant_id: string; document_id: string }>({
-  door: 'list_stale_chunks',
+  listFunction: 'list_stale_chunks',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.document_id],
   see: async ({ purge }, { tenant_id: tenantId, document_id: documentId }) => {

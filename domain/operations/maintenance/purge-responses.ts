@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { settleLostCalls } from '#domain/responses/calls/lost-calls.ts';
+import { reconcileLostCalls } from '#domain/responses/calls/lost-calls.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 import { listedSweep } from './listed-sweep.ts';
 import { lockPurge } from './purge-lock.ts';
@@ -17,7 +17,7 @@ interface ExpiredRow {
  * events stay.
  */
 export const purgeResponses = listedSweep<ExpiredRow>({
-  door: 'list_expired',
+  listFunction: 'list_expired',
   start: ['-infinity', ''],
   placeOf: (row) => [row.due, row.response_id],
   async see({ purge }, row) {
@@ -33,7 +33,7 @@ async function purgeResponse(em: EntityManager, responseId: string): Promise<voi
   const response = await em.findOne(Response, { id: responseId });
   if (response !== null) {
     // The ledger goes, but not the news of a call that may have taken effect.
-    await settleLostCalls(em, response, { evenHeld: true });
+    await reconcileLostCalls(em, response, { evenHeld: true });
   }
   const released = await em.execute<{ item_id: string }[]>(
     'delete from response_context where response_id = ? returning item_id',

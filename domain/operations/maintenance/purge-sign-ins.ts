@@ -5,13 +5,13 @@ import { agedSweep } from './aged-rows.ts';
  * its holder is told why; a session a month.
  */
 export const purgeSignIns = agedSweep([
-  { table: 'login_transactions', column: 'expires_at', keptFor: '1 day' },
-  { table: 'used_id_tokens', column: 'expires_at', keptFor: '0' },
-  { table: 'session_tokens', column: 'expires_at', keptFor: '1 day' },
+  { table: 'login_transactions', column: 'expires_at', retention: '1 day' },
+  { table: 'used_id_tokens', column: 'expires_at', retention: '0' },
+  { table: 'session_tokens', column: 'expires_at', retention: '1 day' },
   {
     table: 'sessions',
     column: 'expires_at',
-    keptFor: '30 days',
+    retention: '30 days',
     onlyIf: `not exists (select from session_tokens k where k.tenant_id = r.tenant_id and k.session_id = r.id)
       and not exists (select from used_id_tokens u where u.tenant_id = r.tenant_id and u.session_id = r.id)`,
   },

@@ -7,7 +7,7 @@ import { listedSweep } from './listed-sweep.ts';
  * transaction.
  */
 export const purgeThreads = listedSweep<{ tenant_id: string; thread_id: string }>({
-  door: 'list_deleted_threads',
+  listFunction: 'list_deleted_threads',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.thread_id],
   async see({ purge }, row) {

@@ -1,18 +1,18 @@
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
-import { settleLostCalls } from '#domain/responses/calls/lost-calls.ts';
+import { reconcileLostCalls } from '#domain/responses/calls/lost-calls.ts';
 import { listedSweep } from './listed-sweep.ts';
 
 /** Settles the ledger of ended responses whose calls lost their worker: no attempt of theirs comes any more. */
 export const reconcileCalls = listedSweep<{ tenant_id: string; response_id: string }>({
-  door: 'list_lost_calls',
+  listFunction: 'list_lost_calls',
   start: [nilUuid, ''],
   placeOf: (row) => [row.tenant_id, row.response_id],
   see: ({ unitOfWork }, row) =>
     unitOfWork.inTenant(row.tenant_id, async (em) => {
       const head = await lockHead(em, row.response_id);
       if (head !== null) {
-        await settleLostCalls(em, head.response);
+        await reconcileLostCalls(em, head.response);
       }
       return head !== null;
     }),

@@ -10,7 +10,7 @@ import { reconciling, type Unfinished } from './reconcile.ts';
  * whose workflow the engine has lost is extracted anew.
  */
 export const reconcileDocuments = reconciling<{ tenant_id: string; document_id: string }>({
-  door: 'list_unprocessed',
+  listFunction: 'list_unprocessed',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.document_id],
   unfinished: (row) => ingestion({ tenantId: row.tenant_id, documentId: row.document_id }),
@@ -22,7 +22,7 @@ function ingestion(ids: { tenantId: string; documentId: string }): Unfinished {
     tenantId,
     workflowId: workflowIdOf('ingestDocument', ids),
     giveUp: (em) => finishIngestion(em, documentId, { failure: 'extraction_failed' }),
-    async startAnew(em) {
+    async restart(em) {
       const document = await em.findOne(Document, { id: documentId, status: 'processing' });
       return document === null ? null : start('ingestDocument', ids);
     },

@@ -10,7 +10,7 @@ import { reconciling, type Unfinished } from './reconcile.ts';
  * started anew, one that an operator ended is given up.
  */
 export const reconcileFanOuts = reconciling<{ tenant_id: string; event_id: string; created_at: string }>({
-  door: 'list_unfinished_fan_outs',
+  listFunction: 'list_unfinished_fan_outs',
   start: ['-infinity', nilUuid],
   placeOf: (row) => [row.created_at, row.event_id],
   unfinished: (row) => fanOut({ tenantId: row.tenant_id, eventId: row.event_id }),
@@ -21,17 +21,17 @@ function fanOut(ids: { tenantId: string; eventId: string }): Unfinished {
     tenantId: ids.tenantId,
     workflowId: workflowIdOf('fanOutEvent', ids),
     giveUp: (em) => endFanOut(em, ids),
-    async startAnew(em) {
+    async restart(em) {
       const [found] = await em.execute<object[]>(
         'select event_id from fan_outs where tenant_id = ? and event_id = ? for update',
         [ids.tenantId, ids.eventId],
       );
-      const told = found === undefined ? null : await findEvent(em, ids);
-      if (told === null) {
+      const logged = found === undefined ? null : await findEvent(em, ids);
+      if (logged === null) {
         await endFanOut(em, ids);
         return null;
       }
-      return fanOutStart(told.event);
+      return fanOutStart(logged.event);
     },
   };
 }

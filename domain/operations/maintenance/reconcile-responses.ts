@@ -34,15 +34,15 @@ interface StaleRow {
  * whose retention is over is ended, and one that waits for nothing any more begins.
  */
 export const reconcileResponses = reconciling<StaleRow>({
-  door: 'list_stale',
+  listFunction: 'list_stale',
   start: ['-infinity', ''],
   placeOf: (row) => [row.created_at, row.response_id],
-  settle,
+  resolve,
   unfinished: (row) => generation({ tenantId: row.tenant_id, responseId: row.response_id }),
 });
 
 /** @returns false for one that its workflow should be seeing to */
-async function settle({ unitOfWork }: SweepDependencies, row: StaleRow): Promise<boolean> {
+async function resolve({ unitOfWork }: SweepDependencies, row: StaleRow): Promise<boolean> {
   const { tenant_id: tenantId, response_id: responseId } = row;
   if (row.expired) {
     await unitOfWork.inTenant(tenantId, generation({ tenantId, responseId }).giveUp);
@@ -68,7 +68,7 @@ function generation({ tenantId, responseId }: { tenantId: string; responseId: st
     tenantId,
     workflowId: workflowIdOf('generateResponse', { tenantId, responseId }),
     giveUp: (em) => closeResponse(em, responseId, { kind: 'failed', code: 'internal_error' }),
-    async startAnew(em) {
+    async restart(em) {
       const head = await lockHead(em, responseId);
       // Enqueued by another round meanwhile: a cancel takes one start back, not two.
       return head === null || head.response.isTerminal || (await isPending(em, head.response.workflowId))

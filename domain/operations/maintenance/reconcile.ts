@@ -11,13 +11,13 @@ export interface Unfinished {
   /** An operator has ended the workflow. */
   giveUp: (em: EntityManager) => Promise<unknown>;
   /** Temporal has lost the workflow. @returns its start, null when nothing is left to do */
-  startAnew: (em: EntityManager) => Promise<StartMessage | null>;
+  restart: (em: EntityManager) => Promise<StartMessage | null>;
 }
 
-interface Unfinishables<Row extends object> extends Pick<Listing<Row>, 'door' | 'start' | 'placeOf'> {
+interface Unfinishables<Row extends object> extends Pick<Listing<Row>, 'listFunction' | 'start' | 'placeOf'> {
   unfinished: (row: Row) => Unfinished;
   /** Rows that are over by themselves, whatever the engine knows of them. @returns whether it saw to this one */
-  settle?: (deps: SweepDependencies, row: Row) => Promise<boolean>;
+  resolve?: (deps: SweepDependencies, row: Row) => Promise<boolean>;
 }
 
 /**
@@ -26,7 +26,7 @@ interface Unfinishables<Row extends object> extends Pick<Listing<Row>, 'door' | 
  */
 export function reconciling<Row extends object>({
   unfinished,
-  settle,
+  resolve,
   ...listing
 }: Unfinishables<Row>): Sweep {
   return listedSweep<Row, ReadonlySet<string>>({
@@ -35,7 +35,7 @@ export function reconciling<Row extends object>({
     prepare: ({ inspector }, rows) =>
       inspector.openAmong(rows.map((row) => unfinished(row).workflowId)).catch(() => new Set<string>()),
     see: async (deps, row, open) =>
-      (await settle?.(deps, row)) === true ||
+      (await resolve?.(deps, row)) === true ||
       (!open.has(unfinished(row).workflowId) && (await reconcile(deps, unfinished(row)))),
   });
 }
@@ -43,7 +43,7 @@ export function reconciling<Row extends object>({
 /** @returns whether the row was given up, or a start of its workflow is in the outbox again */
 async function reconcile(
   { unitOfWork, inspector }: SweepDependencies,
-  { tenantId, workflowId, giveUp, startAnew }: Unfinished,
+  { tenantId, workflowId, giveUp, restart }: Unfinished,
 ): Promise<boolean> {
   // Asked first: a start that is no longer pending has been acknowledged, so the engine knows the newest run.
   if (await unitOfWork.inTenant(tenantId, (em) => isPending(em, workflowId))) {
@@ -57,7 +57,7 @@ async function reconcile(
       return true;
     case 'unknown_id':
       return unitOfWork.inTenant(tenantId, async (em) => {
-        const start = await startAnew(em);
+        const start = await restart(em);
         return start !== null && (await enqueue(em, start)) !== null;
       });
   }

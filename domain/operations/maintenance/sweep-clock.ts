@@ -8,7 +8,7 @@ export interface Tick {
 }
 
 /** Takes the sweeps that are due. One clock in PostgreSQL for all workers, so that more of them do not sweep more often. */
-export async function takeDueSweeps(
+export async function claimDueSweeps(
   database: Database,
   everySeconds: Readonly<Record<string, number>>,
 ): Promise<Tick> {
@@ -21,14 +21,14 @@ export async function takeDueSweeps(
 }
 
 /** Gives one back that could not be begun: its time comes again at the next tick of a clock. */
-export async function giveBackSweep(database: Database, name: string): Promise<void> {
+export async function releaseSweep(database: Database, name: string): Promise<void> {
   await database.call('give_back_sweep', `update app.sweeps set taken_at = '-infinity' where name = $1`, [
     name,
   ]);
 }
 
 /** Notes that sweeps had nothing to do, or did it. */
-export async function noteSwept(database: Database, names: readonly string[]): Promise<void> {
+export async function recordSwept(database: Database, names: readonly string[]): Promise<void> {
   if (names.length > 0) {
     await database.call('note_swept', 'update app.sweeps set succeeded_at = now() where name = any ($1)', [
       names,

@@ -1,14 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { LoggedEvent } from '#domain/foundation/events/logged-event.ts';
 import { coalescingOf } from '#domain/foundation/events/notified-types.ts';
-import type { Telling } from './find-event.ts';
+import type { Notifiable } from './find-event.ts';
 import type { NotificationRule } from './notification-rules.ts';
 
 /**
  * Whether anybody is notified of an event now, in the transaction of the first page of its fan-out. Safe to repeat: a
  * period that this event has claimed stays its own.
  */
-export async function isDeliveryDue(em: EntityManager, { event, rule }: Telling): Promise<boolean> {
+export async function isDeliveryDue(em: EntityManager, { event, rule }: Notifiable): Promise<boolean> {
   if (coalescingOf(event.type) !== null) {
     await endCoalescing(em, event);
   }

@@ -1,17 +1,17 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { categoryOf } from '#domain/foundation/events/catalogue.ts';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { endFanOut } from './end-fan-out.ts';
-import { audienceOf, mayRead, within, type Stretch } from './find-audience.ts';
-import { findEvent, type Telling } from './find-event.ts';
+import { audienceOf, mayRead, within, type PageRange } from './find-audience.ts';
+import { findEvent, type Notifiable } from './find-event.ts';
 import { spaceOfEvent, type LoggedEvent } from '#domain/foundation/events/logged-event.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { isDeliveryDue } from './decide-delivery.ts';
 import type { NotificationRule } from './notification-rules.ts';
 
 /** One page of an event's recipients. */
-export type DeliveryPage = { tenantId: string; eventId: string } & Stretch;
+export type DeliveryPage = { tenantId: string; eventId: string } & PageRange;
 
 export interface Delivered {
   /** The last id that was considered; null when there are no more. */
@@ -27,13 +27,13 @@ export interface Delivered {
  * nobody is to be notified.
  */
 export async function deliverPage(em: EntityManager, page: DeliveryPage): Promise<Delivered> {
-  const told = await findEvent(em, page);
-  if (told === null || (page.after === nilUuid && !(await isDeliveryDue(em, told)))) {
+  const found = await findEvent(em, page);
+  if (found === null || (page.after === nilUuid && !(await isDeliveryDue(em, found)))) {
     await endFanOut(em, page);
     return { next: null, delivered: 0 };
   }
-  const { seen, last, delivered } = await insertPage(em, told, page);
-  reach('notify.before_commit');
+  const { seen, last, delivered } = await insertPage(em, found, page);
+  hitFailpoint('notify.before_commit');
   if ('upTo' in page) {
     return { next: page.upTo, delivered };
   }
@@ -46,7 +46,7 @@ export async function deliverPage(em: EntityManager, page: DeliveryPage): Promis
 
 async function insertPage(
   em: EntityManager,
-  { event, rule }: Telling,
+  { event, rule }: Notifiable,
   page: DeliveryPage,
 ): Promise<{ seen: number; last: string | null; delivered: number }> {
   const [audience, readable, space] = [
@@ -96,7 +96,7 @@ async function insertPage(
 
 /** Whoever did something knows it. What a workflow or a schedule did, whoever asked for it wants to know. */
 function isActorExcluded(rule: NotificationRule, { metadata }: LoggedEvent): boolean {
-  return rule.tellsActor !== true && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule';
+  return rule.notifiesActor !== true && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule';
 }
 
 async function nameOfSpace(em: EntityManager, event: LoggedEvent): Promise<string> {

@@ -42,7 +42,7 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
     }
     case 'actor':
       return { sql: 'select ?::uuid as user_id', values: [event.actorId] };
-    case 'asker':
+    case 'requester':
       return {
         sql: 'select principal_id as user_id from response_ids where tenant_id = ? and id = ?',
         values: [tenantId, event.resource.id],
@@ -100,21 +100,21 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
 }
 
 /** A stretch of an audience, in the order of its ids. */
-export type Stretch = {
+export type PageRange = {
   /** The last id before it. */
   after: string;
 } & ({ limit: number } | { /** Its last id. */ upTo: string });
 
 /** Whoever is in a stretch of an audience at this moment; no part of the audience gives more than its limit. */
-export function within(parts: readonly Fragment[], stretch: Stretch): Fragment {
-  const [upTo, limit] = 'upTo' in stretch ? [stretch.upTo, null] : [maxUuid, stretch.limit];
+export function within(parts: readonly Fragment[], range: PageRange): Fragment {
+  const [upTo, limit] = 'upTo' in range ? [range.upTo, null] : [maxUuid, range.limit];
   const each = parts.map(
     ({ sql }) =>
       `(select user_id from (${sql}) named where user_id > ?::uuid and user_id <= ?::uuid order by user_id limit ?::int)`,
   );
   return {
     sql: `select user_id from (${each.join(' union ')}) named order by user_id limit ?::int`,
-    values: [...parts.flatMap(({ values }) => [...values, stretch.after, upTo, limit]), limit],
+    values: [...parts.flatMap(({ values }) => [...values, range.after, upTo, limit]), limit],
   };
 }
 

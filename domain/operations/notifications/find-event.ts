@@ -14,7 +14,7 @@ interface LoggedRow {
 }
 
 /** What a fan-out notifies of: an event, by its rule. */
-export interface Telling {
+export interface Notifiable {
   event: LoggedEvent;
   rule: NotificationRule;
 }
@@ -23,7 +23,7 @@ export interface Telling {
 export async function findEvent(
   em: EntityManager,
   { tenantId, eventId }: { tenantId: string; eventId: string },
-): Promise<Telling | null> {
+): Promise<Notifiable | null> {
   const [row] = await em.execute<LoggedRow[]>(
     `select event_type, actor_id, resource_type, resource_id, metadata,
        (extract(epoch from created_at) * 1000)::double precision as created_ms

@@ -10,7 +10,7 @@ export type Audience =
   /** Whoever did what the event tells of. */
   | { kind: 'actor' }
   /** Whoever asked for the response that the event is about. */
-  | { kind: 'asker' }
+  | { kind: 'requester' }
   /** The user with the address that the event's invite went to, if there is one. */
   | { kind: 'invited' }
   /** Whoever connected the tool server that the event is about. */
@@ -30,7 +30,7 @@ export interface NotificationRule {
   /** What a recipient must be able to read in the event's space or project; without it, it is the recipient's own matter. */
   readable?: Permission;
   /** The security of an account: whoever acted is told, too, because it may have been somebody else. */
-  tellsActor?: true;
+  notifiesActor?: true;
   /** The period within which one event is enough, as part of a key. */
   once?: (event: LoggedEvent) => string;
   /** So many of one actor within so many seconds, and then once in so many. */
@@ -67,7 +67,7 @@ const aboutConnector = (title: (space: string) => string): NotificationRule => (
 const limitReached = (audience: Audience, title: string): NotificationRule => ({
   audience: [audience],
   // Whoever met the limit may be the one who looks after the place.
-  tellsActor: true,
+  notifiesActor: true,
   once: (event) => `${event.resource.id}/${text(event, 'limit')}/${text(event, 'period') || dayOf(event)}`,
   title: () => title,
   body: (event) =>
@@ -132,12 +132,12 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
     title: (_event, space) => `${space.charAt(0).toUpperCase()}${space.slice(1)} was deleted`,
   },
   'space.response_completed': {
-    audience: [{ kind: 'asker' }],
+    audience: [{ kind: 'requester' }],
     readable: namingSpace,
     title: (_event, space) => `Your response in ${space} is complete`,
   },
   'space.response_failed': {
-    audience: [{ kind: 'asker' }],
+    audience: [{ kind: 'requester' }],
     readable: namingSpace,
     title: (_event, space) => `Your response in ${space} has failed`,
     body: (event) => `The reason is ${text(event, 'reason') || 'unknown'}.`,
@@ -172,27 +172,27 @@ export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>>
   ),
   'security.login_succeeded': {
     audience: [{ kind: 'actor' }],
-    tellsActor: true,
+    notifiesActor: true,
     title: () => 'You signed in from a new device',
   },
   'security.refresh_reuse_detected': {
     audience: [affected],
-    tellsActor: true,
+    notifiesActor: true,
     title: () => 'A session of yours was ended because its token was used twice',
   },
   'security.session_revoked': {
     audience: [affected],
-    tellsActor: true,
+    notifiesActor: true,
     title: () => 'A session of yours was ended',
   },
   'security.api_key_created': {
     audience: [affected],
-    tellsActor: true,
+    notifiesActor: true,
     title: () => 'An API key was created for you',
   },
   'security.role_assigned': {
     audience: [affected],
-    tellsActor: true,
+    notifiesActor: true,
     title: () => 'You were given a role',
     body: (event) => (text(event, 'role') === '' ? '' : `The role is ${text(event, 'role')}.`),
   },

@@ -22,7 +22,7 @@ export async function prepareExport(
 }
 
 /** Shows the space's administrators how the latest export went; a row that says so already is left alone. */
-export async function noteExport(
+export async function recordExport(
   em: EntityManager,
   spaceId: string,
   error: TraceError | null,

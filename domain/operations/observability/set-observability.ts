@@ -22,7 +22,7 @@ export interface SetObservability {
 /** What the user and password of HTTP's basic authentication may hold; a colon would end the user. */
 const user = /^[\x21-\x39\x3b-\x7e]{1,200}$/;
 const password = /^[\x21-\x7e]{1,500}$/;
-const longestProject = 1_000;
+const maxProjectLength = 1_000;
 
 /**
  * Has the space's responses traced from now on. The secret key is sealed at once and never shown again.
@@ -92,8 +92,11 @@ function checkInput({ publicKey, secretKey, projectId }: SetObservability): void
   if (!password.test(secretKey)) {
     throw invalid('tracing_secret_key', 'tracing_secret_key must be 1 to 500 visible characters.');
   }
-  if (canonicalJson(projectId ?? null).length > longestProject) {
-    throw invalid('tracing_project_id', `tracing_project_id must have at most ${longestProject} characters.`);
+  if (canonicalJson(projectId ?? null).length > maxProjectLength) {
+    throw invalid(
+      'tracing_project_id',
+      `tracing_project_id must have at most ${maxProjectLength} characters.`,
+    );
   }
 }
 

@@ -43,7 +43,7 @@ export function limitsOf({
 }
 
 /** @throws `too_many_active_responses` */
-export async function refuseWhenBusy(ctx: Context, spaceId: string, limits: ActiveLimits): Promise<void> {
+export async function rejectWhenBusy(ctx: Context, spaceId: string, limits: ActiveLimits): Promise<void> {
   const [active] = await ctx.em.execute<Active[]>(countActive, countedWith(ctx, spaceId, limits));
   const [inSpace, inTenant] = limitsOf(limits);
   if (active === undefined || active.space >= inSpace || active.tenant >= inTenant) {

@@ -1,6 +1,6 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
-import { enterThread, keepQuestion } from './join-thread.ts';
+import { enterThread, saveQuestion } from './join-thread.ts';
 import { placeHistory } from '#domain/responses/prompt/place-history.ts';
 import {
   copyContext,
@@ -9,7 +9,7 @@ import {
   waitingPosition,
 } from '#domain/responses/prompt/context-snapshot.ts';
 import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
-import { keepInput } from './input-items.ts';
+import { saveInput } from './input-items.ts';
 import type { ResponseChange } from '#domain/responses/store/response-change.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
 import { checkCallOutputs } from './tool-input.ts';
@@ -28,23 +28,23 @@ export async function joinChain(
   contextWindow: number,
 ): Promise<void> {
   const { response } = change;
-  const { parent, waitsFor } = await enterThread(ctx, input, response);
+  const { parent, blockedBy } = await enterThread(ctx, input, response);
   response.chainDepth = parent === null ? 0 : parent.chainDepth + 1;
   if (response.chainDepth >= maxChainLength) {
     throw tooLong('previous_response_id', `A chain holds at most ${maxChainLength} responses.`);
   }
-  response.waitsFor = waitsFor?.id ?? null;
-  response.contextFrom = parent !== null && parent === waitsFor ? parent.id : null;
-  response.historyDue = waitsFor !== null && parent === null;
+  response.blockedBy = blockedBy?.id ?? null;
+  response.contextFrom = parent !== null && parent === blockedBy ? parent.id : null;
+  response.historyDue = blockedBy !== null && parent === null;
   const position =
-    waitsFor !== null && (parent === null || parent === waitsFor)
+    blockedBy !== null && (parent === null || parent === blockedBy)
       ? waitingPosition
-      : await placeGiven(ctx, change, { parent, input, contextWindow });
-  await keepInput(ctx, change, { items: input.input, position });
-  await keepQuestion(ctx, response, input.input);
+      : await placeInput(ctx, change, { parent, input, contextWindow });
+  await saveInput(ctx, change, { items: input.input, position });
+  await saveQuestion(ctx, response, input.input);
 }
 
-function placeGiven(
+function placeInput(
   ctx: Context,
   { response }: ResponseChange,
   given: { parent: Response | null; input: CreateResponseInput; contextWindow: number },
@@ -61,7 +61,7 @@ function placeGiven(
  * whole is looked at when it may begin.
  * @throws `tool_output_missing`, `context_length_exceeded`, `invalid_request`
  */
-export async function checkGiven(
+export async function checkInput(
   ctx: Context,
   input: CreateResponseInput,
   { change, contextWindow }: { change: ResponseChange; contextWindow: number },

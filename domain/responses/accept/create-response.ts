@@ -1,12 +1,12 @@
 import { authorize } from '#domain/foundation/access/policy.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
-import { keepScreened, noteRedaction } from './keep-screened.ts';
+import { saveScreening, noteRedaction } from './save-screening.ts';
 import { screenInput } from './screen-input.ts';
-import { screenSettled } from './screen-settled.ts';
+import { screenRequest } from './screen-request.ts';
 import { claimKey } from '#domain/foundation/idempotency/idempotency.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { Model } from '#domain/capabilities/models/model.entity.ts';
 import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { toEntity } from '#domain/foundation/persistence/rows.ts';
@@ -18,7 +18,7 @@ import {
   type Active,
   type ActiveLimits,
 } from './active-limit.ts';
-import { checkGiven, joinChain } from './chain.ts';
+import { checkInput, joinChain } from './chain.ts';
 import type { CreateResponseInput } from '#domain/responses/record/create-input.ts';
 import { toHead } from '#domain/responses/store/head.ts';
 import { generationStart } from '#domain/responses/store/generation-start.ts';
@@ -26,7 +26,7 @@ import { Response } from '#domain/responses/record/response.entity.ts';
 import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
 import { noUsage, toResponseRecord, type ResponseRecord } from '#domain/responses/record/response-record.ts';
 import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
-import { modelError, settleRequest } from './settle-request.ts';
+import { modelError, resolveRequest } from './resolve-request.ts';
 import { answerApprovals } from './tool-input.ts';
 
 export interface CreateLimits extends ActiveLimits {
@@ -57,15 +57,15 @@ export async function createResponse(
   const { space, model } = await resolveModel(ctx, asked);
   const screened = await screenInput(ctx, asked, { space, responseId, names });
   const { input } = screened;
-  const settled = await settleRequest(ctx, input, { space, model });
-  settled.request.approved_calls = await answerApprovals(ctx, input, responseId);
+  const resolved = await resolveRequest(ctx, input, { space, model });
+  resolved.request.approved_calls = await answerApprovals(ctx, input, responseId);
   if (screened.redaction !== null) {
     const { redaction } = screened;
-    const { request, found } = screenSettled(ctx, settled.request, { redaction, names });
-    settled.request = request;
+    const { request, found } = screenRequest(ctx, resolved.request, { redaction, names });
+    resolved.request = request;
     screened.found.push(...found);
   }
-  noteRedaction(settled, screened);
+  noteRedaction(resolved, screened);
   const [accepted] = await ctx.em.execute<(Active & { head: object | null })[]>(
     `with active as materialized (${countActive}), head as (
        insert into responses (tenant_id, id, space_id, principal_id, api_key_id, model_id, model, model_alias,
@@ -88,9 +88,9 @@ export async function createResponse(
       model.providerModel,
       model.alias,
       input.previousResponseId,
-      JSON.stringify(settled.request),
+      JSON.stringify(resolved.request),
       input.fingerprint,
-      JSON.stringify(settled.governance),
+      JSON.stringify(resolved.governance),
       input.metadata === null ? null : JSON.stringify(input.metadata),
       limits.retentionSeconds,
       ...limitsOf(limits),
@@ -102,20 +102,20 @@ export async function createResponse(
   const change = new ResponseChange(toEntity(Response, accepted.head));
   const { response } = change;
   await joinChain(ctx, input, change, model.contextWindow);
-  await keepScreened(ctx, response, screened);
+  await saveScreening(ctx, response, screened);
   const record = toResponseRecord(toHead(response), [], noUsage);
   change.publish([{ type: 'response.created', response: record }]);
-  if (response.waitsFor == null) {
+  if (response.blockedBy == null) {
     change.enqueue(generationStart(response));
   } else {
     change.publish([{ type: 'response.queued', response: record }]);
   }
-  if ((await writeWithin(ctx.em, change)) !== 'in') {
+  if ((await writeWithin(ctx.em, change)) !== 'applied') {
     throw new Error('The new response was changed by somebody else.');
   }
-  await checkGiven(ctx, input, { change, contextWindow: model.contextWindow });
-  reach('create.before_commit');
-  return { kind: 'created', record, request: settled.request };
+  await checkInput(ctx, input, { change, contextWindow: model.contextWindow });
+  hitFailpoint('create.before_commit');
+  return { kind: 'created', record, request: resolved.request };
 }
 
 async function resolveModel(

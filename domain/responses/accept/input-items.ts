@@ -6,43 +6,43 @@ import { itemId } from '#domain/responses/record/item-ids.ts';
 import type { InputContent, InputMessage, ReasoningItem } from '#domain/responses/record/output-items.ts';
 import type { ResponseChange } from '#domain/responses/store/response-change.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
-import { keepToolItem } from './tool-input.ts';
+import { saveToolItem } from './tool-input.ts';
 
 /** Stores a response's own input and puts it into its context from `position` on. */
-export async function keepInput(
+export async function saveInput(
   ctx: Context,
   change: ResponseChange,
   input: { items: readonly InputItem[]; position: number },
 ): Promise<void> {
   const ids: string[] = [];
   for (const [index, item] of input.items.entries()) {
-    ids.push(await keepItem(ctx, change, { item, index }));
+    ids.push(await saveItem(ctx, change, { item, index }));
   }
-  change.give(ids, input.position);
+  change.addContext(ids, input.position);
 }
 
-async function keepItem(
+async function saveItem(
   ctx: Context,
   change: ResponseChange,
   { item, index }: { item: InputItem; index: number },
 ): Promise<string> {
   switch (item.type) {
     case 'message':
-      return keepMessage(ctx, change, { ...item, index });
+      return saveMessage(ctx, change, { ...item, index });
     case 'item_reference':
       return referenced(ctx, change.response, item.id);
     case 'reasoning':
       return (
         (item.id === null ? null : await findReadable(ctx, change.response, item.id)) ??
-        keepReasoning(ctx, change, { ...item, index })
+        saveReasoning(ctx, change, { ...item, index })
       );
     default:
-      return keepToolItem(ctx, change, { item, index });
+      return saveToolItem(ctx, change, { item, index });
   }
 }
 
 /** Reasoning that is not ours: shown among the input, but no provider takes it back. */
-function keepReasoning(
+function saveReasoning(
   ctx: Context,
   change: ResponseChange,
   { summary, index }: { summary: ReasoningItem['summary']; index: number },
@@ -54,7 +54,7 @@ function keepReasoning(
     status: 'completed',
     summary: summary.map((part) => ({ ...part, text: cleanText(part.text) })),
   };
-  change.take(wire);
+  change.addInput(wire);
   return id;
 }
 
@@ -70,7 +70,7 @@ function storablePart(part: InputContent): InputContent {
   }
 }
 
-function keepMessage(
+function saveMessage(
   ctx: Context,
   change: ResponseChange,
   message: { role: InputMessage['role']; text: string; content?: InputContent[]; index: number },
@@ -84,7 +84,7 @@ function keepMessage(
     role: message.role,
     content: message.content?.map(storablePart) ?? [{ type, text: cleanText(message.text) }],
   };
-  change.take(wire);
+  change.addInput(wire);
   return id;
 }
 

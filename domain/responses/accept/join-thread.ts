@@ -3,7 +3,7 @@ import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { DomainError, unsupported } from '#domain/foundation/kernel/errors.ts';
 import type { CreateResponseInput, InputItem } from '#domain/responses/record/create-input.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
-import { settleBusy, type Before } from './settle-busy.ts';
+import { resolveBusyThread, type Before } from './resolve-busy-thread.ts';
 import { appendMessages, type NewMessage } from '#domain/conversations/messages/append-messages.ts';
 import { holdBranch, lockQueue, type BranchOf } from '#domain/conversations/threads/branch-queue.ts';
 import { findThreadToWrite, requireActive } from '#domain/conversations/threads/find-thread.ts';
@@ -13,7 +13,7 @@ import type { MessageRole } from '#domain/conversations/threads/thread-status.ts
 
 /**
  * Makes a response one of its thread, if it has one, and its branch's only one that runs.
- * @throws `missing_permission`, `thread_not_found`, `branch_not_found`, `thread_archived`; as `settleBusy` does
+ * @throws `missing_permission`, `thread_not_found`, `branch_not_found`, `thread_archived`; as `resolveBusyThread` does
  */
 export async function enterThread(
   ctx: Context,
@@ -21,7 +21,7 @@ export async function enterThread(
   response: Response,
 ): Promise<Before> {
   if (input.thread == null) {
-    return settleBusy(ctx, input, []);
+    return resolveBusyThread(ctx, input, []);
   }
   const { threadId } = input.thread;
   const found = await findThreadToWrite(ctx, threadId);
@@ -40,7 +40,7 @@ export async function enterThread(
   const branchId = await requireBranch(ctx.em, found.thread, input.thread.branchId);
   const branch = { threadId: found.thread.id, branchId };
   await holdBranch(ctx, branch);
-  const before = await settleBusy(ctx, input, await lockQueue(ctx.em, branch));
+  const before = await resolveBusyThread(ctx, input, await lockQueue(ctx.em, branch));
   requireActive(await findThreadToWrite(ctx, threadId, { lock: true }));
   response.threadId = threadId;
   response.branchId = branchId;
@@ -67,7 +67,7 @@ export async function returnToThread(ctx: Context, branch: BranchOf): Promise<vo
 }
 
 /** What was asked becomes messages of the thread, in the transaction that accepts the response. */
-export async function keepQuestion(
+export async function saveQuestion(
   ctx: Context,
   response: Response,
   input: readonly InputItem[],

@@ -14,7 +14,7 @@ type Reasoning = Pick<CreateResponseInput, 'reasoningEffort' | 'reasoningSummary
 export function reasoningFor(input: CreateResponseInput, model: Abilities): Reasoning {
   const { reasoningEffort, reasoningSummary, plain = false } = input;
   if (!plain) {
-    refuseReasoning(input, model);
+    rejectReasoning(input, model);
   }
   const summarises = model.supportsReasoning && model.providerKind !== 'openai_compatible';
   return {
@@ -23,7 +23,7 @@ export function reasoningFor(input: CreateResponseInput, model: Abilities): Reas
   };
 }
 
-function refuseReasoning({ reasoningEffort, reasoningSummary }: Reasoning, model: Abilities): void {
+function rejectReasoning({ reasoningEffort, reasoningSummary }: Reasoning, model: Abilities): void {
   const reasons = (reasoningEffort !== null && reasoningEffort !== 'none') || reasoningSummary !== null;
   if (reasons && !model.supportsReasoning) {
     throw unsupported('reasoning', 'This model does not support reasoning.');
@@ -35,7 +35,7 @@ function refuseReasoning({ reasoningEffort, reasoningSummary }: Reasoning, model
 }
 
 /** Refuses what the model cannot do, instead of ignoring it. @throws `unsupported_parameter` */
-export function refuseForModel(input: CreateResponseInput, model: Abilities): void {
+export function rejectForModel(input: CreateResponseInput, model: Abilities): void {
   if (input.format.type === 'json_object' && model.providerKind === 'anthropic') {
     throw unsupported('platform.text.format', 'This model needs a schema for JSON.');
   }

@@ -3,15 +3,15 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
-import { inheritEntries, keepScreened, noteRedaction } from './keep-screened.ts';
+import { inheritEntries, saveScreening, noteRedaction } from './save-screening.ts';
 import { demandOf } from '#domain/governance/policy/pii-settings.ts';
-import { screenSettled } from './screen-settled.ts';
+import { screenRequest } from './screen-request.ts';
 import { Model } from '#domain/capabilities/models/model.entity.ts';
 import { SpaceModel } from '#domain/capabilities/models/space-model.entity.ts';
 import { requireOffered } from '#domain/capabilities/skills/pin-skill.ts';
 import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { returnToThread } from './join-thread.ts';
-import { refuseWhenBusy } from './active-limit.ts';
+import { rejectWhenBusy } from './active-limit.ts';
 import type { CreateLimits } from './create-response.ts';
 import { currentRecord } from '#domain/responses/store/head.ts';
 import { generationStart } from '#domain/responses/store/generation-start.ts';
@@ -19,7 +19,7 @@ import { findOwn } from '#domain/responses/store/response-access.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 import { ResponseChange, writeWithin } from '#domain/responses/store/response-change.ts';
 import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
-import { modelError } from './settle-request.ts';
+import { modelError } from './resolve-request.ts';
 import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 
 /**
@@ -49,8 +49,8 @@ export async function restartResponse(
   if (failed.request.skill !== undefined) {
     await requireOffered(ctx, failed.request.skill);
   }
-  await takeConsent(ctx, failed, options.newId);
-  await refuseWhenBusy(ctx, failed.spaceId, options.limits);
+  await applyConsent(ctx, failed, options.newId);
+  await rejectWhenBusy(ctx, failed.spaceId, options.limits);
   // Behind the other locks, as a new response takes them.
   if (failed.threadId != null && failed.branchId != null) {
     await returnToThread(ctx, { threadId: failed.threadId, branchId: failed.branchId });
@@ -62,12 +62,12 @@ export async function restartResponse(
     [options.newId, failed.id],
   );
   const response = await em.findOneOrFail(Response, { id: options.newId });
-  await keepRedaction(ctx, failed, response, options.names ?? null);
+  await saveRedaction(ctx, failed, response, options.names ?? null);
   const record = await currentRecord(em, response);
   const change = new ResponseChange(response);
   change.publish([{ type: 'response.created', response: record }]);
   change.enqueue(generationStart(response));
-  if ((await writeWithin(em, change)) !== 'in') {
+  if ((await writeWithin(em, change)) !== 'applied') {
     throw new Error('The new response was changed by somebody else.');
   }
   await recordEvent(em, caller, {
@@ -106,7 +106,7 @@ async function copyHead(
 }
 
 /** What tokens stand for outlives the failed response; what was asked before the space demanded it is screened now. */
-async function keepRedaction(
+async function saveRedaction(
   ctx: Context,
   failed: Response,
   response: Response,
@@ -123,16 +123,16 @@ async function keepRedaction(
     const holder = response.threadId == null ? { responseId: response.id } : { threadId: response.threadId };
     const scope = response.threadId ?? response.id;
     const demanded = { ...demand, scope, holders: [holder] };
-    const { request, found } = screenSettled(ctx, response.request, { redaction: demanded, names });
-    const settled = { request, governance: { ...response.governance } };
-    noteRedaction(settled, { redaction: demanded, found });
-    Object.assign(response, settled);
-    await keepScreened(ctx, response, { redaction: demanded, found, inherited: [] });
+    const { request, found } = screenRequest(ctx, response.request, { redaction: demanded, names });
+    const resolved = { request, governance: { ...response.governance } };
+    noteRedaction(resolved, { redaction: demanded, found });
+    Object.assign(response, resolved);
+    await saveScreening(ctx, response, { redaction: demanded, found, inherited: [] });
   }
 }
 
 /** Consent is for one call: it moves with the restart, unless the call that it allowed was begun. */
-async function takeConsent({ em }: Context, failed: Response, newId: string): Promise<void> {
+async function applyConsent({ em }: Context, failed: Response, newId: string): Promise<void> {
   const wanted = failed.request.approved_calls.map((call) => call.approval_request_id);
   if (wanted.length === 0) {
     return;

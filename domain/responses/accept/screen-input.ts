@@ -12,7 +12,7 @@ import {
   type Redaction,
 } from '#domain/governance/policy/pii-settings.ts';
 import type { PiiEntry, Redactor } from '#domain/governance/redaction/redact.ts';
-import { refuseBlocked } from '#domain/governance/redaction/refuse-blocked.ts';
+import { rejectBlockedContent } from '#domain/governance/redaction/reject-blocked-content.ts';
 
 /** A request as it may be kept and sent on. */
 export interface ScreenedInput {
@@ -39,7 +39,7 @@ export async function screenInput(
   if (demand === null) {
     return { input, redaction: null, found: [], inherited: [] };
   }
-  const { redaction, inherited } = await settleRedaction(ctx, input, {
+  const { redaction, inherited } = await resolveRedaction(ctx, input, {
     demand,
     responseId: place.responseId,
   });
@@ -48,11 +48,11 @@ export async function screenInput(
     place.names,
     (redactor) => screen(input, redactor),
   );
-  refuseBlocked(demand, redactor.entries, place.space.id);
+  rejectBlockedContent(demand, redactor.entries, place.space.id);
   return { input: result, redaction, found: redactor.entries, inherited };
 }
 
-async function settleRedaction(
+async function resolveRedaction(
   ctx: Context,
   { previousResponseId, thread }: CreateResponseInput,
   { demand, responseId }: { demand: PiiSettings; responseId: string },

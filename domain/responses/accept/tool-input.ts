@@ -3,7 +3,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import type { CreateResponseInput, ToolInputItem } from '#domain/responses/record/create-input.ts';
-import { cutResult } from '#domain/responses/store/cut-result.ts';
+import { truncateResult } from '#domain/responses/store/truncate-result.ts';
 import { itemId } from '#domain/responses/record/item-ids.ts';
 import { Item } from '#domain/responses/record/item.entity.ts';
 import type {
@@ -17,13 +17,13 @@ import type { ResponseChange } from '#domain/responses/store/response-change.ts'
 import type { Response } from '#domain/responses/record/response.entity.ts';
 
 /** Stores an item of the input that belongs to a call. @returns its id */
-export async function keepToolItem(
+export async function saveToolItem(
   ctx: Context,
   change: ResponseChange,
   given: { item: ToolInputItem; index: number },
 ): Promise<string> {
   const { wire, exchange } = await toStored(ctx, change.response, given);
-  change.take(wire, exchange);
+  change.addInput(wire, exchange);
   return wire.id;
 }
 
@@ -48,7 +48,7 @@ async function toStored(
       };
     }
     case 'function_call_output': {
-      const output = cutResult(cleanText(item.output));
+      const output = truncateResult(cleanText(item.output));
       return {
         wire: { id: idOf('fco'), type: item.type, status, call_id: item.callId, output },
         exchange: { call_id: item.callId, name: '', arguments: '', result: output },

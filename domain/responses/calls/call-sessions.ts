@@ -32,7 +32,7 @@ export async function readCallSession(
   return call?.session == null ? null : openField(work, placeOf(call), call.session);
 }
 
-export async function keepCallSession(work: FieldWork, key: CallKey, session: string): Promise<void> {
+export async function saveCallSession(work: FieldWork, key: CallKey, session: string): Promise<void> {
   const { responseId, iteration, callIndex } = key;
   await work.em.nativeUpdate(
     ToolCall,
@@ -53,7 +53,7 @@ export interface EndingSession {
  * Takes the sessions of a response that has ended and has no call under way; each is answered once. There is more than
  * one at a server where calls on several workers came at once, or where the server forgot one.
  */
-export async function takeCallSessions(work: FieldWork, key: SessionKey): Promise<EndingSession[]> {
+export async function removeCallSessions(work: FieldWork, key: SessionKey): Promise<EndingSession[]> {
   const { em } = work;
   const { responseId } = key;
   const calls = await em.find(ToolCall, { responseId, session: { $ne: null } });

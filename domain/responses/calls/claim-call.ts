@@ -53,7 +53,7 @@ export type CallClaim =
   | { kind: 'claimed'; call: ClaimedCall };
 
 /** How often a repeatable call is made before its outcome counts as unknown. */
-const mostAttempts = 8;
+const maxAttempts = 8;
 
 /**
  * Moves a planned call to `started`, which is committed before the tool is touched. A call that was started
@@ -79,7 +79,7 @@ export async function claimCall(
     }
     claimant.wrote ||= !change.isEmpty;
     // Another call of the response may have come in between: then both are looked at again.
-    if (change.isEmpty || (await writeChange(store.database, change)) === 'in') {
+    if (change.isEmpty || (await writeChange(store.database, change)) === 'applied') {
       return claim;
     }
   }
@@ -167,7 +167,7 @@ function isInSkill({ request }: Response, row: ToolCall): boolean {
 }
 
 function mayRepeat(tool: ApprovedTool | null, row: ToolCall): boolean {
-  return tool !== null && tool.repeatable && row.attempts < mostAttempts;
+  return tool !== null && tool.repeatable && row.attempts < maxAttempts;
 }
 
 /** Null for a server's tool: it is not what was offered and approved any more. */
@@ -187,7 +187,7 @@ function missingPermission(head: HeadState, row: ToolCall, change: ResponseChang
   const { response } = head;
   const needed: Permission = row.serverLabel == null ? 'knowledge.search' : 'tools.execute';
   try {
-    const caller = rebuildCaller(response, head.asker);
+    const caller = rebuildCaller(response, head.requester);
     if (caller.granted.has(needed)) {
       return null;
     }

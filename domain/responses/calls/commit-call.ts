@@ -1,7 +1,7 @@
-import { askerOf } from '#domain/foundation/access/load-caller.ts';
+import { requesterOf } from '#domain/foundation/access/load-caller.ts';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { copyEntity } from '#domain/foundation/persistence/rows.ts';
 import type { ToolMedia } from '#domain/capabilities/tools/tool-server.ts';
@@ -47,7 +47,7 @@ export async function commitCall(
       return 'settled';
     }
     if (call.status === 'done') {
-      await keepLateOutcome(store, { head, call, outcome });
+      await saveLateOutcome(store, { head, call, outcome });
       return 'settled';
     }
     const known = isAnswer(outcome);
@@ -55,12 +55,12 @@ export async function commitCall(
       return 'held';
     }
     if (head === null) {
-      await settleAlone(store, key, outcome);
+      await saveOutcomeAlone(store, key, outcome);
       return 'settled';
     }
     const change = new ResponseChange(head.response);
-    settleCall(change, head, call, { outcome, hold: { nonce: claimant.nonce, known } });
-    reach('call.before_commit');
+    applyOutcome(change, head, call, { outcome, hold: { nonce: claimant.nonce, known } });
+    hitFailpoint('call.before_commit');
     const fatal =
       outcome.outcome === 'unknown' &&
       !head.response.isTerminal &&
@@ -70,7 +70,7 @@ export async function commitCall(
           status: 'failed',
           failure: failureReason('tool_outcome_unknown'),
         })
-      : (await writeChange(store.database, change)) === 'in';
+      : (await writeChange(store.database, change)) === 'applied';
     if (written) {
       return head.response.isTerminal ? 'late' : 'settled';
     }
@@ -87,7 +87,7 @@ function isAnswer({ outcome, end }: CallOutcome): boolean {
   return outcome === 'succeeded' || (outcome === 'failed' && !isOfAttempt);
 }
 
-function settleCall(
+function applyOutcome(
   change: ResponseChange,
   head: HeadState,
   call: ToolCall,
@@ -101,13 +101,13 @@ function settleCall(
   row.doneAt = now;
   change.step(call, row, hold);
   if (outcome.outcome === 'unknown') {
-    change.record(askerOf(response, head.asker), unknownEvent(response, row));
+    change.record(requesterOf(response, head.requester), unknownEvent(response, row));
   }
   if (response.isTerminal) {
     return;
   }
   const item = callItem(row, outcome.end);
-  change.keep({
+  change.addItem({
     outputIndex: row.outputIndex,
     item,
     providerState: row.providerState ?? null,
@@ -126,21 +126,21 @@ function settleCall(
  * What was learned of a call behind its settlement as unknown: its holder was paused for longer than its lease. Items,
  * stream and ledger stay as they were told; operators learn that they need not look.
  */
-async function keepLateOutcome(
+async function saveLateOutcome(
   store: ResponseStore,
   { head, call, outcome }: { head: HeadState | null; call: ToolCall; outcome: CallOutcome },
 ): Promise<void> {
   if (head === null || call.outcome !== 'unknown' || !isAnswer(outcome)) {
     return;
   }
-  const { response, asker } = head;
+  const { response, requester } = head;
   await store.unitOfWork.inTenant(response.tenantId, (em) =>
-    recordEvent(em, askerOf(response, asker), learnedEvent(response, call, outcome.outcome)),
+    recordEvent(em, requesterOf(response, requester), learnedEvent(response, call, outcome.outcome)),
   );
 }
 
 /** Of a response that is out of reach. An unknown outcome is told by its purge. */
-async function settleAlone(store: ResponseStore, key: CallKey, outcome: CallOutcome): Promise<void> {
+async function saveOutcomeAlone(store: ResponseStore, key: CallKey, outcome: CallOutcome): Promise<void> {
   if (outcome.outcome === 'unknown') {
     return;
   }

@@ -10,7 +10,7 @@ import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
  * a server's tool did is unknown, and the log says so; a search did nothing.
  * @param options.evenHeld also those that an attempt holds, since their ledger goes
  */
-export async function settleLostCalls(
+export async function reconcileLostCalls(
   em: EntityManager,
   response: Response,
   options: { evenHeld?: boolean } = {},

@@ -17,7 +17,7 @@ export function returnCall({ change, secrets }: Planning, call: RequestedCall): 
     name: call.name,
     arguments: call.arguments,
   };
-  keepCall(change, call, { outputIndex, item, callId: item.call_id });
+  saveCall(change, call, { outputIndex, item, callId: item.call_id });
   const place = { item_id: item.id, output_index: outputIndex };
   return [
     {
@@ -48,7 +48,7 @@ export function askApproval(
     arguments: call.arguments,
   };
   const { schema_hash: schemaHash } = offer;
-  keepCall(change, call, {
+  saveCall(change, call, {
     outputIndex,
     item,
     callId: callId(secrets, response.id, outputIndex),
@@ -64,7 +64,7 @@ export function askApproval(
   ];
 }
 
-function keepCall(
+function saveCall(
   change: ResponseChange,
   call: RequestedCall,
   as: { outputIndex: number; item: FunctionCall | McpApprovalRequest; callId: string; schemaHash?: string },
@@ -77,7 +77,7 @@ function keepCall(
     result: null,
     ...(schemaHash === undefined ? {} : { schema_hash: schemaHash }),
   };
-  change.keep({ outputIndex, item, exchange, providerState: call.providerState ?? null });
+  change.addItem({ outputIndex, item, exchange, providerState: call.providerState ?? null });
 }
 
 /** Whether a response's finished items hold calls that only its caller can bring on. */

@@ -44,9 +44,9 @@ export function planCalls(planning: Planning, turn: ClaimedTurn, requested: Requ
     const { tool_choice: choice, allowed_tools: named } = turn.settings;
     const allowed = choice !== 'none' && (named?.includes(call.name) ?? true);
     if (offer === undefined || !allowed) {
-      events.push(...refuseCall(planning, call));
+      events.push(...rejectCall(planning, call));
     } else if (offer.type === 'tool_search') {
-      events.push(...keepSearch(planning, call));
+      events.push(...saveSearch(planning, call));
     } else if (offer.type === 'function') {
       outstanding += 1;
       events.push(...returnCall(planning, call));
@@ -124,21 +124,24 @@ export function planCall(
 }
 
 /** The model asked for a tool that it was not offered: the call fails, the model is told, the loop goes on. */
-function refuseCall(planning: Planning, call: RequestedCall): StreamEvent[] {
+function rejectCall(planning: Planning, call: RequestedCall): StreamEvent[] {
   const message = 'This tool was not offered.';
   const error = { type: 'mcp_protocol_error' as const, code: -32_602, message };
-  return settleHere(planning, call, { end: { status: 'failed', error }, exchange: { result: message } });
+  return completeImmediately(planning, call, {
+    end: { status: 'failed', error },
+    exchange: { result: message },
+  });
 }
 
 /** A search for tools is over by the time that its turn is committed. */
-function keepSearch(planning: Planning, call: RequestedCall): StreamEvent[] {
+function saveSearch(planning: Planning, call: RequestedCall): StreamEvent[] {
   const { result, offers } = call.found ?? { result: '{"tools":[]}', offers: [] };
   const end = { status: 'completed' as const, output: result, results: null };
-  return settleHere(planning, call, { end, exchange: { result, offers } });
+  return completeImmediately(planning, call, { end, exchange: { result, offers } });
 }
 
 /** A call that is settled with its turn: no server was asked, so the ledger has nothing to hold. */
-function settleHere(
+function completeImmediately(
   { change, secrets }: Planning,
   call: RequestedCall,
   { end, exchange }: { end: CallEnd; exchange: Pick<ToolExchange, 'result' | 'offers'> },
@@ -154,7 +157,7 @@ function settleHere(
   };
   const item = callItem(place, end);
   response.toolCallCount += 1;
-  change.keep({
+  change.addItem({
     outputIndex,
     item,
     exchange: {

@@ -24,7 +24,7 @@ export async function cancelResponse(ctx: Context, input: { responseId: string }
 /** Cancels unless ended, and cancels its workflow, which one that waits for another has none of yet. */
 export async function cancelRunning(ctx: Context, response: Response, now: Date): Promise<void> {
   const ended = await finishResponse(ctx.em, response, now, { status: 'cancelled', by: ctx.caller });
-  if (ended && response.waitsFor == null) {
+  if (ended && response.blockedBy == null) {
     const { tenantId, id: responseId } = response;
     await ctx.enqueue(cancel('generateResponse', { tenantId, responseId }));
   }

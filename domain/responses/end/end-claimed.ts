@@ -15,7 +15,7 @@ export async function endClaimed(
 ): Promise<boolean> {
   const { tenantId, id } = change.response;
   return unitOfWork.inTenant(tenantId, async (em) => {
-    if ((await writeWithin(em, change)) !== 'in') {
+    if ((await writeWithin(em, change)) !== 'applied') {
       return false;
     }
     const head = await lockHead(em, id);

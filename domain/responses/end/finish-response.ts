@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
-import { keepAnswer } from './keep-answer.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
+import { saveAnswer } from './save-answer.ts';
 import { callItem } from '#domain/responses/store/call-items.ts';
 import { failureReason } from '#domain/responses/record/failure-reasons.ts';
 import { endChange, outputWith } from './end-change.ts';
@@ -18,7 +18,7 @@ import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 import { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
 import { Turn } from '#domain/responses/record/turn.entity.ts';
-import { settleOrphans } from '#domain/responses/store/usage.ts';
+import { finaliseOrphanedUsage } from '#domain/responses/store/usage.ts';
 
 /**
  * Ends a response in the caller's transaction: fences the model lane, closes what is open as incomplete,
@@ -38,7 +38,7 @@ export async function finishResponse(
   const change = new ResponseChange(response);
   change.response.bumpEpoch();
   const turnEvents = await closeOpenItems(em, change);
-  await settleOrphans(em, response, turnEvents);
+  await finaliseOrphanedUsage(em, response, turnEvents);
   await em.nativeUpdate(
     TurnAttempt,
     { responseId: response.id, outcome: 'running' },
@@ -46,7 +46,7 @@ export async function finishResponse(
   );
   await writeEnd(em, change, now, ending);
   await em.refresh(response);
-  reach('finish.before_commit');
+  hitFailpoint('finish.before_commit');
   return true;
 }
 
@@ -74,12 +74,12 @@ async function writeEnd(em: EntityManager, change: ResponseChange, now: Date, en
   const ip = (await actor.origin.sealedIp?.(em, response.tenantId)) ?? null;
   endChange(change, { ending, now, output, usage, actor, ip });
   change.isLocked = true;
-  if ((await writeWithin(em, change)) !== 'in') {
+  if ((await writeWithin(em, change)) !== 'applied') {
     throw new Error('A response was changed by somebody else while it was locked.');
   }
   // The thread comes behind the rows of its responses, as for whoever joins it, and before those are told of it.
   const isAwaited = await lockWaiting(em, response);
-  await keepAnswer(em, response, output);
+  await saveAnswer(em, response, output);
   for (const stopped of isAwaited ? await releaseWaiting(em, response) : []) {
     await endResponse(em, stopped.response, now, { status: 'failed', failure: failureReason(stopped.code) });
   }
@@ -94,7 +94,7 @@ async function actorOf(em: EntityManager, response: Response, ending: Ending): P
 }
 
 /** What later turns of a conversation are told of a call that was running when its response ended. */
-const cutOff = 'This call was cut off; it may have taken effect.';
+const interruptedText = 'This call was cut off; it may have taken effect.';
 
 /**
  * Closes the open message and the calls without an outcome; what readers have of them stays.
@@ -107,17 +107,17 @@ async function closeOpenItems(em: EntityManager, change: ResponseChange): Promis
   const turnEvents = turn === null ? [] : await readTurnEvents(em, response, turn.firstN);
   const { closed, open } = foldTurn(turnEvents);
   for (const item of closed) {
-    change.keep(item);
+    change.addItem(item);
   }
   if (open !== null) {
     const end = closeMessage(open, { status: 'incomplete' });
-    change.keep({ outputIndex: open.outputIndex, item: end.item });
+    change.addItem({ outputIndex: open.outputIndex, item: end.item });
     closing.push(...end.events);
   }
   const calls = await em.find(ToolCall, { responseId: response.id, status: { $ne: 'done' } });
   for (const call of calls) {
     const item = callItem(call, { status: 'incomplete' });
-    change.keep({
+    change.addItem({
       outputIndex: call.outputIndex,
       item,
       providerState: call.providerState ?? null,
@@ -125,7 +125,7 @@ async function closeOpenItems(em: EntityManager, change: ResponseChange): Promis
         call_id: call.callId,
         name: call.tool,
         arguments: call.arguments,
-        result: call.status === 'started' ? cutOff : null,
+        result: call.status === 'started' ? interruptedText : null,
       },
     });
     closing.push({ type: 'response.output_item.done', output_index: call.outputIndex, item });

@@ -8,11 +8,11 @@ import { Response } from '#domain/responses/record/response.entity.ts';
 /** Has a response begin, or fail, whose turn has come although nobody let it go. */
 export async function releaseStranded(em: EntityManager, responseId: string): Promise<void> {
   const head = await lockHead(em, responseId);
-  if (head === null || head.response.isTerminal || head.response.waitsFor == null) {
+  if (head === null || head.response.isTerminal || head.response.blockedBy == null) {
     return;
   }
   const { response, now } = head;
-  if ((await em.count(Response, { id: head.response.waitsFor, finishedAt: null })) > 0) {
+  if ((await em.count(Response, { id: head.response.blockedBy, finishedAt: null })) > 0) {
     return;
   }
   const fail = (code: 'internal_error' | 'context_length_exceeded') =>
@@ -22,7 +22,7 @@ export async function releaseStranded(em: EntityManager, responseId: string): Pr
     await fail('internal_error');
     return;
   }
-  response.waitsFor = null;
+  response.blockedBy = null;
   if (!(await beginWaiting(em, response, now))) {
     await fail('context_length_exceeded');
   }

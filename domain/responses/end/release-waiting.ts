@@ -35,10 +35,10 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
     }
     const child = head.response;
     const isPassed = child.contextFrom !== parent.id || (await passContext(em, parent, child));
-    child.waitsFor = parent.waitsFor ?? null;
+    child.blockedBy = parent.blockedBy ?? null;
     if (!isPassed) {
       stopped.push(...(await withThoseThatGoOnFrom(em, child)));
-    } else if (child.waitsFor === null && !(await beginWaiting(em, child, head.now))) {
+    } else if (child.blockedBy === null && !(await beginWaiting(em, child, head.now))) {
       stopped.push({ response: child, code: 'context_length_exceeded' });
     }
     await em.flush();

@@ -7,12 +7,12 @@ import type {
   OfferedToolSearch,
   WithheldTool,
 } from '#domain/responses/record/response-request.ts';
-import { isMeant } from './settle-tool-choice.ts';
+import { matchesChoice } from './resolve-tool-choice.ts';
 import { shareRoom, type FittedTool, type Room, type SizedTool } from './share-room.ts';
-import { mostTools, toolSearchName } from './tool-search.ts';
+import { maxTools, toolSearchName } from './tool-search.ts';
 
 /** Without a way to find the rest, and with one: then there is room left for what is found. */
-const wholeRoom: Room = { tools: mostTools, bytes: 262_144, tokens: 40_000 };
+const wholeRoom: Room = { tools: maxTools, bytes: 262_144, tokens: 40_000 };
 const searchedRoom: Room = { tools: 96, bytes: 131_072, tokens: 24_000 };
 
 export type Candidate = Exclude<OfferedTool, OfferedMcpTool> | SizedTool;
@@ -37,8 +37,8 @@ export function fitTools(
 ): { tools: Fitted[]; withheld: WithheldTool[] } {
   const withheld: WithheldTool[] = [];
   const isFixed = (tool: Candidate) => tool.type !== 'mcp' || named.has(tool.name);
-  if (tools.filter(isFixed).length > mostTools) {
-    throw invalid('tools', `At most ${mostTools} tools can be offered.`);
+  if (tools.filter(isFixed).length > maxTools) {
+    throw invalid('tools', `At most ${maxTools} tools can be offered.`);
   }
   const fitting: SizedTool[] = [];
   for (const tool of tools) {
@@ -52,7 +52,7 @@ export function fitTools(
   }
   const own = tools.filter((tool) => tool.type !== 'mcp');
   const isFirst = (tool: SizedTool) => named.has(tool.name) || isChosen(input, tool);
-  const first = shareRoom(fitting.filter(isFirst), { ...wholeRoom, tools: mostTools - own.length });
+  const first = shareRoom(fitting.filter(isFirst), { ...wholeRoom, tools: maxTools - own.length });
   const fit = (room: Room) => {
     // Whatever is given away to the others, those that come first have had the whole room.
     const others = shareRoom(
@@ -95,7 +95,7 @@ function isChosen({ toolChoice }: CreateResponseInput, tool: SizedTool): boolean
     return false;
   }
   const named = toolChoice.type === 'allowed_tools' ? toolChoice.tools : [toolChoice];
-  return named.some((each) => isMeant(each, tool));
+  return named.some((each) => matchesChoice(each, tool));
 }
 
 function serversOf(left: readonly SizedTool[], consent: Wanted['consent']): OfferedToolSearch['servers'] {

@@ -35,7 +35,7 @@ export function shareRoom<T extends SizedTool>(
     if (first === undefined || rest.tools < 1) {
       break;
     }
-    const server = others.reduce((least, each) => (share(each) < share(least) ? each : least), first);
+    const server = others.reduce((min, each) => (share(each) < share(min) ? each : min), first);
     const tool = server.tools[server.next];
     server.next += 1;
     if (tool !== undefined && tool.size.bytes <= rest.bytes && tool.size.tokens <= rest.tokens) {

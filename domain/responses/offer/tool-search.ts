@@ -19,10 +19,10 @@ import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 export const toolSearchName = 'tool_search';
 
 /** What vendors take of one request. */
-export const mostTools = 128;
+export const maxTools = 128;
 
-const mostFound = 8;
-const longestSummary = 300;
+const maxFound = 8;
+const maxSummaryLength = 300;
 /** What was found last stays offered, as far as there is room beside what was offered from the start. */
 const foundRoom = { tools: 31, bytes: 98_304, tokens: 16_000 };
 
@@ -81,7 +81,7 @@ async function find(
   const ranked = await rankTools(em, { spaceId, slugs: search.servers.map(({ label }) => label), query });
   const wanted = ranked
     .filter((name) => !known.has(name) && (skill === undefined || allowsTool(skill.allowed_tools, name)))
-    .slice(0, mostFound);
+    .slice(0, maxFound);
   const places = new Map(wanted.map((name, index) => [name, index]));
   const fitting = underSkill(skill ?? null, await readCatalogue(em, spaceId))
     .flatMap((server) => server.offers(null).tools)
@@ -96,7 +96,7 @@ async function find(
   const offers = await defineTools(em, spaceId, fitting);
   const found = offers.map(({ name, description }) => ({
     name,
-    description: description.slice(0, longestSummary),
+    description: description.slice(0, maxSummaryLength),
   }));
   return { result: JSON.stringify({ tools: found }), offers };
 }
@@ -110,7 +110,7 @@ export function withFound(request: ResponseRequest, own: readonly StoredItem[]):
     return request;
   }
   const offered = new Set(request.tools.map(({ name }) => name));
-  const left = { ...foundRoom, tools: Math.min(foundRoom.tools, mostTools - request.tools.length) };
+  const left = { ...foundRoom, tools: Math.min(foundRoom.tools, maxTools - request.tools.length) };
   const found: OfferedTool[] = [];
   for (const offer of own.toReversed().flatMap(({ exchange }) => exchange?.offers ?? [])) {
     const { bytes, tokens } = definitionSize(offer);

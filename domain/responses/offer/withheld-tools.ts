@@ -1,8 +1,8 @@
 import type { WithheldTool } from '#domain/responses/record/response-request.ts';
 
 /** Tools of one server that are named one by one; more are counted. */
-const mostNamed = 16;
-const mostEntries = 128;
+const maxNamed = 16;
+const maxEntries = 128;
 
 /** What was withheld, in a bounded form: many tools of one server for one reason are one entry with their number. */
 export function boundWithheld(withheld: readonly WithheldTool[]): WithheldTool[] {
@@ -11,15 +11,15 @@ export function boundWithheld(withheld: readonly WithheldTool[]): WithheldTool[]
   );
   const bounded = [...groups.values()].flatMap((tools): WithheldTool[] => {
     const [first] = tools;
-    return first === undefined || tools.length <= mostNamed || !('reason' in first)
+    return first === undefined || tools.length <= maxNamed || !('reason' in first)
       ? tools
       : [{ name: `${serverOf(first.name)}*`, reason: first.reason, count: tools.length }];
   });
-  return bounded.length <= mostEntries
+  return bounded.length <= maxEntries
     ? bounded
     : [
-        ...bounded.slice(0, mostEntries - 1),
-        { name: '*', reason: 'too_many_tools', count: bounded.length - mostEntries + 1 },
+        ...bounded.slice(0, maxEntries - 1),
+        { name: '*', reason: 'too_many_tools', count: bounded.length - maxEntries + 1 },
       ];
 }
 

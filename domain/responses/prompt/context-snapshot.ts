@@ -60,7 +60,7 @@ export function isTooLong(messages: readonly { wire: string }[], contextWindow: 
 }
 
 /** What an item says; the result of some stands in their wire form already. */
-const told = `i.wire || case when i.type in ('mcp_call', 'function_call_output') then ''
+const shownText = `i.wire || case when i.type in ('mcp_call', 'function_call_output') then ''
     else coalesce(i.exchange ->> 'result', '') end`;
 const given = `response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
     where c.response_id = ?`;
@@ -79,7 +79,9 @@ export async function exceeds(
   if ((size?.bytes ?? 0) > largestContextBytes) {
     return true;
   }
-  const rows = await em.execute<{ text: string }[]>(`select ${told} as text from ${given}`, [responseId]);
+  const rows = await em.execute<{ text: string }[]>(`select ${shownText} as text from ${given}`, [
+    responseId,
+  ]);
   return rows.reduce((sum, row) => sum + estimateStored(row.text), 0) > contextWindow;
 }
 

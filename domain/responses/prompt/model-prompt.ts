@@ -123,7 +123,7 @@ function toMessage(
   accepted: readonly InputModality[],
   state?: OpaqueState,
 ): PromptMessage {
-  const parts = content.map((part) => told(toPromptPart(part), accepted));
+  const parts = content.map((part) => toAccepted(toPromptPart(part), accepted));
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
   switch (role) {
     case 'assistant':
@@ -137,7 +137,7 @@ function toMessage(
 }
 
 /** What an earlier answer was shown may be more than this model takes: then it is told that there was something. */
-function told(part: PromptPart, accepted: readonly InputModality[]): PromptPart {
+function toAccepted(part: PromptPart, accepted: readonly InputModality[]): PromptPart {
   const kind = part.type === 'text' ? 'text' : part.mediaType.startsWith('image/') ? 'image' : 'file';
   return accepted.includes(kind) ? part : { type: 'text', text: `[${kind} left out]` };
 }

@@ -8,9 +8,9 @@ import { lineOf } from '#domain/conversations/threads/thread-branches.ts';
 import type { MessageRole } from '#domain/conversations/threads/thread-status.ts';
 
 /** Messages of a thread that a model is told at most. */
-const mostMessages = 200;
+const maxMessages = 200;
 /** So that what cannot be told is not fetched. Few texts have as many: white space, mostly. */
-const mostBytesPerToken = 64;
+const maxBytesPerToken = 64;
 
 /**
  * Gives a response the newest messages of its branch that fit into three quarters of the model's context, with what
@@ -26,7 +26,7 @@ export async function placeHistory(
   }
   const askedTokens = asked.reduce((sum, text) => sum + estimateTokens(text), 0);
   const budget = Math.max(0, contextWindow * 0.75 - askedTokens);
-  const newest = (await newestMessages(em, response, Math.floor(budget * mostBytesPerToken))).map(toItem);
+  const newest = (await newestMessages(em, response, Math.floor(budget * maxBytesPerToken))).map(toItem);
   let left = budget;
   const fitting = newest.findIndex(({ wire }) => (left -= estimateTokens(wire)) < 0);
   const items = newest.slice(0, fitting === -1 ? undefined : fitting).toReversed();
@@ -48,13 +48,13 @@ export async function placeHistory(
   return items.length;
 }
 
-interface ToldMessage {
+interface PlacedMessage {
   id: string;
   role: MessageRole;
   content: string;
 }
 
-function toItem({ id, role, content }: ToldMessage): { id: string; wire: string } {
+function toItem({ id, role, content }: PlacedMessage): { id: string; wire: string } {
   const type = role === 'assistant' ? ('output_text' as const) : ('input_text' as const);
   const wire: InputMessage = {
     id: threadItemId(id),
@@ -73,9 +73,9 @@ function toItem({ id, role, content }: ToldMessage): { id: string; wire: string 
 function newestMessages(
   em: EntityManager,
   { id, threadId, branchId }: Response,
-  mostBytes: number,
-): Promise<ToldMessage[]> {
-  return em.execute<ToldMessage[]>(
+  maxBytes: number,
+): Promise<PlacedMessage[]> {
+  return em.execute<PlacedMessage[]>(
     `${lineOf},
      newest as (
        select m.* from line l cross join lateral (
@@ -98,6 +98,6 @@ function newestMessages(
      order by (select coalesce(min(q.position), n.position) from messages q
        where q.tenant_id = n.tenant_id and q.thread_id = n.thread_id and q.response_id = n.response_id) desc,
        n.position desc`,
-    [threadId, branchId, id, waitingPosition, mostMessages, mostMessages, mostBytes],
+    [threadId, branchId, id, waitingPosition, maxMessages, maxMessages, maxBytes],
   );
 }

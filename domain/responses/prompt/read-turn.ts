@@ -1,4 +1,4 @@
-import type { AskerRecord } from '#domain/foundation/access/load-caller.ts';
+import type { RequesterRecord } from '#domain/foundation/access/load-caller.ts';
 import { Model } from '#domain/capabilities/models/model.entity.ts';
 import type { Price } from '#domain/capabilities/models/pricing.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
@@ -17,7 +17,7 @@ export interface HeadState {
   response: Response;
   /** The database's time. */
   now: Date;
-  asker: AskerRecord;
+  requester: RequesterRecord;
 }
 
 /** All that the claim of a turn is decided by, of one moment. */
@@ -42,7 +42,7 @@ export interface TurnState extends HeadState {
   unsettled: AttemptPlace[];
 }
 
-interface HeadRow extends AskerRecord {
+interface HeadRow extends RequesterRecord {
   now: number;
   head: object;
 }
@@ -107,5 +107,5 @@ export async function readCall(
 }
 
 function toHeadState({ head, now, access, key }: HeadRow): HeadState {
-  return { response: toEntity(Response, head), now: new Date(now), asker: { access, key } };
+  return { response: toEntity(Response, head), now: new Date(now), requester: { access, key } };
 }

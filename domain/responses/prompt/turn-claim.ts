@@ -37,5 +37,5 @@ export interface HeldTurn {
   price: Price;
   /** As they were reserved. */
   inputTokens: number;
-  asker: Actor;
+  requester: Actor;
 }

@@ -1,7 +1,7 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { showRestored } from '#domain/conversations/threads/show-restored.ts';
 import { decodeCursor, encodeCursor, type Page } from '#domain/foundation/kernel/page.ts';
-import { readGiven } from '#domain/responses/store/given-items.ts';
+import { readInputPage } from '#domain/responses/store/input-page.ts';
 import type { Item } from '#domain/responses/record/output-items.ts';
 import { findOwn } from '#domain/responses/store/response-access.ts';
 
@@ -18,7 +18,7 @@ export async function listInputItems(
   };
   const after = input.cursor === null ? null : Number(decodeCursor(ctx.secrets, scope, input.cursor).id);
   const { limit } = input;
-  const page = await readGiven(ctx.em, { responseId: response.id, after, order: 'asc', limit });
+  const page = await readInputPage(ctx.em, { responseId: response.id, after, order: 'asc', limit });
   return {
     items: await showRestored(ctx, response, page.items),
     nextCursor: page.hasMore

@@ -1,7 +1,7 @@
 import type { Context } from '#domain/foundation/access/context.ts';
 import { showRestored } from '#domain/conversations/threads/show-restored.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
-import { readGiven } from '#domain/responses/store/given-items.ts';
+import { readInputPage } from '#domain/responses/store/input-page.ts';
 import type { Item } from '#domain/responses/record/output-items.ts';
 import { findOwn } from '#domain/responses/store/response-access.ts';
 
@@ -21,7 +21,7 @@ export async function pageInputItems(
   const response = await findOwn(ctx, input.responseId, 'responses.read');
   const { limit, order } = input;
   const after = input.after === null ? null : await placeOf(ctx, response.id, { order, id: input.after });
-  const { items, hasMore } = await readGiven(ctx.em, { responseId: response.id, after, order, limit });
+  const { items, hasMore } = await readInputPage(ctx.em, { responseId: response.id, after, order, limit });
   return { items: await showRestored(ctx, response, items), hasMore };
 }
 

@@ -1,5 +1,5 @@
 import {
-  blamesRequest,
+  isRequestFault,
   deniesAccess,
   type VendorRefusal,
 } from '#domain/capabilities/models/vendor-refusal.ts';
@@ -43,7 +43,7 @@ export function vendorFailure(code: FailureCode, refusal: VendorRefusal | null):
     const message = `The model's provider does not serve this model to the platform ${said}.`;
     return { ...reason, type: 'permission_error', message };
   }
-  return blamesRequest(refusal)
+  return isRequestFault(refusal)
     ? {
         ...reason,
         type: 'invalid_request_error',

@@ -30,7 +30,7 @@ const schema = defineEntity({
     modelAlias: p.text(),
     previousResponseId: p.text().nullable(),
     chainDepth: p.integer().default(0),
-    waitsFor: p.text().nullable(),
+    blockedBy: p.text().nullable().fieldName('waits_for'),
     contextFrom: p.text().nullable(),
     historyDue: p.boolean().default(false),
     threadId: p.uuid().nullable(),
@@ -64,7 +64,7 @@ export class Response extends schema.class {
 
   /** One that waits, or ended before its turn came, has nothing that another could go on from. */
   get hasHadItsTurn(): boolean {
-    return this.waitsFor == null && !this.historyDue;
+    return this.blockedBy == null && !this.historyDue;
   }
 
   get isTerminal(): boolean {

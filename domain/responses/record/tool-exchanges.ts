@@ -13,16 +13,16 @@ export function joinResults<T extends { exchange: ToolExchange | null }>(items: 
       results.set(exchange.call_id, media === undefined ? { result } : { result, media });
     }
   }
-  const told = new Set<string>();
+  const seenCalls = new Set<string>();
   return items.flatMap((item) => {
     const { exchange } = item;
     if (exchange === null) {
       return [item];
     }
-    if (told.has(exchange.call_id)) {
+    if (seenCalls.has(exchange.call_id)) {
       return [];
     }
-    told.add(exchange.call_id);
+    seenCalls.add(exchange.call_id);
     return [{ ...item, exchange: { ...exchange, ...(results.get(exchange.call_id) ?? { result: null }) } }];
   });
 }

@@ -13,7 +13,7 @@ import { toRun, type StreamEvent } from '#domain/responses/record/stream-events.
 import type { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 import type { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
 import type { Turn } from '#domain/responses/record/turn.entity.ts';
-import type { SettledUsage } from './usage.ts';
+import type { FinalUsage } from './usage.ts';
 
 /** One prepared call each to read and to write; the ORM for what is rare. */
 export interface ResponseStore {
@@ -38,7 +38,7 @@ export type NewAttempt = Pick<
   'iteration' | 'attempt' | 'epoch' | 'firstN' | 'prefixLength' | 'continuation' | 'runId' | 'startedAt'
 > & { priceId: string; inputTokens: number };
 
-export type CommittedAttempt = SettledUsage & { iteration: number; attempt: number; endedAt: Date };
+export type CommittedAttempt = FinalUsage & { iteration: number; attempt: number; endedAt: Date };
 
 type CallStep = Pick<
   ToolCall,
@@ -55,10 +55,10 @@ export interface CallHold {
 }
 
 /**
- * `moved`: the response is no longer as it was read. `awaited`: it would end, and another response waits for that.
+ * `conflict`: the response is no longer as it was read. `blocked`: it would end, and another response waits for that.
  * Nothing is written then.
  */
-export type ChangeAnswer = 'in' | 'moved' | 'awaited';
+export type ChangeAnswer = 'applied' | 'conflict' | 'blocked';
 
 /**
  * All that one step changes of a response, gathered, so that one call writes it: compared with what was read and
@@ -96,7 +96,7 @@ export class ResponseChange {
     }
   }
 
-  keep(finished: FinishedItem): void {
+  addItem(finished: FinishedItem): void {
     this.items.push(toItemRow(finished));
   }
 
@@ -108,14 +108,14 @@ export class ResponseChange {
   }
 
   /** Stores an item of its input, which has no place in the output. */
-  take(item: WireItem, exchange: ToolExchange | null = null): void {
+  addInput(item: WireItem, exchange: ToolExchange | null = null): void {
     const { id, type } = item;
     const wire = JSON.stringify(item);
     this.items.push({ id, outputIndex: null, type, wire, exchange, providerState: null, supersededBy: null });
   }
 
   /** Puts items, its own or others', into what the response is given. */
-  give(itemIds: readonly string[], position: number): void {
+  addContext(itemIds: readonly string[], position: number): void {
     this.#context.push(...itemIds.map((itemId, i) => ({ position: position + i, itemId })));
   }
 
@@ -204,8 +204,8 @@ export async function writeWithin(em: EntityManager, change: ResponseChange): Pr
     'select app.write_response(?, ?, ?, ?, ?) as answer',
     change.toArguments((start) => leaseSecondsOf(em, start)),
   );
-  const answer = row?.answer ?? 'moved';
-  if (answer === 'in') {
+  const answer = row?.answer ?? 'conflict';
+  if (answer === 'applied') {
     sendWithCommit(em, change.starts);
   }
   return answer;

@@ -1,4 +1,4 @@
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { EventRun } from '#domain/responses/record/stream-events.ts';
 
@@ -20,7 +20,7 @@ export async function appendStream(
   database: Database,
   appends: readonly LaneAppend[],
 ): Promise<AppendAnswer[]> {
-  reach('publish.before_commit');
+  hitFailpoint('publish.before_commit');
   const [row] = await database.call<{ answers: AppendAnswer[] }>(
     'append_stream',
     'select app.append_stream($1, $2, $3, $4, $5, $6) as answers',
@@ -33,7 +33,7 @@ export async function appendStream(
       appends.map((append) => append.run.events),
     ],
   );
-  reach('publish.after_commit');
+  hitFailpoint('publish.after_commit');
   return row?.answers ?? [];
 }
 

@@ -27,7 +27,7 @@ export interface AttemptPlace {
 }
 
 /** Settles an attempt once: by the provider's figures, or by estimate when it was cut off (`text` is what came of it). */
-export async function settleUsage(
+export async function finaliseUsage(
   em: EntityManager,
   response: Response,
   place: AttemptPlace & { usage: TokenUsage | null; text: string; aborted: boolean },
@@ -42,23 +42,23 @@ export async function settleUsage(
     return;
   }
   const price = await em.findOneOrFail(ModelPrice, { id: entry.priceId });
-  Object.assign(entry, settle({ ...place, price, inputTokens: entry.inputTokens }));
+  Object.assign(entry, computeFinalUsage({ ...place, price, inputTokens: entry.inputTokens }));
   entry.aborted = place.aborted;
   entry.settled = true;
 }
 
-export interface SettledUsage extends TokenUsage {
+export interface FinalUsage extends TokenUsage {
   costPicoUsd: bigint;
   estimated: boolean;
 }
 
 /** The figures of an attempt: the provider's, or an estimate from the reserved input and the text that came. */
-export function settle(attempt: {
+export function computeFinalUsage(attempt: {
   price: Price;
   inputTokens: number;
   usage: TokenUsage | null;
   text: string;
-}): SettledUsage {
+}): FinalUsage {
   const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = attempt.usage ?? {
     inputTokens: attempt.inputTokens,
     cachedInputTokens: 0,
@@ -70,7 +70,7 @@ export function settle(attempt: {
 }
 
 /** The ledger's sum as it becomes when an attempt is settled by these figures. */
-export function addUsage(sum: UsageSum, usage: SettledUsage): UsageSum {
+export function addUsage(sum: UsageSum, usage: FinalUsage): UsageSum {
   return {
     input_tokens: sum.input_tokens + usage.inputTokens,
     cached_input_tokens: sum.cached_input_tokens + usage.cachedInputTokens,
@@ -85,7 +85,7 @@ export function addUsage(sum: UsageSum, usage: SettledUsage): UsageSum {
  * counts for all that the run said. One whose run (`carriedOn`) is to be read again stays open until that is begun,
  * so that the run is paid for once, and also when nobody comes to read it.
  */
-export async function settleOrphans(
+export async function finaliseOrphanedUsage(
   em: EntityManager,
   response: Response,
   turnEvents: readonly string[],
@@ -103,6 +103,6 @@ export async function settleOrphans(
         ? []
         : await em.find(TurnAttempt, { ...place, runId }, { orderBy: { attempt: 'asc' }, limit: 1 });
     const text = textSince(turnEvents, begun?.firstN ?? firstN);
-    await settleUsage(em, response, { iteration, attempt, usage: null, text, aborted: true });
+    await finaliseUsage(em, response, { iteration, attempt, usage: null, text, aborted: true });
   }
 }

@@ -99,20 +99,20 @@ export class ContinuationMatcher {
 
   #judge(ended: boolean): Verdict {
     const text = this.#held;
-    const direct = this.#repeat(text, { ended, least: 1 });
+    const direct = this.#repeat(text, { ended, minLength: 1 });
     if (direct !== undefined) return direct;
     const leading = text.length - text.trimStart().length;
     if (leading > 0 && leading < MAX_LEADING_SPACE) {
-      const behind = this.#repeat(text.slice(leading), { ended, least: MIN_MATCH });
+      const behind = this.#repeat(text.slice(leading), { ended, minLength: MIN_MATCH });
       if (behind?.kind === 'match') return { ...behind, drop: leading + behind.drop };
       if (behind?.kind === 'open') return behind;
     }
     return this.#dropSpace(text, { at: 0, matched: 'none', ended });
   }
 
-  /** How `text` repeats the prefix; undefined when it does not. `least` is the shortest whole prefix to recognise. */
-  #repeat(text: string, { ended, least }: { ended: boolean; least: number }): Verdict | undefined {
-    if (this.#shown.length >= least && text.startsWith(this.#shown)) {
+  /** How `text` repeats the prefix; undefined when it does not. `minLength` is the shortest whole prefix to recognise. */
+  #repeat(text: string, { ended, minLength }: { ended: boolean; minLength: number }): Verdict | undefined {
+    if (this.#shown.length >= minLength && text.startsWith(this.#shown)) {
       return this.#dropSpace(text, { at: this.#shown.length, matched: 'whole_prefix', ended });
     }
     if (!ended && mayStillReachEnd(this.#prefix, text)) return OPEN;
@@ -144,24 +144,24 @@ function mayStillReachEnd(prefix: string, text: string): boolean {
 }
 
 /**
- * Length of the longest end of `prefix` that `text` starts with; 0 below `least`. Each character is looked at a few
+ * Length of the longest end of `prefix` that `text` starts with; 0 below `minLength`. Each character is looked at a few
  * times at most (the search of Knuth, Morris and Pratt): both texts are a model's, who may repeat itself for ever.
  */
-function overlap(prefix: string, text: string, least = MIN_MATCH): number {
-  const most = Math.min(prefix.length, text.length);
-  if (most < least) return 0;
-  const borders = bordersOf(text, most);
+function overlap(prefix: string, text: string, minLength = MIN_MATCH): number {
+  const limit = Math.min(prefix.length, text.length);
+  if (limit < minLength) return 0;
+  const borders = bordersOf(text, limit);
   let length = 0;
-  for (let at = prefix.length - most; at < prefix.length; at += 1) {
+  for (let at = prefix.length - limit; at < prefix.length; at += 1) {
     length = extended(text, borders, { length, by: prefix.charCodeAt(at) });
   }
-  return length >= least ? length : 0;
+  return length >= minLength ? length : 0;
 }
 
-/** Of each start of `text` up to `most` characters, the length of its longest end that it starts with, too. */
-function bordersOf(text: string, most: number): Int32Array {
-  const borders = new Int32Array(most);
-  for (let at = 1, length = 0; at < most; at += 1) {
+/** Of each start of `text` up to `limit` characters, the length of its longest end that it starts with, too. */
+function bordersOf(text: string, limit: number): Int32Array {
+  const borders = new Int32Array(limit);
+  for (let at = 1, length = 0; at < limit; at += 1) {
     length = extended(text, borders, { length, by: text.charCodeAt(at) });
     borders[at] = length;
   }
@@ -182,8 +182,8 @@ function commonStart(a: string, b: string): number {
 }
 
 /** Splits `text` so that `ready` never ends in half a surrogate pair; `rest` is that half, to be put before what follows. */
-export function takeWhole(text: string): { ready: string; rest: string } {
+export function splitAtCodePoint(text: string): { ready: string; rest: string } {
   const last = text.charCodeAt(text.length - 1);
-  const cut = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
-  return { ready: text.slice(0, cut), rest: text.slice(cut) };
+  const boundary = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
+  return { ready: text.slice(0, boundary), rest: text.slice(boundary) };
 }

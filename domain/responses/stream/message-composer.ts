@@ -1,5 +1,5 @@
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
-import { ContinuationMatcher, takeWhole } from './continuation.ts';
+import { ContinuationMatcher, splitAtCodePoint } from './continuation.ts';
 import type { FinishedItem } from '#domain/responses/store/item-store.ts';
 import {
   closeMessage,
@@ -27,7 +27,7 @@ export interface ComposerOptions {
   /** Characters at the open message's end that the model is going to say again, exactly. */
   reread?: number;
   /** Reasoning that readers have of this turn. What the model reasons now is the same to them, and takes its place. */
-  toldReasoning?: readonly FinishedItem[];
+  repeatedReasoning?: readonly FinishedItem[];
   nextOutputIndex: number;
   /** Hold a whole message back until it is complete. */
   buffered: boolean;
@@ -44,10 +44,10 @@ export interface ComposedEnd {
 }
 
 const mark = /\[(\d{1,4})\]/g;
-const longestMark = 6;
+const maxMarkLength = 6;
 
 /** Of one message; further marks stay text. */
-const mostCitations = 1_000;
+const maxCitations = 1_000;
 
 /** Turns a model's text and reasoning into stream events, from the exact character at which readers stand. */
 export class MessageComposer {
@@ -65,7 +65,7 @@ export class MessageComposer {
   #end: ComposedEnd | null = null;
   /** Reasoning that waits for the message that it led to, or for the end. */
   #reasoned: Reasoned[] = [];
-  readonly #told: FinishedItem[];
+  readonly #repeated: FinishedItem[];
   /** Messages that were given up on the way, and reasoning that has its place. */
   readonly #done: FinishedItem[] = [];
 
@@ -73,7 +73,7 @@ export class MessageComposer {
     this.#options = options;
     this.#open = options.open;
     this.#nextOutputIndex = options.nextOutputIndex;
-    this.#told = [...(options.toldReasoning ?? [])];
+    this.#repeated = [...(options.repeatedReasoning ?? [])];
     this.#restartPending = options.restart && options.open !== null;
     const prefix = options.restart ? '' : (options.open?.text ?? '');
     // What such a run was asked to go on from; it is told from what the run said by its length alone.
@@ -82,8 +82,8 @@ export class MessageComposer {
     this.#matcher = prefix === '' ? null : new ContinuationMatcher(before === '' ? prefix : before);
     if (options.open !== null) {
       const cited = options.open.annotations.at(-1)?.end_index ?? 0;
-      this.#scanFrom = Math.max(cited, options.open.text.length - longestMark);
-      this.#tail = options.open.text.slice(-longestMark);
+      this.#scanFrom = Math.max(cited, options.open.text.length - maxMarkLength);
+      this.#tail = options.open.text.slice(-maxMarkLength);
     }
   }
 
@@ -93,7 +93,7 @@ export class MessageComposer {
 
   /** Events for a piece of the model's text; none while it is not yet understood. */
   text(delta: string): StreamEvent[] {
-    const { ready, rest } = takeWhole(this.#rest + delta);
+    const { ready, rest } = splitAtCodePoint(this.#rest + delta);
     this.#rest = rest;
     return ready === '' ? [] : this.#understand(cleanText(ready));
   }
@@ -104,7 +104,7 @@ export class MessageComposer {
    */
   reasoning(reasoned: readonly Reasoned[]): void {
     for (const one of reasoned) {
-      const known = this.#told.shift();
+      const known = this.#repeated.shift();
       if (known === undefined) {
         this.#reasoned.push(one);
       } else {
@@ -130,12 +130,12 @@ export class MessageComposer {
       done.push({ outputIndex, item: end.item });
       this.#open = null;
     }
-    events.push(...this.#placeReasoning(this.#takeReasoned()));
-    done.push(...this.#told);
+    events.push(...this.#placeReasoning(this.#drainReasoned()));
+    done.push(...this.#repeated);
     return { events, done };
   }
 
-  #takeReasoned(): Reasoned[] {
+  #drainReasoned(): Reasoned[] {
     const reasoned = this.#reasoned;
     this.#reasoned = [];
     return reasoned;
@@ -204,7 +204,7 @@ export class MessageComposer {
   #ready(): StreamEvent[] {
     const events: StreamEvent[] = [];
     const begins = this.#open === null || this.#restartPending;
-    const reasoned = begins ? this.#takeReasoned() : [];
+    const reasoned = begins ? this.#drainReasoned() : [];
     if (this.#open !== null && this.#restartPending) {
       const { outputIndex } = this.#open;
       const supersededBy = this.#options.itemId('msg', this.#nextOutputIndex + reasoned.length);
@@ -242,7 +242,7 @@ export class MessageComposer {
     for (let match = mark.exec(seen); match !== null; match = mark.exec(seen)) {
       this.#scanFrom = seenFrom + mark.lastIndex;
       const file = this.#options.citations.get(Number(match[1]));
-      if (file !== undefined && open.annotations.length < mostCitations) {
+      if (file !== undefined && open.annotations.length < maxCitations) {
         const annotation = {
           type: 'file_citation' as const,
           file_id: file.fileId,
@@ -261,8 +261,8 @@ export class MessageComposer {
         });
       }
     }
-    this.#scanFrom = Math.max(this.#scanFrom, open.text.length - longestMark);
-    this.#tail = seen.slice(-longestMark);
+    this.#scanFrom = Math.max(this.#scanFrom, open.text.length - maxMarkLength);
+    this.#tail = seen.slice(-maxMarkLength);
     return events;
   }
 }

@@ -29,7 +29,7 @@ export class TurnRecorder {
   take(part: ModelPart): void {
     switch (part.type) {
       case 'reasoning':
-        this.#takeReasoning(part);
+        this.#addReasoning(part);
         break;
       case 'text':
         this.#text ??= { place: this.#next() };
@@ -55,7 +55,7 @@ export class TurnRecorder {
   }
 
   /** Neighbouring pieces are one item with as many parts. */
-  #takeReasoning(part: Reasoning): void {
+  #addReasoning(part: Reasoning): void {
     const last = this.#reasoning ? this.#reasoned.at(-1) : undefined;
     if (last === undefined) {
       this.#reasoned.push({ place: this.#next(), parts: [part] });
@@ -66,7 +66,7 @@ export class TurnRecorder {
   }
 
   /** The finished reasoning that was not taken out before. To be asked where reasoning has ended: at text and at the end. */
-  takeReasoned(): Reasoned[] {
+  drainReasoned(): Reasoned[] {
     const finished = this.#reasoned.slice(this.#taken);
     this.#taken = this.#reasoned.length;
     return finished.map(({ place, parts }) => ({

@@ -1,11 +1,11 @@
 import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
-import { askerOf, rebuildCaller } from '#domain/foundation/access/load-caller.ts';
+import { requesterOf, rebuildCaller } from '#domain/foundation/access/load-caller.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { toModelSpec } from '#domain/capabilities/models/model-spec.ts';
 import { parseUsd } from '#domain/capabilities/models/pricing.ts';
-import { tellHistory } from './tell-history.ts';
-import { goesOnBehind, planContinuation, reasoningToldAgain, runToReadAgain } from './continue-turn.ts';
+import { includeHistory } from './include-history.ts';
+import { continuesPrefix, planContinuation, reasoningToRepeat, resumableRun } from './continue-turn.ts';
 import { endClaimed } from '#domain/responses/end/end-claimed.ts';
 import { failureReason } from '#domain/responses/record/failure-reasons.ts';
 import { toHead } from '#domain/responses/store/head.ts';
@@ -22,7 +22,7 @@ import { toResponseRecord } from '#domain/responses/record/response-record.ts';
 import { firstModelTurn } from '#domain/responses/record/response-request.ts';
 import { withFound } from '#domain/responses/offer/tool-search.ts';
 import { queueLimitMs } from '#domain/responses/record/response-status.ts';
-import { settleLostAttempts } from './settle-attempts.ts';
+import { reconcileLostAttempts } from './reconcile-attempts.ts';
 import type { TurnResult } from '#domain/responses/record/turn-result.ts';
 import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import type { TurnKey } from '#domain/responses/record/turn-key.ts';
@@ -60,13 +60,13 @@ export async function claimTurn(store: ResponseStore, secrets: Secrets, key: Tur
         }
         break;
       case 'settle_lost':
-        await settleLostAttempts(store.unitOfWork, key, state.response.writerEpoch);
+        await reconcileLostAttempts(store.unitOfWork, key, state.response.writerEpoch);
         break;
       case 'tell_history':
-        await tellHistory(store.unitOfWork, state);
+        await includeHistory(store.unitOfWork, state);
         break;
       case 'write':
-        if ((await writeChange(store.database, decision.change)) === 'in') {
+        if ((await writeChange(store.database, decision.change)) === 'applied') {
           return decision.claim;
         }
     }
@@ -92,7 +92,7 @@ function decide(secrets: Secrets, state: TurnState, iteration: number): Decision
   if (response.historyDue) {
     return { kind: 'tell_history' };
   }
-  if (isUnsettled(state, iteration)) {
+  if (hasOpenAttempts(state, iteration)) {
     return { kind: 'settle_lost' };
   }
   if (response.status === 'queued') {
@@ -126,9 +126,9 @@ function mayNotGoOn(state: HeadState, iteration: number): Ending | null {
   return isStillGranted(state) ? null : { status: 'failed', failure: failureReason('permission_revoked') };
 }
 
-function isStillGranted({ response, asker }: HeadState): boolean {
+function isStillGranted({ response, requester }: HeadState): boolean {
   try {
-    return rebuildCaller(response, asker).granted.has('responses.create');
+    return rebuildCaller(response, requester).granted.has('responses.create');
   } catch (error) {
     if (error instanceof DomainError) {
       return false;
@@ -138,8 +138,8 @@ function isStillGranted({ response, asker }: HeadState): boolean {
 }
 
 /** Whether earlier attempts left something; one whose run is read again is settled with the attempt that reads it. */
-function isUnsettled({ model, attempts, unsettled }: TurnState, iteration: number): boolean {
-  const run = runToReadAgain(model, attempts);
+function hasOpenAttempts({ model, attempts, unsettled }: TurnState, iteration: number): boolean {
+  const run = resumableRun(model, attempts);
   const read = attempts.filter(({ runId }) => run !== null && runId === run).map(({ attempt }) => attempt);
   return (
     attempts.some(({ outcome }) => outcome === 'running') ||
@@ -194,7 +194,7 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
   const prompt = buildPrompt(response, [...state.context, ...state.own], model);
   const messages = [...prompt.messages, ...plan.messages];
   const inputTokens = estimatePrompt(messages);
-  const published = goesOnBehind(plan.name) ? textSince(events, turn.firstN) : '';
+  const published = continuesPrefix(plan.name) ? textSince(events, turn.firstN) : '';
   const budget = outputBudget(state, { inputTokens, published });
   if (typeof budget !== 'number') {
     return { kind: 'end', change, ending: budget };
@@ -227,7 +227,7 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
     ]);
   }
   const last = [...folded.closed.map((closed) => closed.outputIndex), folded.open?.outputIndex ?? -1];
-  const toldReasoning = reasoningToldAgain(folded, plan);
+  const repeatedReasoning = reasoningToRepeat(folded, plan);
   const claimed: ClaimedTurn = {
     tenantId: response.tenantId,
     responseId: response.id,
@@ -235,12 +235,12 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
     attempt: number,
     epoch,
     nextN: response.nextN,
-    closed: folded.closed.filter((item) => !toldReasoning.includes(item)),
+    closed: folded.closed.filter((item) => !repeatedReasoning.includes(item)),
     composer: {
       open: folded.open,
       restart: plan.restart ?? false,
       ...(plan.reread === undefined ? {} : { reread: plan.reread }),
-      toldReasoning,
+      repeatedReasoning,
       nextOutputIndex: Math.max(turn.firstOutputIndex, ...last.map((index) => index + 1)),
       // A model that is held to JSON cannot go on in the middle of it.
       buffered: response.request.stream_granularity === 'item' || response.request.format.type !== 'text',
@@ -259,7 +259,7 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
       usage: state.usage,
       price: state.price,
       inputTokens,
-      asker: askerOf(response, state.asker),
+      requester: requesterOf(response, state.requester),
     },
   };
   return { kind: 'write', change, claim: { kind: 'claimed', turn: claimed } };

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { reach } from '#domain/foundation/kernel/failpoint.ts';
+import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { TokenUsage } from '#domain/capabilities/models/model-gateway.ts';
 import { endChange, outputWith } from '#domain/responses/end/end-change.ts';
@@ -27,7 +27,7 @@ import { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
 import { Turn } from '#domain/responses/record/turn.entity.ts';
 import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import type { TurnResult } from '#domain/responses/record/turn-result.ts';
-import { addUsage, settle } from '#domain/responses/store/usage.ts';
+import { addUsage, computeFinalUsage } from '#domain/responses/store/usage.ts';
 
 /** What a model call came to. */
 export interface TurnOutcome {
@@ -78,18 +78,18 @@ export async function commitTurn(
     throw new Fenced();
   }
   const held = Object.assign(copyEntity(turn.held.response), { nextN: outcome.nextN });
-  const { change, result, ending } = settleTurn(secrets, { turn, outcome, held, now: lane.now });
-  reach('turn.before_commit');
+  const { change, result, ending } = finaliseTurn(secrets, { turn, outcome, held, now: lane.now });
+  hitFailpoint('turn.before_commit');
   const answer =
     ending !== null && (lane.awaited || bringsMore(held))
       ? await endAwaited(store.unitOfWork, change, ending)
       : await writeChange(store.database, ending === null ? change : ended(change, turn, lane.now, ending));
   switch (answer) {
-    case 'in':
+    case 'applied':
       return result;
-    case 'moved':
+    case 'conflict':
       throw new Fenced();
-    case 'awaited':
+    case 'blocked':
       // Somebody came to wait while this was decided.
       return commitTurn(store, secrets, turn, outcome);
   }
@@ -103,16 +103,16 @@ interface Settling {
 }
 
 /** What a turn comes to, all but the end of its response. */
-function settleTurn(
+function finaliseTurn(
   secrets: Secrets,
   { turn, outcome, held, now }: Settling,
 ): { change: ResponseChange; result: TurnResult; ending: Ending | null } {
   const change = new ResponseChange(held);
   const { response } = change;
   response.bumpEpoch();
-  const cut = outcome.reason === 'length' || outcome.reason === 'content_filter';
+  const truncated = outcome.reason === 'length' || outcome.reason === 'content_filter';
   const { events, done: composed } = outcome.composer.end({
-    status: cut ? 'incomplete' : 'completed',
+    status: truncated ? 'incomplete' : 'completed',
     phase: outcome.calls.length > 0 ? 'commentary' : 'final_answer',
   });
   response.nextOutputIndex = outcome.composer.nextOutputIndex;
@@ -121,8 +121,8 @@ function settleTurn(
   const done = composed.map((finished, i) =>
     i === said ? { ...finished, providerState: outcome.textState } : finished,
   );
-  [...turn.closed, ...done].forEach((finished) => change.keep(finished));
-  const planned = cut ? { kind: 'none' as const } : planCalls({ change, secrets }, turn, outcome.calls);
+  [...turn.closed, ...done].forEach((finished) => change.addItem(finished));
+  const planned = truncated ? { kind: 'none' as const } : planCalls({ change, secrets }, turn, outcome.calls);
   change.publish([...outcome.rest, ...events, ...(planned.kind === 'none' ? [] : planned.events)]);
   const ending = endingOf(outcome, planned.kind);
   const result: TurnResult =
@@ -134,7 +134,7 @@ function settleTurn(
     iteration: turn.iteration,
     attempt: turn.attempt,
     endedAt: now,
-    ...settle({ ...turn.held, usage: outcome.usage, text: text.join(' ') }),
+    ...computeFinalUsage({ ...turn.held, usage: outcome.usage, text: text.join(' ') }),
   };
   change.turn = { ...turn.held.turn, status: 'committed', committedAt: now, result };
   return { change, result, ending };
@@ -142,7 +142,7 @@ function settleTurn(
 
 /** The same with the end of the response, for which no other waits. */
 function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: Ending): ResponseChange {
-  const { output, usage, asker } = turn.held;
+  const { output, usage, requester } = turn.held;
   endChange(change, {
     ending,
     now,
@@ -152,7 +152,7 @@ function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: End
       change,
     ),
     usage: change.committed === null ? usage : addUsage(usage, change.committed),
-    actor: asker,
+    actor: requester,
   });
   return change;
 }
@@ -167,7 +167,7 @@ function endAwaited(unitOfWork: UnitOfWork, change: ResponseChange, ending: Endi
   const { tenantId, id } = change.response;
   return unitOfWork.inTenant(tenantId, async (em) => {
     const answer = await writeWithin(em, change);
-    const head = answer === 'in' ? await lockHead(em, id) : null;
+    const head = answer === 'applied' ? await lockHead(em, id) : null;
     if (head !== null) {
       await endResponse(em, head.response, head.now, ending);
     }

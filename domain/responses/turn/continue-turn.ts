@@ -17,11 +17,11 @@ export interface ContinuationPlan {
   /** Characters of the open message that this very run has said. */
   reread?: number;
   /** This very run began that message anew: what stands before the one given up is another run's. */
-  anew?: boolean;
+  startsOver?: boolean;
 }
 
 /** Whether an attempt adds to what was published of its turn, instead of saying that once more. */
-export function goesOnBehind(name: ContinuationPlan['name']): boolean {
+export function continuesPrefix(name: ContinuationPlan['name']): boolean {
   return name === 'prefill' || name === 'instruct' || name === 'restart';
 }
 
@@ -35,7 +35,7 @@ export function planContinuation(
   model: Pick<Model, 'continuation'>,
   past: { folded: FoldedTurn; earlier: readonly TurnAttempt[]; events: readonly string[] },
 ): ContinuationPlan | 'give_up' {
-  const resume = runToReadAgain(model, past.earlier);
+  const resume = resumableRun(model, past.earlier);
   if (resume !== null) {
     return readAgain(resume, past);
   }
@@ -67,7 +67,7 @@ export function planContinuation(
 }
 
 /** The vendor's own run that the next attempt reads again; null when it begins another. */
-export function runToReadAgain(
+export function resumableRun(
   model: Pick<Model, 'continuation'>,
   earlier: readonly TurnAttempt[],
 ): string | null {
@@ -81,20 +81,20 @@ function readAgain(
 ): ContinuationPlan {
   const begun = earlier.find(({ runId }) => runId === resume);
   const reread = begun === undefined ? 0 : textSince(events, begun.firstN).length;
-  const anew = begun?.continuation === 'restart';
-  return { name: 'reattach', messages: [], resume, reread, anew, restart: anew && reread === 0 };
+  const startsOver = begun?.continuation === 'restart';
+  return { name: 'reattach', messages: [], resume, reread, startsOver, restart: startsOver && reread === 0 };
 }
 
 /** The reasoning that readers have of what an attempt goes on with: what it reasons itself takes the place of that. */
-export function reasoningToldAgain(
+export function reasoningToRepeat(
   { closed }: FoldedTurn,
-  { restart, anew }: ContinuationPlan,
+  { restart, startsOver }: ContinuationPlan,
 ): FoldedTurn['closed'] {
   if (restart === true) {
     return [];
   }
-  const givenUp = anew === true ? closed.findLastIndex(({ item }) => item.type === 'message') : -1;
-  return closed.slice(givenUp + 1).filter(({ item }) => item.type === 'reasoning');
+  const abandoned = startsOver === true ? closed.findLastIndex(({ item }) => item.type === 'message') : -1;
+  return closed.slice(abandoned + 1).filter(({ item }) => item.type === 'reasoning');
 }
 
 /** The run that the vendor still works on or has finished, unless it was found lost. */

@@ -10,7 +10,7 @@ import type { FailureCode } from '#domain/responses/record/response-status.ts';
 import { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
 import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import { Turn } from '#domain/responses/record/turn.entity.ts';
-import { settleUsage } from '#domain/responses/store/usage.ts';
+import { finaliseUsage } from '#domain/responses/store/usage.ts';
 
 const vendorFailureCap = 5;
 
@@ -38,7 +38,7 @@ export async function failTurn(
   const text = textSince(await readTurnEvents(em, response, row.firstN), turn.nextN);
   // A run that may be read again is settled by whoever knows whether it was.
   if (runId == null) {
-    await settleUsage(em, response, { ...turn, usage: null, text, aborted: true });
+    await finaliseUsage(em, response, { ...turn, usage: null, text, aborted: true });
   }
   const failures = await em.count(TurnAttempt, { ...place, outcome: 'vendor_failed' });
   if (failure.retryable && failures < vendorFailureCap) {

@@ -22,7 +22,7 @@ export function listTools({ change, secrets }: Planning): StreamEvent[] {
           : [],
       ),
     };
-    change.keep({ outputIndex, item });
+    change.addItem({ outputIndex, item });
     const place = { item_id: item.id, output_index: outputIndex };
     return [
       {

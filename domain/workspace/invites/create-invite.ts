@@ -6,7 +6,7 @@ import { spaceOf } from '#domain/foundation/access/space-of.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { findCaller } from '#domain/identity/principals/find-principal.ts';
 import { expireInvite } from './expire-invite.ts';
 import { findInvite, viewInvite, type InviteView } from './invite-view.ts';
@@ -52,7 +52,7 @@ export async function createInvite(
     email: input.email,
     roleKey: role.key,
   });
-  await em.flush().catch(refuseTaken('This address has a pending invite already.', 'email'));
+  await em.flush().catch(mapUniqueViolation('This address has a pending invite already.', 'email'));
   await recordEvent(em, caller, {
     type: 'space.invite_created',
     resource: { type: 'invite', id },

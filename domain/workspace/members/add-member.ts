@@ -5,7 +5,7 @@ import { builtInRoleId } from '#domain/identity/roles/role-ids.ts';
 import { spaceOf } from '#domain/foundation/access/space-of.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { findPrincipal } from '#domain/identity/principals/find-principal.ts';
 import { lockMember } from './find-member.ts';
 import type { MemberRole } from './member-roles.ts';
@@ -43,7 +43,7 @@ export async function addMember(ctx: Context, input: NewMember): Promise<MemberV
   const role = await findGrantableRole(ctx, { roleId, scope: 'space' });
   const { tenantId } = caller;
   const member = em.create(SpaceMember, { tenantId, spaceId, principalId, id, roleKey: role.key });
-  await em.flush().catch(refuseTaken('This principal is a member already.', 'principal_id'));
+  await em.flush().catch(mapUniqueViolation('This principal is a member already.', 'principal_id'));
   await recordMembership(ctx, member);
   return { member: await em.refreshOrFail(member), roleId: role.id, replayed: false };
 }

@@ -6,7 +6,7 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { claimKey, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { findPrincipal } from '#domain/identity/principals/find-principal.ts';
 import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
 import { findProject } from './find-project.ts';
@@ -64,7 +64,7 @@ export async function addProjectMember(
     principalId,
     roleKey: role.key,
   });
-  await em.flush().catch(refuseTaken('This principal is a member already.', 'principal_id'));
+  await em.flush().catch(mapUniqueViolation('This principal is a member already.', 'principal_id'));
   await recordEvent(em, caller, {
     type: 'space.project_member_added',
     resource: { type: 'project', id: projectId },

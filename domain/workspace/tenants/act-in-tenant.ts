@@ -1,6 +1,6 @@
 import type { Caller } from '#domain/foundation/access/caller.ts';
 import { createContext, type Context } from '#domain/foundation/access/context.ts';
-import { reachAbroad } from '#domain/foundation/access/permissions.ts';
+import { crossTenantPermissions } from '#domain/foundation/access/permissions.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -24,7 +24,9 @@ export async function actInTenant<T>(
     if ((await em.count(Tenant, { id: tenantId }, { filters: false })) === 0) {
       throw notFound('tenant_not_found');
     }
-    const granted = new Set([...operator.granted].filter((permission) => reachAbroad.has(permission)));
+    const granted = new Set(
+      [...operator.granted].filter((permission) => crossTenantPermissions.has(permission)),
+    );
     const caller: Caller = { ...operator, tenantId, spaceId: null, granted };
     return work(createContext({ caller, em, secrets: deps.secrets }));
   });

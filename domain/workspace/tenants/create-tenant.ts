@@ -3,7 +3,7 @@ import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
-import { refuseTaken } from '#domain/foundation/persistence/refuse-taken.ts';
+import { mapUniqueViolation } from '#domain/foundation/persistence/map-unique-violation.ts';
 import { Principal } from '#domain/identity/principals/principal.entity.ts';
 import { platformSlug } from './platform-tenant.ts';
 import { Tenant } from './tenant.entity.ts';
@@ -32,7 +32,7 @@ export async function createTenant(
     throw new DomainError('already_exists', 'This slug is reserved.', { param: 'slug' });
   }
   em.create(Tenant, { id: input.id, slug: input.slug, name: input.name });
-  await em.flush().catch(refuseTaken('A tenant with this slug exists.', 'slug'));
+  await em.flush().catch(mapUniqueViolation('A tenant with this slug exists.', 'slug'));
   em.create(Principal, { tenantId: input.id, ...input.owner });
   await em.flush();
   em.create(RoleAssignment, { tenantId: input.id, principalId: input.owner.id, roleKey: 'owner' });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ZodType } from 'zod';
-import { cutPieces, seedOf } from '../model-script.ts';
+import { splitPieces, seedOf } from '../model-script.ts';
 
 /**
  * The script of the model behind a fake: in each of its first rounds a call of an offered tool, then the
@@ -209,7 +209,7 @@ async function play(
     writer.end('tool_calls', { input: 100, output: 10, reasoning: 5 });
   } else {
     const rest = restOf(script.text, asked.prefix);
-    for (const piece of cutPieces(rest, seedOf(rest))) {
+    for (const piece of splitPieces(rest, seedOf(rest))) {
       if (
         failure !== undefined &&
         'cutAfterChars' in failure &&

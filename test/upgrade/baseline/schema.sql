@@ -3,7 +3,7 @@
 create table mikro_orm_migrations (id serial primary key, name varchar(255) not null, executed_at timestamptz(6) not null default current_timestamp(6));
 
 -- Every tenant table: tenant_id first in the primary key, in every unique key and in every foreign key.
--- The wall (row-level security, grants, policies) is put on all of them in wall.sql.
+-- The wall (row-level security, grants, policies) is put on all of them in row-level-security.sql.
 
 create table tenants (
   tenant_id uuid primary key,
@@ -1286,8 +1286,8 @@ begin
 end $$;
 
 -- Writes one change of a response, whole or not at all: the head's new values, rows and events, readers woken.
--- 'moved': the response is not as it was read (its epoch or its next number differs, or the call's status does).
--- 'awaited': it would end while another response waits for that. Nothing is written in either case.
+-- 'conflict': the response is not as it was read (its epoch or its next number differs, or the call's status does).
+-- 'blocked': it would end while another response waits for that. Nothing is written in either case.
 create function app.write_response(p_tenant uuid, p_response text, p_epoch integer, p_next_n integer, p_change jsonb)
 returns text language plpgsql as $$
 declare
@@ -1298,11 +1298,11 @@ begin
   select * into old from responses where tenant_id = p_tenant and id = p_response and expires_at > now()
     for no key update;
   if not found or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then
-    return 'moved';
+    return 'conflict';
   end if;
   if p_change -> 'head' ? 'finished_at'
       and exists (select from responses where tenant_id = p_tenant and waits_for = p_response) then
-    return 'awaited';
+    return 'blocked';
   end if;
   if p_change ? 'call' then
     -- A call that another attempt holds is taken from it by nobody, unless it is to be settled by what is known.
@@ -1318,7 +1318,7 @@ begin
         and c.call_index = n.call_index and c.status = n.was
         and (n.known or c.claim_nonce is null or c.claim_nonce = n.nonce or c.leased_until <= clock_timestamp());
     if not found then
-      return 'moved';
+      return 'conflict';
     end if;
   end if;
   if p_change ? 'head' then
@@ -1431,7 +1431,7 @@ begin
         (fan_out ->> 'workflow_id_prefix') || id, (fan_out -> 'payload') || jsonb_build_object('eventId', id), now()
       from owed;
   end if;
-  return 'in';
+  return 'applied';
 end $$;
 
 -- Processes remember for some seconds whose a key is. Whoever changes one, they are told.

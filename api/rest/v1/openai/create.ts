@@ -30,7 +30,7 @@ export async function handleOpenAiCreate(
   const form = formOf(request as FastifyRequest & CreateCall);
   const { streamPlaces } = deps;
   if (form.stream) {
-    streamPlaces.refuseMore(request.identity);
+    streamPlaces.assertUnderLimit(request.identity);
   }
   // Whoever waits takes the place of a stream, and no connection of the database.
   const leave = form.stream || form.background ? () => {} : streamPlaces.take(request.identity);
@@ -87,14 +87,14 @@ async function answer(
     reply.header('Idempotent-Replayed', 'true');
   }
   if (stream) {
-    const settled = plainly(created.request) ?? (await requestOf(deps, request, delivery));
-    await deliverCreated(deps, request, reply, { ...created, render: openAiEvents(settled) });
+    const resolvedRequest = plainly(created.request) ?? (await requestOf(deps, request, delivery));
+    await deliverCreated(deps, request, reply, { ...created, render: openAiEvents(resolvedRequest) });
     return undefined;
   }
   reply.header('Location', locationOf(request, delivery));
   const begun = created.record ?? (await read(deps, request, delivery)).record;
   if (background) {
-    return present(deps, request, { ...delivery, record: begun, settled: created.request });
+    return present(deps, request, { ...delivery, record: begun, resolvedRequest: created.request });
   }
   const record = await untilEnd(deps, request, { ...delivery, reply, accepted: begun });
   const failure = failureOf(record);
@@ -104,7 +104,7 @@ async function answer(
   if (!isTerminal(record.status)) {
     throw unfinished(record, { draining: deps.draining.value, hasKey });
   }
-  return present(deps, request, { ...delivery, record, settled: created.request });
+  return present(deps, request, { ...delivery, record, resolvedRequest: created.request });
 }
 
 /** Waits as long as the response may take. */

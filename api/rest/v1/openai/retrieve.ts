@@ -20,7 +20,7 @@ export async function handleOpenAiRetrieve(
 ): Promise<OpenAiResponse | undefined> {
   const { params, query } = request as FastifyRequest & RetrieveCall;
   const delivery = { spaceId: params.space_id, responseId: params.response_id };
-  refuseIncluding(query);
+  rejectIncluding(query);
   if (!wantsStream(request, query)) {
     return show(deps, request, delivery);
   }
@@ -37,7 +37,7 @@ export interface Including {
 }
 
 /** @throws `unsupported_parameter`: a reader cannot ask for more than its creator did */
-export function refuseIncluding(query: Including): void {
+export function rejectIncluding(query: Including): void {
   if (query.include !== undefined || query['include[]'] !== undefined) {
     throw unsupported('include', 'include is taken when a response is created.');
   }

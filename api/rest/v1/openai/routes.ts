@@ -11,7 +11,7 @@ import { deleteResponse } from '#domain/responses/end/delete-response.ts';
 import { pageInputItems } from '#domain/responses/read/page-input-items.ts';
 import { handleOpenAiCreate } from './create.ts';
 import { normalizeBody } from './normalize.ts';
-import { handleOpenAiRetrieve, refuseIncluding } from './retrieve.ts';
+import { handleOpenAiRetrieve, rejectIncluding } from './retrieve.ts';
 import { present } from './show.ts';
 
 const tags = ['OpenAI-compatible'];
@@ -124,7 +124,7 @@ export function openAiResponseRoutes(deps: GatewayDependencies) {
       },
       async (request) => {
         const { space_id: spaceId, response_id: responseId } = request.params;
-        refuseIncluding(request.query);
+        rejectIncluding(request.query);
         const { limit, order, after = null } = request.query;
         const { items, hasMore } = await request.inContext(spaceId, (ctx) =>
           pageInputItems(ctx, { responseId, limit, order, after }),

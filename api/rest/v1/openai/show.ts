@@ -17,31 +17,31 @@ export async function requestOf(
   { spaceId, responseId }: Delivery,
 ): Promise<ResponseRequest> {
   const { tenantId } = request.identity;
-  const settled = await readRequest(deps.database, { tenantId, responseId });
-  if (settled === null) {
+  const resolvedRequest = await readRequest(deps.database, { tenantId, responseId });
+  if (resolvedRequest === null) {
     throw new DomainError('response_expired', 'This response has expired.');
   }
-  if (settled.redaction === undefined) {
-    return settled;
+  if (resolvedRequest.redaction === undefined) {
+    return resolvedRequest;
   }
   return request.inContext(spaceId, async (ctx) =>
-    showRestored(ctx, await findOwn(ctx, responseId, 'responses.read'), settled),
+    showRestored(ctx, await findOwn(ctx, responseId, 'responses.read'), resolvedRequest),
   );
 }
 
 /** What was settled with its acceptance, unless it holds tokens that its reader is shown as what they stand for. */
-export function plainly(settled: ResponseRequest | null | undefined): ResponseRequest | null {
-  return settled?.redaction === undefined ? (settled ?? null) : null;
+export function plainly(resolvedRequest: ResponseRequest | null | undefined): ResponseRequest | null {
+  return resolvedRequest?.redaction === undefined ? (resolvedRequest ?? null) : null;
 }
 
 /** A record that the caller may see, in OpenAI's form. */
 export async function present(
   deps: GatewayDependencies,
   request: FastifyRequest,
-  shown: Delivery & { record: ResponseRecord; settled?: ResponseRequest | null },
+  shown: Delivery & { record: ResponseRecord; resolvedRequest?: ResponseRequest | null },
 ): Promise<OpenAiResponse> {
-  const settled = plainly(shown.settled) ?? (await requestOf(deps, request, shown));
-  return presentOpenAiResponse(shown.record, presentSettings(settled));
+  const resolvedRequest = plainly(shown.resolvedRequest) ?? (await requestOf(deps, request, shown));
+  return presentOpenAiResponse(shown.record, presentSettings(resolvedRequest));
 }
 
 /** The response as it stands, in OpenAI's form. @throws not found, expired, deleted or a refusal */

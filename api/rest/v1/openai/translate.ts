@@ -5,7 +5,7 @@ import { unsupported } from '#domain/foundation/kernel/errors.ts';
 
 /** The same request as the native surface takes it. @throws `unsupported_parameter` */
 export function toNativeBody(body: OpenAiCreateBody): CreateResponseBody {
-  refuseUnimplemented(body);
+  rejectUnimplemented(body);
   const { input, text, include, reasoning } = body;
   return {
     input: typeof input === 'string' ? { text: input } : { items: input },
@@ -31,7 +31,7 @@ export function toNativeBody(body: OpenAiCreateBody): CreateResponseBody {
 }
 
 /** What has no effect here is taken only where it asks for none. */
-function refuseUnimplemented(body: OpenAiCreateBody): void {
+function rejectUnimplemented(body: OpenAiCreateBody): void {
   for (const [name, neutral] of Object.entries(neutralValues)) {
     const value = body[name as keyof OpenAiCreateBody];
     if (value != null && !neutral.includes(value)) {

@@ -54,11 +54,11 @@ async function resume(
     throw new DomainError('cursor_without_response', message, { param: 'Last-Event-ID' });
   }
   // An entitled caller learns that the response expired or was deleted; whatever else exists has another body.
-  await refuseGone(deps, request, { spaceId: input.spaceId, responseId });
+  await mapForeignKeyViolation(deps, request, { spaceId: input.spaceId, responseId });
   throw invalidCursor();
 }
 
-async function refuseGone(
+async function mapForeignKeyViolation(
   deps: GatewayDependencies,
   request: FastifyRequest,
   delivery: Delivery,

@@ -24,7 +24,7 @@ export function toCreateInput(request: CreateRequest): CreateResponseInput {
   const { spaceId, body, headerKey, scope, store = true, background = false } = request;
   const { plain = false, unsupportedTools = [] } = request;
   const platform: NonNullable<CreateResponseBody['platform']> = body.platform ?? {};
-  refuseMissingFeatures(body);
+  rejectMissingFeatures(body);
   const asked = { ...body, stream: undefined, idempotency_key: undefined };
   const fingerprint = fingerprintOf(store ? asked : { ...asked, store });
   return {
@@ -92,7 +92,7 @@ function toIdempotency(
   return key === undefined ? null : { key, ...rest };
 }
 
-function refuseMissingFeatures(body: CreateResponseBody): void {
+function rejectMissingFeatures(body: CreateResponseBody): void {
   if (body.conversation != null) {
     throw unsupported('conversation');
   }

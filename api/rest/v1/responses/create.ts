@@ -32,7 +32,7 @@ export async function handleCreate(
 ): Promise<{ data: ResponseRecord } | undefined> {
   const form = formOf(request as FastifyRequest & CreateCall);
   if (form.stream) {
-    deps.streamPlaces.refuseMore(request.identity);
+    deps.streamPlaces.assertUnderLimit(request.identity);
   }
   // Whoever waits takes the place of a stream, and no connection of the database.
   const leave = form.stream || form.seconds === null ? () => {} : deps.streamPlaces.take(request.identity);

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayDependencies } from '#api/compose.ts';
-import { speaksOpenAi } from '#api/present/openai/errors.ts';
+import { isOpenAiPath } from '#api/present/openai/errors.ts';
 import { openMapping, readerNow, restoreRead, restoringReader } from '#api/restore.ts';
 import { Restorer } from '#api/sse/restorer.ts';
 import { streamResponse, type RenderEvent } from '#api/sse/response-stream.ts';
@@ -72,7 +72,7 @@ export async function deliverStream(
       retryAfter: 5,
     });
   }
-  deps.streamPlaces.refuseMore(request.identity);
+  deps.streamPlaces.assertUnderLimit(request.identity);
   const { expiresInMs } = current;
   attach(deps, request, reply, { ...attachment, expiresInMs, reader: restoringReader(current) });
 }
@@ -94,7 +94,7 @@ export function attach(
     responseId,
     after,
     expiresInMs,
-    longestMs: deps.config.MAX_STREAM_SECONDS * 1_000,
+    maxMs: deps.config.MAX_STREAM_SECONDS * 1_000,
     render,
     restorer:
       reader === null ? null : new Restorer(() => openMapping(deps, { tenantId, responseId }, reader)),
@@ -223,6 +223,6 @@ export async function waitAccepted(
 /** The response's own address under the prefix and on the surface that the request came by. */
 export function locationOf(request: FastifyRequest, { spaceId, responseId }: Delivery): string {
   const prefix = request.url.startsWith('/api-proxy/') ? '/api-proxy' : '/api';
-  const surface = speaksOpenAi(request.url) ? '/openai' : '';
+  const surface = isOpenAiPath(request.url) ? '/openai' : '';
   return `${prefix}/v1/spaces/${spaceId}${surface}/responses/${responseId}`;
 }

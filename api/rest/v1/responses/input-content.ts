@@ -45,7 +45,7 @@ export function toInputContent(part: ContentPart): InputContent {
       return { type: 'input_image', image_url: url, detail: part.detail ?? 'auto' };
     }
     case 'input_file': {
-      refuseRemote(part.file_url);
+      rejectRemote(part.file_url);
       if (part.file_data === undefined || part.file_url !== undefined) {
         throw invalid('input', 'input_file needs file_data.');
       }
@@ -84,7 +84,7 @@ function withoutPadding(base64: string): string {
 }
 
 function readDataUrl(text: string): { url: string; mediaType: string } {
-  refuseRemote(text);
+  rejectRemote(text);
   const match = /^data:([a-z]+\/[a-z0-9.+-]+)(?:;charset=[a-z0-9-]+)?;base64,/i.exec(text);
   const mediaType = match?.[1]?.toLowerCase() ?? '';
   const beginning = own(beginnings, mediaType);
@@ -105,7 +105,7 @@ function readDataUrl(text: string): { url: string; mediaType: string } {
   return { url: `data:${mediaType};base64,${bytes.toString('base64')}`, mediaType };
 }
 
-function refuseRemote(url: string | undefined): void {
+function rejectRemote(url: string | undefined): void {
   if (url !== undefined && /^https?:/i.test(url)) {
     throw new DomainError('remote_url_not_allowed', 'Remote URLs are not allowed in this space.', {
       param: 'input',

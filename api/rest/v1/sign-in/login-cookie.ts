@@ -28,7 +28,7 @@ export function setDeviceCookie(reply: FastifyReply, value: string): void {
 }
 
 /** Answers of a sign-in are nobody's to keep or to pass on. */
-export function keepPrivate(reply: FastifyReply): void {
+export function disableCaching(reply: FastifyReply): void {
   reply.header('Cache-Control', 'no-store').header('Referrer-Policy', 'no-referrer');
 }
 

@@ -12,7 +12,13 @@ import { finishCallback } from '#domain/identity/sign-in/finish-callback.ts';
 import { redeemHandle } from '#domain/identity/sign-in/redeem-handle.ts';
 import { redeemIdToken } from '#domain/identity/sign-in/redeem-id-token.ts';
 import { startLogin } from '#domain/identity/sign-in/start-login.ts';
-import { deviceCookie, keepPrivate, loginCookie, setDeviceCookie, setLoginCookie } from './login-cookie.ts';
+import {
+  deviceCookie,
+  disableCaching,
+  loginCookie,
+  setDeviceCookie,
+  setLoginCookie,
+} from './login-cookie.ts';
 
 const tags = ['Sign-in'];
 const anonymous = 'nobody has signed in yet';
@@ -37,7 +43,7 @@ export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
     await instance.register(cookie);
     const app = instance.withTypeProvider<ZodTypeProvider>();
     const here = publicUrl(deps.config);
-    app.addHook('onRequest', async (_request, reply) => keepPrivate(reply));
+    app.addHook('onRequest', async (_request, reply) => disableCaching(reply));
 
     app.get(
       `${base}/start`,

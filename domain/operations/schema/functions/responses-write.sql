@@ -112,8 +112,8 @@ begin
 end $$;
 
 -- Writes one change of a response, whole or not at all: the head's new values, rows and events, readers woken.
--- 'moved': the response is not as it was read (its epoch or its next number differs, or the call's status does).
--- 'awaited': it would end while another response waits for that. Nothing is written in either case.
+-- 'conflict': the response is not as it was read (its epoch or its next number differs, or the call's status does).
+-- 'blocked': it would end while another response waits for that. Nothing is written in either case.
 -- A change with `locked` is of a transaction that holds the head, also past its expiry, and that sees to those that
 -- wait for its end: such an end is not refused.
 create or replace function app.write_response(p_tenant uuid, p_response text, p_epoch integer, p_next_n integer, p_change jsonb)
@@ -128,11 +128,11 @@ begin
     where tenant_id = p_tenant and id = p_response and (is_locked or expires_at > now())
     for no key update;
   if not found or old.writer_epoch <> p_epoch or old.next_n <> p_next_n then
-    return 'moved';
+    return 'conflict';
   end if;
   if p_change -> 'head' ? 'finished_at' and not is_locked
       and exists (select from responses where tenant_id = p_tenant and waits_for = p_response) then
-    return 'awaited';
+    return 'blocked';
   end if;
   if p_change ? 'call' then
     -- A call that another attempt holds is taken from it by nobody, unless it is to be settled by what is known.
@@ -148,7 +148,7 @@ begin
         and c.call_index = n.call_index and c.status = n.was
         and (n.known or c.claim_nonce is null or c.claim_nonce = n.nonce or c.leased_until <= clock_timestamp());
     if not found then
-      return 'moved';
+      return 'conflict';
     end if;
   end if;
   if p_change ? 'head' then
@@ -240,5 +240,5 @@ begin
   if p_change ? 'audits' then
     perform app.record_events(p_tenant, p_change -> 'audits');
   end if;
-  return 'in';
+  return 'applied';
 end $$;

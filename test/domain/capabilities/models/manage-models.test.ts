@@ -87,9 +87,9 @@ describe('administering models', () => {
       cachedInput: '0.300000',
       output: '15.000000',
     });
-    const told = (await eventsOf(id)).at(-1)!;
-    expect(told).toMatchObject({ event_type: 'system.model_updated' });
-    expect(told.metadata.changed_fields).toEqual(['credentialRef', 'contextWindow']);
+    const notified = (await eventsOf(id)).at(-1)!;
+    expect(notified).toMatchObject({ event_type: 'system.model_updated' });
+    expect(notified.metadata.changed_fields).toEqual(['credentialRef', 'contextWindow']);
   });
 
   it('a disabled model takes no new response until it is enabled again', async () => {

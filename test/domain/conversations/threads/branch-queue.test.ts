@@ -76,7 +76,7 @@ async function waits(id: string): Promise<string | null> {
 const statusOf = async (id: string) => (await engine.record(id)).status;
 
 /** The prompt that the model would receive. */
-async function told(id: string): Promise<string[]> {
+async function received(id: string): Promise<string[]> {
   const { turn } = await engine.attempt(id);
   return turn.messages.flatMap((message) =>
     message.role === 'system' || !('text' in message) ? [] : [message.text],
@@ -122,7 +122,7 @@ describe('a response that names the running one of its branch', () => {
     const next = await enqueue(thread, { ...asked, ...say('Two') });
     expect(await waits(next)).toBe(running);
     await answer(running, 'First.');
-    expect(await told(next)).toEqual(['Hello', 'One', 'First.', 'Two']);
+    expect(await received(next)).toEqual(['Hello', 'One', 'First.', 'Two']);
     const instead = await engine.create({
       thread,
       previousResponseId: next,
@@ -130,7 +130,7 @@ describe('a response that names the running one of its branch', () => {
       ...say('Three'),
     });
     expect(await statusOf(next)).toBe('cancelled');
-    expect(await told(instead)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
+    expect(await received(instead)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
   });
 });
 
@@ -145,7 +145,7 @@ describe('a response that names an ended one', () => {
     await engine.act((ctx) => deleteResponse(ctx, { responseId: earlier }));
     await answer(running, 'First.');
     expect(await waits(next)).toBeNull();
-    expect(await told(next)).toEqual(['Before', 'Before!', 'Two']);
+    expect(await received(next)).toEqual(['Before', 'Before!', 'Two']);
   });
 
   it('is refused when that is purged meanwhile', async () => {
@@ -180,7 +180,7 @@ describe('a response that names an ended one', () => {
       ...say('Two'),
     });
     expect(await statusOf(running)).toBe('cancelled');
-    expect(await told(next)).toEqual(['Before', 'Before!', 'Two']);
+    expect(await received(next)).toEqual(['Before', 'Before!', 'Two']);
   });
 });
 
@@ -234,7 +234,7 @@ describe('a response that names a running one', () => {
     }
     expect(await statusOf(first)).toBe('queued');
     await answer(elsewhere, 'Before!');
-    expect(await told(first)).toEqual(['Before', 'Before!', 'One']);
+    expect(await received(first)).toEqual(['Before', 'Before!', 'One']);
   });
 
   it('before the last of its branch is refused', async () => {
@@ -267,13 +267,13 @@ describe('a response that waits without naming another', () => {
     await enqueue(thread, say('Four'));
     await answer(running, 'First.');
     // Not the context of the response before it: that belongs to another user, or to another conversation.
-    expect(await told(second)).toEqual(['Hello', 'One', 'First.', 'Two']);
+    expect(await received(second)).toEqual(['Hello', 'One', 'First.', 'Two']);
     await answer(second, 'Second.');
     // Each question with its answer, and no unfinished ones.
-    expect(await told(third)).toEqual(['Hello', 'One', 'First.', 'Two', 'Second.', 'Three']);
+    expect(await received(third)).toEqual(['Hello', 'One', 'First.', 'Two', 'Second.', 'Three']);
     await answer(third, 'Third.');
     const instead = await engine.create({ thread, onBusy: 'cancel_previous', ...say('Five') });
-    expect(await told(instead)).toEqual([
+    expect(await received(instead)).toEqual([
       'Hello',
       'One',
       'First.',
@@ -319,7 +319,7 @@ describe('a response that waits without naming another', () => {
     await within(200, () => answer(running, 'Many words. '.repeat(100)));
     expect((await engine.record(tooLong)).platform.failure_reason?.code).toBe('context_length_exceeded');
     expect(await waits(last)).toBeNull();
-    await within(200, async () => expect(await told(last)).toEqual(['Two', 'Three']));
+    await within(200, async () => expect(await received(last)).toEqual(['Two', 'Three']));
   });
 
   it('reads nothing once its requester may not write there any more', async () => {
@@ -329,12 +329,12 @@ describe('a response that waits without naming another', () => {
        values ($1, gen_random_uuid(), 'asker', 'Asker', '{responses.create}')`,
       [engine.world.tenantId],
     );
-    const asker = await addMember(engine.database.unitOfWork, engine.world, { spaceRole: 'asker' });
+    const requester = await addMember(engine.database.unitOfWork, engine.world, { spaceRole: 'asker' });
     const running = await engine.create({ thread, ...say('One') });
     const last = await enqueue(thread, say('Two'));
     await engine.admin.query('update responses set principal_id = $2 where id = $1', [
       last,
-      asker.principalId,
+      requester.principalId,
     ]);
     await answer(running, 'First.');
     expect(await waits(last)).toBeNull();
@@ -356,7 +356,7 @@ describe('a response that waits without naming another', () => {
     if (how === 'purged') {
       await sweepOnce(purgeThreads, { ...engine.database, purge: new UnitOfWork(purgeOrm) });
     }
-    expect(await told(last)).toEqual(['Two']);
+    expect(await received(last)).toEqual(['Two']);
   });
 
   it('cannot be continued once it is cancelled, before its turn or at it', async () => {
@@ -381,7 +381,7 @@ describe('a response that waits without naming another', () => {
     const named = engine.create({ previousResponseId: last });
     await expect(named).rejects.toMatchObject({ code: 'invalid_state' });
     const next = await engine.create({ thread, ...say('Four') });
-    expect(await told(next)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three', 'Four']);
+    expect(await received(next)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three', 'Four']);
   });
 });
 
@@ -430,7 +430,7 @@ describe('responses that are requested at once', () => {
     ]);
     await holder.query('commit');
     expect(await waits(await next)).toBeNull();
-    expect(await told(await next)).toEqual(['Hello', 'One', 'Two']);
+    expect(await received(await next)).toEqual(['Hello', 'One', 'Two']);
   });
 
   it.each(['before', 'after'] as const)(
@@ -520,7 +520,7 @@ describe('a response that waits', () => {
     await cancel(second);
     expect(await waits(last)).toBe(running);
     await answer(running, 'First.');
-    expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three', 'Four']);
+    expect(await received(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three', 'Four']);
   });
 
   it('keeps its position when the one before it is cancelled, and its prompt includes that one’s question', async () => {
@@ -531,7 +531,7 @@ describe('a response that waits', () => {
     await cancel(between);
     expect(await waits(last)).toBe(running);
     await answer(running, 'First.');
-    expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
+    expect(await received(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
   });
 
   it.each(['cancelled', 'deleted'])(
@@ -546,7 +546,7 @@ describe('a response that waits', () => {
         : cancel(between));
       expect(await waits(last)).toBe(running);
       await answer(running, 'First.');
-      expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
+      expect(await received(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
     },
   );
 
@@ -559,7 +559,7 @@ describe('a response that waits', () => {
     await engine.act((ctx) => deleteResponse(ctx, { responseId: between }));
     expect(await waits(last)).toBe(running);
     await answer(running, 'First.');
-    expect(await told(last)).toEqual(['Before', 'Before!', 'Two', 'Three']);
+    expect(await received(last)).toEqual(['Before', 'Before!', 'Two', 'Three']);
   });
 
   it('begins when the one before it is cancelled while the response that both wait for ends', async () => {
@@ -580,7 +580,7 @@ describe('a response that waits', () => {
     await Promise.all([cancelled, end]);
     expect(await statusOf(running)).toBe('completed');
     expect(await waits(last)).toBeNull();
-    expect(await told(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
+    expect(await received(last)).toEqual(['Hello', 'One', 'First.', 'Two', 'Three']);
   });
 
   it('ends and begins beside the purge of its thread', async () => {

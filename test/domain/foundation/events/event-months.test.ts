@@ -113,11 +113,11 @@ describe('the months of the log', () => {
     await query('rollback');
     const steps = plan.map((row) => row['QUERY PLAN'].trim());
     expect(steps.filter((step) => /Append|Sort/.test(step))).toEqual(['->  Append']);
-    const unwalled = await query(
+    const unprotected = await query(
       `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
        where i.inhparent = 'events'::regclass and not (c.relrowsecurity and c.relforcerowsecurity)`,
     );
-    expect(unwalled).toEqual([]);
+    expect(unprotected).toEqual([]);
     await write();
     const changing = query(`update events set event_type = 'space.created' where tenant_id = $1`, [
       engine.world.tenantId,

@@ -91,7 +91,7 @@ async function waiting(): Promise<number> {
 }
 
 /** The events written while `act` runs. */
-async function toldOf(act: () => Promise<unknown>): Promise<string[]> {
+async function deliveredOf(act: () => Promise<unknown>): Promise<string[]> {
   const read = async () =>
     (await engine.admin.query<{ id: string; event_type: string }>('select id, event_type from events')).rows;
   const known = new Set((await read()).map(({ id }) => id));
@@ -153,7 +153,7 @@ const prices = (input: number) => ({
 });
 
 describe('five concurrent requests', () => {
-  const changes: [what: string, arrange: () => Promise<Work>, told: string[]][] = [
+  const changes: [what: string, arrange: () => Promise<Work>, notified: string[]][] = [
     [
       'a tenant that is suspended',
       async () => (ctx) => suspendTenant(ctx, true),
@@ -190,16 +190,16 @@ describe('five concurrent requests', () => {
       ['security.identity_provider_changed'],
     ],
   ];
-  it.each(changes)('write one event: %s', async (_what, arrange, told) => {
+  it.each(changes)('write one event: %s', async (_what, arrange, notified) => {
     const work = await arrange();
-    const recorded = await toldOf(async () => {
+    const recorded = await deliveredOf(async () => {
       const ends = await atOnce([work, work, work, work, work]);
       expect(ends.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'fulfilled'));
     });
-    expect(recorded).toEqual(told);
+    expect(recorded).toEqual(notified);
   });
 
-  const deletions: [what: string, arrange: () => Promise<Work>, told: string, code: string][] = [
+  const deletions: [what: string, arrange: () => Promise<Work>, notified: string, code: string][] = [
     [
       'a document',
       async () => {
@@ -219,14 +219,14 @@ describe('five concurrent requests', () => {
       'collection_not_found',
     ],
   ];
-  it.each(deletions)('delete %s once', async (_what, arrange, told, code) => {
+  it.each(deletions)('delete %s once', async (_what, arrange, notified, code) => {
     const work = await arrange();
-    const recorded = await toldOf(async () => {
+    const recorded = await deliveredOf(async () => {
       const [first, ...others] = await atOnce([work, work, work, work, work]);
       expect(first).toMatchObject({ status: 'fulfilled' });
       expect(others).toMatchObject(Array.from({ length: 4 }, () => ({ reason: { code } })));
     });
-    expect(recorded).toEqual([told]);
+    expect(recorded).toEqual([notified]);
   });
 });
 
@@ -281,13 +281,13 @@ describe('a transaction that writes a dependent row blocks no change', () => {
       `select from ${table} where ${table === 'tenants' ? 'tenant_id' : 'id'} = $1 for key share`,
       [id],
     );
-    const told = await toldOf(() =>
+    const notified = await deliveredOf(() =>
       run(async (ctx) => {
         await ctx.em.execute(`set local lock_timeout = '1s'`);
         await change(ctx);
       }),
     );
-    expect(told).toHaveLength(1);
+    expect(notified).toHaveLength(1);
   });
 });
 

@@ -25,7 +25,7 @@ test('two test databases are migrated, separate and gone after their drop', asyn
 test('the pools of a test database work as app_rt, which owns nothing', async () => {
   const db = await createTestDatabase();
   try {
-    await db.database.assertBehindTheWall();
+    await db.database.assertRestrictedRole();
     const [row] = await db.database.call<{ who: string }>('who', 'select current_user as who', []);
     expect(row).toEqual({ who: 'app_rt' });
     expect((await ask(db.purgeUrl, 'select current_user as who')).rows).toEqual([{ who: 'app_purge' }]);

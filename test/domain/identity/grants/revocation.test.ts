@@ -22,23 +22,23 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
-interface Asker {
+interface Requester {
   principalId: string;
   apiKeyId: string;
 }
 
 /** A response of another principal, whose first turn has called a search. */
-async function running(member: NewMember): Promise<{ asker: Asker; responseId: string }> {
+async function running(member: NewMember): Promise<{ requester: Requester; responseId: string }> {
   const { principalId, keyId } = await addMember(engine.database.unitOfWork, engine.world, member);
   const { rows } = await engine.admin.query('select id from api_keys where key_id = $1', [keyId]);
-  const asker: Asker = { principalId, apiKeyId: rows[0].id as string };
+  const requester: Requester = { principalId, apiKeyId: rows[0].id as string };
   const responseId = newResponseId();
   const limits = { maxActivePerSpace: 1_000, retentionSeconds: 60 };
   await engine.act((ctx) => createResponse(ctx, requestOf(engine.world), { responseId, limits }), {
-    ...asker,
+    ...requester,
   });
   await (await engine.attempt(responseId)).commit({ calls: [search('tides')], reason: 'tool_calls' });
-  return { asker, responseId };
+  return { requester, responseId };
 }
 
 const claimFirstCall = (responseId: string) =>
@@ -51,7 +51,10 @@ const claimFirstCall = (responseId: string) =>
 const memberIdOf = async (ctx: Context, principalId: string) =>
   (await ctx.em.findOneOrFail(SpaceMember, { principalId })).id;
 
-const ways: Record<string, { member?: NewMember; revoke(ctx: Context, asker: Asker): Promise<unknown> }> = {
+const ways: Record<
+  string,
+  { member?: NewMember; revoke(ctx: Context, requester: Requester): Promise<unknown> }
+> = {
   'the membership of the space': {
     revoke: (ctx, { principalId }) => removeMember(ctx, { principalId }),
   },
@@ -80,10 +83,10 @@ describe('a permission withdrawn while a response runs', () => {
   it.each(Object.entries(ways))(
     '(%s) denies its next call and ends it at its next turn',
     async (_what, way) => {
-      const { asker, responseId } = await running(way.member ?? {});
+      const { requester, responseId } = await running(way.member ?? {});
       const { spaceId } = engine.world;
       const wasTenantWide = way.member?.spaceRole === null;
-      await engine.act((ctx) => way.revoke(ctx, asker), { spaceId: wasTenantWide ? null : spaceId });
+      await engine.act((ctx) => way.revoke(ctx, requester), { spaceId: wasTenantWide ? null : spaceId });
       expect((await claimFirstCall(responseId)).kind).toBe('denied');
       const claim = await engine.claim(responseId, 1);
       expect(claim).toMatchObject({ kind: 'settled', result: { next: 'done' } });
@@ -114,7 +117,7 @@ describe('a permission withdrawn while a response runs', () => {
   it('does not affect responses of others', async () => {
     const { responseId } = await running({});
     const other = await running({});
-    await engine.act((ctx) => removeMember(ctx, { principalId: other.asker.principalId }));
+    await engine.act((ctx) => removeMember(ctx, { principalId: other.requester.principalId }));
     expect((await claimFirstCall(responseId)).kind).toBe('claimed');
   });
 });

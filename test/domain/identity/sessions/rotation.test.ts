@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { refreshSession } from '#domain/identity/sessions/refresh-session.ts';
 import { findToken } from '#domain/identity/sessions/resolve-token.ts';
-import { judgeRefresh, type RefreshToken, type TokenFamily } from '#domain/identity/sessions/rotation.ts';
+import { evaluateRefresh, type RefreshToken, type TokenFamily } from '#domain/identity/sessions/rotation.ts';
 import { openSession } from '#domain/identity/sign-in/open-session.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { registerProvider } from '../../../support/sign-in.ts';
@@ -91,7 +91,7 @@ class InMemory {
 
   use(index: number): 'new tokens' | 'refused' {
     const used = this.tokens[index]!;
-    const verdict = judgeRefresh(used, this.family, this.now);
+    const verdict = evaluateRefresh(used, this.family, this.now);
     if (verdict.kind === 'reuse') {
       this.family.ended = true;
     }
@@ -145,9 +145,9 @@ describe('the rule of refresh tokens', () => {
   it('never accepts a grandparent, not even within the overlap', () => {
     const family = { generation: 3, ended: false, expiresAt: day, strict: false };
     const token = (generation: number) => ({ generation, retiredAt: 0, expiresAt: day });
-    expect(judgeRefresh(token(1), family, 1)).toEqual({ kind: 'reuse' });
-    expect(judgeRefresh(token(2), family, 1)).toMatchObject({ kind: 'accepted' });
-    expect(judgeRefresh(token(2), family, 30_001)).toEqual({ kind: 'reuse' });
+    expect(evaluateRefresh(token(1), family, 1)).toEqual({ kind: 'reuse' });
+    expect(evaluateRefresh(token(2), family, 1)).toMatchObject({ kind: 'accepted' });
+    expect(evaluateRefresh(token(2), family, 30_001)).toEqual({ kind: 'reuse' });
   });
 });
 
@@ -212,7 +212,7 @@ describe('the rule on the database', () => {
                 tenantId,
                 principalId: owner.principalId,
                 provider: { id: strict ? providers.strict : providers.easy },
-                longest: null,
+                maxLifetime: null,
                 requestId: newId(),
               },
             ),

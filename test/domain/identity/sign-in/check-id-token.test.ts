@@ -46,13 +46,15 @@ describe('an ID token whose signature is right', () => {
   });
 
   it('must contain the hash of an access token that a caller presents', () => {
-    const brought = { ...expected, accessToken: 'token' };
-    expect(() => checkIdToken(token(), brought)).toThrow(invalid);
-    expect(() => checkIdToken(token({ at_hash: hashAccessToken('ES256', 'token') }), brought)).not.toThrow();
-    expect(() => checkIdToken(token(), { ...brought, needsAccessTokenHash: false })).not.toThrow();
-    expect(() => checkIdToken(token({ at_hash: 'x' }), { ...brought, needsAccessTokenHash: false })).toThrow(
-      invalid,
-    );
+    const presented = { ...expected, accessToken: 'token' };
+    expect(() => checkIdToken(token(), presented)).toThrow(invalid);
+    expect(() =>
+      checkIdToken(token({ at_hash: hashAccessToken('ES256', 'token') }), presented),
+    ).not.toThrow();
+    expect(() => checkIdToken(token(), { ...presented, needsAccessTokenHash: false })).not.toThrow();
+    expect(() =>
+      checkIdToken(token({ at_hash: 'x' }), { ...presented, needsAccessTokenHash: false }),
+    ).toThrow(invalid);
   });
 
   it('has the hash of the example in OpenID Connect Core', () => {

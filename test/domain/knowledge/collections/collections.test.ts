@@ -140,8 +140,10 @@ describe('uploadDocument', () => {
       [document.id],
     );
     expect(stored.rows).toEqual([{ content: 'A \ufffd and \ufffd are replaced.' }]);
-    const owed = await world.admin.query('select payload from outbox where tenant_id = $1', [space.tenantId]);
-    expect(owed.rows).toEqual([{ payload: { tenantId: space.tenantId, documentId: document.id } }]);
+    const pending = await world.admin.query('select payload from outbox where tenant_id = $1', [
+      space.tenantId,
+    ]);
+    expect(pending.rows).toEqual([{ payload: { tenantId: space.tenantId, documentId: document.id } }]);
   });
 
   it('records the filename in the event and nothing of the content', async () => {

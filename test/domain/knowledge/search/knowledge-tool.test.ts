@@ -71,9 +71,9 @@ describe('renderKnowledgeResult', () => {
     const passages = Array.from({ length: 400 }, () => passage({ text: 'ä'.repeat(1_000) }));
     const text = renderKnowledgeResult({ passages, mode: 'keyword', firstLabel: 0 });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(262_144);
-    const told = JSON.parse(text) as { results: unknown[]; truncated: boolean };
-    expect(told.truncated).toBe(true);
-    expect(told.results.length).toBeGreaterThan(100);
+    const received = JSON.parse(text) as { results: unknown[]; truncated: boolean };
+    expect(received.truncated).toBe(true);
+    expect(received.results.length).toBeGreaterThan(100);
   });
 });
 

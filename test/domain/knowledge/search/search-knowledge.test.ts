@@ -293,7 +293,7 @@ describe('runKnowledgeTool', () => {
       credentialRef: null,
       maxOutputTokens: 1_000,
       supportsReasoning: false,
-      keepsRuns: false,
+      storesRuns: false,
       inputModalities: ['text'],
     },
     messages,

@@ -7,7 +7,7 @@ import { createOrm } from '#domain/operations/schema/orm.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
 import { inspectorSaying, sweepOnce } from '../../../support/sweeps.ts';
-import { addUsers, deliverAll } from '../../../support/told-world.ts';
+import { addUsers, deliverAll } from '../../../support/notification-world.ts';
 
 let engine: Engine;
 let purgeOrm: ReturnType<typeof createOrm>;

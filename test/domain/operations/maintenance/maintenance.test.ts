@@ -39,7 +39,7 @@ const age = (id: string, interval = '1 min') =>
 const acknowledge = () => engine.admin.query('delete from outbox');
 
 /** Whether a response has its start, and so waits for no other response. */
-async function isOwed(id: string): Promise<boolean> {
+async function isPending(id: string): Promise<boolean> {
   const { rowCount } = await engine.admin.query(
     `select from outbox where kind = 'start' and workflow_id = $1`,
     [`response/${engine.world.tenantId}/${id}`],
@@ -162,7 +162,7 @@ describe('a response that outlives its retention', () => {
     await attempt.say('An answer.');
     await attempt.commit();
     await reconcile('open');
-    expect(await isOwed(last)).toBe(true);
+    expect(await isPending(last)).toBe(true);
     expect((await engine.attempt(last)).turn.messages.at(-3)).toMatchObject({ text: 'An answer.' });
     expect(await purge()).toEqual({ purged: 1, failed: 0 });
   });
@@ -174,9 +174,9 @@ describe('a response that outlives its retention', () => {
     await expire(middle);
     await age(middle);
     await reconcile('open');
-    expect(await isOwed(last)).toBe(false);
+    expect(await isPending(last)).toBe(false);
     await (await engine.attempt(first)).commit();
-    expect(await isOwed(last)).toBe(true);
+    expect(await isPending(last)).toBe(true);
     expect(await purge()).toEqual({ purged: 1, failed: 0 });
   });
 
@@ -214,10 +214,10 @@ describe('a response that waits for a missing one', () => {
     await engine.create({ thread });
     const waiting = await engine.create({ thread, onBusy: 'enqueue' });
     await reconcile('open');
-    expect(await isOwed(waiting)).toBe(false);
+    expect(await isPending(waiting)).toBe(false);
     await lose(waiting);
     await reconcile('unknown_id');
-    expect(await isOwed(waiting)).toBe(true);
+    expect(await isPending(waiting)).toBe(true);
     expect((await engine.attempt(waiting)).turn.messages.map((one) => 'text' in one && one.text)).toEqual([
       expect.any(String),
       'Hello',
@@ -231,7 +231,7 @@ describe('a response that waits for a missing one', () => {
     const last = await engine.create({ previousResponseId: waiting, onBusy: 'enqueue' });
     await lose(waiting);
     await reconcile('open');
-    expect(await isOwed(last)).toBe(false);
+    expect(await isPending(last)).toBe(false);
     await age(last);
     await reconcile('open');
     for (const responseId of [waiting, last]) {

@@ -32,7 +32,7 @@ it('rows of sign-ins are purged when their retention is over, and not before', a
   const { tenantId } = world;
   const { principalId } = world.owner;
   await database.unitOfWork.inTenant(tenantId, (em) =>
-    openSession({ em, secrets }, { tenantId, principalId, provider, longest: null, requestId: newId() }),
+    openSession({ em, secrets }, { tenantId, principalId, provider, maxLifetime: null, requestId: newId() }),
   );
   await admin.query(
     `insert into login_transactions (tenant_id, id, provider_id, state_hash, nonce_hash, cookie_hash, proof, expires_at)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { takeDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
+import { claimDueSweeps } from '#domain/operations/maintenance/sweep-clock.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { connect } from '../../../support/tables.ts';
 
@@ -11,7 +11,7 @@ afterAll(() => database?.drop());
 
 it('gives each sweep to one clock of many, and returns when the next is due', async () => {
   const paces = { often: 60, seldom: 3_600 };
-  const ticks = await Promise.all(Array.from({ length: 5 }, () => takeDueSweeps(database.database, paces)));
+  const ticks = await Promise.all(Array.from({ length: 5 }, () => claimDueSweeps(database.database, paces)));
   expect(ticks.flatMap(({ due }) => due).toSorted()).toEqual(['often', 'seldom']);
   for (const { waitSeconds } of ticks) {
     expect(waitSeconds).toBeLessThanOrEqual(60);
@@ -20,5 +20,5 @@ it('gives each sweep to one clock of many, and returns when the next is due', as
   const admin = await connect(database.adminUrl);
   await admin.query(`update app.sweeps set taken_at = taken_at - interval '60 seconds'`);
   await admin.end();
-  expect((await takeDueSweeps(database.database, paces)).due).toEqual(['often']);
+  expect((await claimDueSweeps(database.database, paces)).due).toEqual(['often']);
 });

@@ -5,7 +5,7 @@ import { eventTypes, type EventType } from '#domain/foundation/events/catalogue.
 import { recordEvent, type AuditEvent } from '#domain/foundation/events/record-event.ts';
 import { isNotified, reachOfTypes } from '#domain/foundation/events/notified-types.ts';
 import { newId, nilUuid } from '#domain/foundation/kernel/ids.ts';
-import { cutPages } from '#domain/operations/notifications/cut-pages.ts';
+import { splitPages } from '#domain/operations/notifications/split-pages.ts';
 import { deliverPage } from '#domain/operations/notifications/deliver-page.ts';
 import { notificationRules } from '#domain/operations/notifications/notification-rules.ts';
 import { outboxAgeSeconds } from '#domain/foundation/durable/outbox.ts';
@@ -13,7 +13,7 @@ import { auditOf } from '#domain/responses/end/end-change.ts';
 import { currentRecord } from '#domain/responses/store/head.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 import { openEngine, type Engine } from '../../../support/engine.ts';
-import { addUsers, deliverAll, logEvent } from '../../../support/told-world.ts';
+import { addUsers, deliverAll, logEvent } from '../../../support/notification-world.ts';
 import { addMember } from '../../../support/world.ts';
 
 let engine: Engine;
@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 const inSpace = () => ({ type: 'space', id: engine.world.spaceId }) as const;
-const owed = async () =>
+const pendingRows = async () =>
   (
     await engine.admin.query<{ workflow_id: string; payload: unknown }>(
       'select workflow_id, payload from outbox',
@@ -41,13 +41,13 @@ const record = (event: AuditEvent, via: Caller['origin']['via'] = 'api', princip
       event,
     ),
   );
-const told = async () =>
+const received = async () =>
   (
     await engine.admin.query<{ user_id: string; title: string; body: string | null }>(
       'select user_id, title, body from notifications order by user_id',
     )
   ).rows;
-const usersTold = async () => (await told()).map(({ user_id: id }) => id);
+const notifiedUsers = async () => (await received()).map(({ user_id: id }) => id);
 const deliver = async (event: Parameters<typeof logEvent>[2], limit?: number): Promise<string> => {
   const { tenantId } = engine.world;
   const id = await logEvent(engine.admin, tenantId, event);
@@ -90,7 +90,7 @@ describe('an event', () => {
     await record({ type: 'space.member_added', resource: inSpace(), metadata: { principal_id: newId() } });
     const [event] = (await engine.admin.query<{ event_id: string }>('select event_id from fan_outs')).rows;
     const eventId = event!.event_id;
-    expect(await owed()).toEqual([
+    expect(await pendingRows()).toEqual([
       {
         workflow_id: `notify/${tenantId}/${eventId}`,
         payload: { tenantId, eventId, eventType: 'space.member_added', spaceId },
@@ -106,22 +106,22 @@ describe('an event', () => {
       throw new Error('no');
     });
     await expect(failing).rejects.toThrow('no');
-    expect(await owed()).toEqual([]);
+    expect(await pendingRows()).toEqual([]);
   });
 
   it('that no rule names, or that was written before, enqueues nothing', async () => {
     await record({ type: 'space.updated', resource: inSpace() });
-    expect(await owed()).toEqual([]);
+    expect(await pendingRows()).toEqual([]);
     await record({ type: 'space.deleted', resource: inSpace(), dedupeKey: 'once' });
     await record({ type: 'space.deleted', resource: inSpace(), dedupeKey: 'once' });
-    expect(await owed()).toHaveLength(1);
+    expect(await pendingRows()).toHaveLength(1);
   });
 
   it.each([
     ['a short response', 59_999, undefined, 0],
     ['a response of more than a minute', 60_001, undefined, 1],
     ['a short response that asked for it', 5, { notify: 'true' }, 1],
-  ])('of %s owes as many fan-outs as it should', async (_what, tookMs, metadata, count) => {
+  ])('of %s enqueues as many fan-outs as it should', async (_what, tookMs, metadata, count) => {
     const id = await engine.create(metadata === undefined ? {} : { metadata });
     await engine.admin.query('delete from outbox');
     await engine.act(async ({ em, caller }) => {
@@ -130,7 +130,7 @@ describe('an event', () => {
       const record = { ...(await currentRecord(em, response)), status: 'completed' as const };
       await recordEvent(em, caller, auditOf(response, end, record));
     });
-    expect(await owed()).toHaveLength(count);
+    expect(await pendingRows()).toHaveLength(count);
   });
 
   it('of a response is enqueued in the commit of its last turn, when the request wants it', async () => {
@@ -146,21 +146,21 @@ describe('an event', () => {
       );
       expect(rows).toHaveLength(1);
       const { tenantId } = engine.world;
-      const workflows = (await owed()).map((row) => row.workflow_id);
+      const workflows = (await pendingRows()).map((row) => row.workflow_id);
       expect(workflows).toEqual(notify === 'true' ? [`notify/${tenantId}/${rows[0]!.id}`] : []);
     }
     const unfinished = await engine.admin.query('select event_type from fan_outs');
     expect(unfinished.rows).toEqual([{ event_type: 'space.response_completed' }]);
   });
 
-  it('that concerns nobody, as its producer says, owes nothing, though it is logged', async () => {
+  it('that concerns nobody, as its producer says, enqueues nothing, though it is logged', async () => {
     await record({ type: 'space.deleted', resource: inSpace(), dedupeKey: 'quiet', notify: false });
-    expect(await owed()).toEqual([]);
+    expect(await pendingRows()).toEqual([]);
     const logged = await engine.admin.query(`select from event_dedupe where key = 'quiet'`);
     expect(logged.rowCount).toBe(1);
   });
 
-  it('of a limit tells once in its period, also when its first page is repeated after a crash', async () => {
+  it('of a limit notifies once in its period, also when its first page is repeated after a crash', async () => {
     const notified = await makeAdmin();
     const limit = (period: string) =>
       record({ type: 'system.limit_reached', resource: { type: 'tenant', id: 'x' }, metadata: { period } });
@@ -190,7 +190,7 @@ describe('an event', () => {
     expect(await fanOutIds()).toEqual([]);
   });
 
-  it('of a refusal tells at the tenth of one principal within ten minutes, also of ten at once, and then not again', async () => {
+  it('of a refusal notifies at the tenth of one principal within ten minutes, also of ten at once, and then not again', async () => {
     const notified = await makeAdmin();
     const { principalId } = await addMember(engine.database.unitOfWork, engine.world);
     for (let i = 0; i < 9; i += 1) {
@@ -212,7 +212,7 @@ describe('an event', () => {
     expect(await fanOutIds()).toEqual([]);
   });
 
-  it('of a refusal in a burst of 200 owes one start, which is due after the burst, and notifies once', async () => {
+  it('of a refusal in a burst of 200 enqueues one start, which is due after the burst, and notifies once', async () => {
     const notified = await makeAdmin();
     const { principalId } = await addMember(engine.database.unitOfWork, engine.world);
     await Promise.all(Array.from({ length: 200 }, () => refuse(principalId)));
@@ -370,7 +370,7 @@ describe('the rules', () => {
         'space.response_completed',
         'space.response_failed',
       ];
-      const rows = (await told()).filter((row) => row.user_id === principalId);
+      const rows = (await received()).filter((row) => row.user_id === principalId);
       expect(rows).toHaveLength(byQuery.includes(type) ? 0 : 1);
       for (const { title } of rows) expect(title).toMatch(/^[A-Z].*\S$/);
     },
@@ -413,20 +413,20 @@ describe('the audience', () => {
       },
       1,
     );
-    expect(await usersTold()).toEqual([author!, recent!].toSorted());
+    expect(await notifiedUsers()).toEqual([author!, recent!].toSorted());
   });
 
   it('is notified once each, in pages, whatever is repeated', async () => {
     const users = await addUsers(engine.admin, engine.world, { count: 23 });
     const { tenantId } = engine.world;
     const eventId = await deliver({ type: 'space.deleted', resource: inSpace() }, 10);
-    expect(await usersTold()).toEqual(users);
+    expect(await notifiedUsers()).toEqual(users);
     expect(await deliverAll(engine.database.unitOfWork, tenantId, eventId, 7)).toBe(0);
     await Promise.all(
       Array.from({ length: 4 }, (_, i) => deliverAll(engine.database.unitOfWork, tenantId, eventId, 5 + i)),
     );
-    expect(await usersTold()).toEqual(users);
-    expect((await told())[0]!.title).toBe('The space Space was deleted');
+    expect(await notifiedUsers()).toEqual(users);
+    expect((await received())[0]!.title).toBe('The space Space was deleted');
   });
 
   it('of a fan-out that was repeated concurrently from both ends contains no recipient twice', async () => {
@@ -437,7 +437,7 @@ describe('the audience', () => {
       [300, 50, 10, 30].map((limit) => deliverAll(engine.database.unitOfWork, tenantId, eventId, limit)),
     );
     expect(written.reduce((sum, each) => sum + each, 0)).toBe(300);
-    expect(await usersTold()).toEqual(users);
+    expect(await notifiedUsers()).toEqual(users);
   });
 
   it('contains no service accounts, agents or disabled users', async () => {
@@ -446,7 +446,7 @@ describe('the audience', () => {
     await engine.admin.query(`update principals set type = 'agent' where id = $1`, [users[1]]);
     await engine.admin.query(`update principals set status = 'disabled' where id = $1`, [users[2]]);
     await deliver({ type: 'space.deleted', resource: inSpace() });
-    expect(await usersTold()).toEqual([users[3]]);
+    expect(await notifiedUsers()).toEqual([users[3]]);
   });
 
   it.each([
@@ -457,22 +457,25 @@ describe('the audience', () => {
     const users = await addUsers(engine.admin, engine.world, { count: 2 });
     const metadata = { via };
     await deliver({ type: 'space.deleted', actorId: users[0]!, resource: inSpace(), metadata });
-    expect(await usersTold()).toEqual(count === 2 ? users : [users[1]]);
+    expect(await notifiedUsers()).toEqual(count === 2 ? users : [users[1]]);
   });
 
   it('includes the requester of a response that failed in its workflow, though the event names the requester as its actor', async () => {
-    const [asker] = await addUsers(engine.admin, engine.world, { count: 1 });
+    const [requester] = await addUsers(engine.admin, engine.world, { count: 1 });
     const responseId = await engine.create();
-    await engine.admin.query('update response_ids set principal_id = $1 where id = $2', [asker, responseId]);
+    await engine.admin.query('update response_ids set principal_id = $1 where id = $2', [
+      requester,
+      responseId,
+    ]);
     await deliver({
       type: 'space.response_failed',
-      actorId: asker!,
+      actorId: requester!,
       resource: { type: 'response', id: responseId },
       metadata: { via: 'workflow', space_id: engine.world.spaceId, reason: 'model_error' },
     });
-    expect(await told()).toEqual([
+    expect(await received()).toEqual([
       {
-        user_id: asker,
+        user_id: requester,
         title: 'Your response in the space Space has failed',
         body: 'The reason is model_error.',
       },
@@ -494,7 +497,7 @@ describe('the audience', () => {
       resource: { type: 'invite', id },
       metadata: { space_id: spaceId },
     });
-    expect(await usersTold()).toEqual([user]);
+    expect(await notifiedUsers()).toEqual([user]);
   });
 
   it('includes the actor where the security of the account is at stake', async () => {
@@ -505,7 +508,7 @@ describe('the audience', () => {
       resource: { type: 'api_key', id: newId() },
       metadata: { principal_id: user },
     });
-    expect(await usersTold()).toEqual([user]);
+    expect(await notifiedUsers()).toEqual([user]);
   });
 
   it('of admins includes holders of custom roles with the permission', async () => {
@@ -523,8 +526,8 @@ describe('the audience', () => {
       resource: { type: 'collection', id: newId() },
       metadata: { space_id: engine.world.spaceId, documents: 3 },
     });
-    expect(await usersTold()).toEqual([...admins, ...captains].toSorted());
-    expect((await told())[0]!.body).toBe('It held 3 documents.');
+    expect(await notifiedUsers()).toEqual([...admins, ...captains].toSorted());
+    expect((await received())[0]!.body).toBe('It held 3 documents.');
   });
 
   it('is checked at delivery: users who left meanwhile, or lost the permission, are not notified', async () => {
@@ -547,7 +550,7 @@ describe('the audience', () => {
       ]);
       await deliverAll(engine.database.unitOfWork, tenantId, eventId);
     }
-    expect(await usersTold()).toEqual([stays]);
+    expect(await notifiedUsers()).toEqual([stays]);
     expect(spaceId).toBe(inSpace().id);
   });
 
@@ -575,8 +578,8 @@ describe('the audience', () => {
       for (const id of [stays, leaves, guest, former]) {
         await deliver({ type, resource, metadata: { space_id: spaceId, principal_id: id } });
       }
-      expect(await usersTold()).toEqual([stays!, guest!].toSorted());
-      expect((await told())[0]!.title).toMatch(/project of the space Space/);
+      expect(await notifiedUsers()).toEqual([stays!, guest!].toSorted());
+      expect((await received())[0]!.title).toMatch(/project of the space Space/);
     },
   );
 
@@ -585,13 +588,13 @@ describe('the audience', () => {
     async (type) => {
       const [stays, leaves] = await addUsers(engine.admin, engine.world, { count: 2 });
       await engine.admin.query('delete from space_members where principal_id = $1', [leaves]);
-      for (const asker of [stays, leaves]) {
+      for (const requester of [stays, leaves]) {
         const id = await engine.create();
-        await engine.admin.query('update response_ids set principal_id = $1 where id = $2', [asker, id]);
+        await engine.admin.query('update response_ids set principal_id = $1 where id = $2', [requester, id]);
         const resource = { type: 'response', id };
         await deliver({ type, resource, metadata: { via: 'workflow', space_id: engine.world.spaceId } });
       }
-      expect(await usersTold()).toEqual([stays]);
+      expect(await notifiedUsers()).toEqual([stays]);
     },
   );
 
@@ -621,7 +624,7 @@ describe('the audience', () => {
     const eventId = await logEvent(engine.admin, tenantId, { type: 'space.deleted', resource: inSpace() });
     const { unitOfWork } = engine.database;
     const cut = (after: string) =>
-      unitOfWork.inTenant(tenantId, (em) => cutPages(em, { tenantId, eventId, after, size: 2, count: 2 }));
+      unitOfWork.inTenant(tenantId, (em) => splitPages(em, { tenantId, eventId, after, size: 2, count: 2 }));
     const leave = (user: string | undefined) =>
       engine.admin.query('delete from space_members where principal_id = $1', [user]);
     // a user who joins makes the first page longer, a user who leaves the second shorter
@@ -637,20 +640,20 @@ describe('the audience', () => {
       [tenantId, inSpace().id, away],
     );
     await leave(gone);
-    const told = [];
+    const received = [];
     for (const page of pages.toReversed()) {
       const { delivered } = await unitOfWork.inTenant(tenantId, (em) =>
         deliverPage(em, { tenantId, eventId, ...page }),
       );
-      told.push(delivered);
+      received.push(delivered);
     }
-    expect(told).toEqual([1, 3]);
+    expect(received).toEqual([1, 3]);
     // fewer are left than two pages: one page for all of them, and the other finds no recipient
     const [rest, ...others] = await cut(users[4]!);
     expect([rest, others]).toEqual([{ after: users[4], limit: 4 }, []]);
     const end = await unitOfWork.inTenant(tenantId, (em) => deliverPage(em, { tenantId, eventId, ...rest! }));
     expect(end).toEqual({ next: null, delivered: 2 });
-    expect(await usersTold()).toEqual(users.filter((user) => user !== gone));
+    expect(await notifiedUsers()).toEqual(users.filter((user) => user !== gone));
   });
 
   it('of several overlapping kinds is paged in order and notified once each', async () => {
@@ -661,7 +664,7 @@ describe('the audience', () => {
     const metadata = { space_id: spaceId, connector_principal_id: connector };
     const resource = { type: 'connector', id: newId() };
     const eventId = await deliver({ type: 'collection.sync_failing', resource, metadata }, 2);
-    expect(await usersTold()).toEqual(admins);
+    expect(await notifiedUsers()).toEqual(admins);
     expect(await deliverAll(engine.database.unitOfWork, tenantId, eventId, 4)).toBe(0);
   });
 
@@ -685,7 +688,7 @@ describe('the audience', () => {
       },
       2,
     );
-    expect(await usersTold()).toEqual([users[0], users[2], users[3], users[4]]);
+    expect(await notifiedUsers()).toEqual([users[0], users[2], users[3], users[4]]);
   });
 
   it('of another tenant’s event is empty', async () => {

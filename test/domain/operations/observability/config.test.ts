@@ -31,7 +31,7 @@ async function answered(): Promise<string> {
   return id;
 }
 
-const owed = async (id: string) => {
+const pending = async (id: string) => {
   const { rows: found } = await engine.admin.query(
     `select workflow_id, payload from outbox where workflow_type = 'traceResponse' and payload ->> 'responseId' = $1`,
     [id],
@@ -57,13 +57,13 @@ describe('the configuration of a space', () => {
   });
 
   it('is sealed again and writes an event each time it is set, also with the same secret', async () => {
-    const told = async () =>
+    const notified = async () =>
       (await engine.admin.query(`select 1 from events where event_type = 'space.observability_updated'`))
         .rows;
-    const before = { row: (await rows())[0]!, events: await told() };
+    const before = { row: (await rows())[0]!, events: await notified() };
     await set();
     expect((await rows())[0]!.secret_key).not.toBe(before.row.secret_key);
-    expect(await told()).toHaveLength(before.events.length + 1);
+    expect(await notified()).toHaveLength(before.events.length + 1);
   });
 
   it('whose secret is copied to another space’s row does not open', async () => {
@@ -108,7 +108,7 @@ describe('the end of a response', () => {
   it('enqueues the export of its trace once where its space is configured, and none where it is not', async () => {
     await set();
     const traced = await answered();
-    expect(await owed(traced)).toEqual([
+    expect(await pending(traced)).toEqual([
       {
         workflow_id: `trace/${engine.world.tenantId}/${traced}`,
         payload: { tenantId: engine.world.tenantId, spaceId: engine.world.spaceId, responseId: traced },
@@ -117,7 +117,7 @@ describe('the end of a response', () => {
     expect((await engine.record(traced)).platform.tracing_trace_id).toBe(traceIdOf(traced));
     await remove();
     const plain = await answered();
-    expect(await owed(plain)).toEqual([]);
+    expect(await pending(plain)).toEqual([]);
     expect((await engine.record(plain)).platform.tracing_trace_id).toBeNull();
     expect(await prepared(traced)).toBeNull();
   });
@@ -126,7 +126,7 @@ describe('the end of a response', () => {
     await set();
     const id = await engine.create();
     expect(await prepared(id)).toBeNull();
-    expect(await owed(id)).toEqual([]);
+    expect(await pending(id)).toEqual([]);
   });
 });
 

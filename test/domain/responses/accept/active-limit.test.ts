@@ -65,11 +65,11 @@ it.each([
   'no more responses than %s may have are accepted, for any number of concurrent requests at several gateways',
   async (_of, limits, refusal) => {
     await end();
-    const told = await ask(3 * connections, limits);
+    const received = await ask(3 * connections, limits);
     // On a busy machine some requests exceed their maximum wait.
-    do told.push(...(await ask(1, limits)));
-    while (told.at(-1) !== refusal);
-    expect(told.filter((each) => each === 'accepted')).toHaveLength(50);
+    do received.push(...(await ask(1, limits)));
+    while (received.at(-1) !== refusal);
+    expect(received.filter((each) => each === 'accepted')).toHaveLength(50);
     expect(await running()).toBe(50);
   },
 );
@@ -81,8 +81,8 @@ it('no request waits for another one far below a limit', async () => {
   try {
     await engine.admin.query('select app.count_active($1, $2, 1000)', [tenantId, spaceId]);
     await engine.admin.query('select app.count_active($1, null, 1000)', [tenantId]);
-    const told = await ask(5, { maxActivePerSpace: 1_000, maxActivePerTenant: 1_000 });
-    expect(told).toEqual(Array.from({ length: 5 }, () => 'accepted'));
+    const received = await ask(5, { maxActivePerSpace: 1_000, maxActivePerTenant: 1_000 });
+    expect(received).toEqual(Array.from({ length: 5 }, () => 'accepted'));
   } finally {
     await engine.admin.query('rollback');
   }

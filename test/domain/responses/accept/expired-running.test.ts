@@ -64,7 +64,7 @@ describe('a response that runs on past its expiry', () => {
       write_response: [
         'select app.write_response($1, $2, $3, $4, $5) as found',
         [...of, ...lane, '{}'],
-        'moved',
+        'conflict',
       ],
     };
     // These return no content: the number of running and of due responses.

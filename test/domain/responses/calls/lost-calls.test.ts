@@ -69,7 +69,7 @@ async function ledger(id: string): Promise<string[]> {
   return rows.map((row) => `${row.status} ${row.outcome}`);
 }
 
-async function told(id: string): Promise<string[]> {
+async function received(id: string): Promise<string[]> {
   const { rows } = await engine.admin.query<{ tool: string }>(
     `select metadata ->> 'tool' as tool from events
        where resource_id = $1 and event_type = 'space.tool_outcome_unknown'`,
@@ -90,7 +90,7 @@ describe('a call that was running when its response ended, and lost its worker',
     expect(await sweep()).toMatchObject({ failed: 0 });
     await sweep();
     expect(await ledger(ended)).toEqual(['done unknown', 'done failed', 'planned null']);
-    expect(await told(ended)).toEqual(['mcp__crm__pay']);
+    expect(await received(ended)).toEqual(['mcp__crm__pay']);
     expect(await engine.events(ended)).toEqual(before);
     expect(await ledger(running)).toEqual(['started null', 'started null', 'planned null']);
   });
@@ -99,11 +99,11 @@ describe('a call that was running when its response ended, and lost its worker',
     const id = await begun();
     await remove(id);
     await commit(id, 'unknown');
-    expect(await told(id)).toEqual([]);
+    expect(await received(id)).toEqual([]);
     await pass(id, 1);
     expect(await purge()).toMatchObject({ done: 1, failed: 0 });
     expect(await ledger(id)).toEqual([]);
-    expect(await told(id)).toEqual(['mcp__crm__pay']);
+    expect(await received(id)).toEqual(['mcp__crm__pay']);
   });
 });
 
@@ -114,5 +114,5 @@ it('a call that ends after the deletion of its response is not reported as unkno
   expect(await ledger(id)).toEqual(['done succeeded', 'started null', 'planned null']);
   await pass(id, 1);
   await purge();
-  expect(await told(id)).toEqual([]);
+  expect(await received(id)).toEqual([]);
 });

@@ -46,15 +46,15 @@ it.each([
       const identity = { tenantId, principalId, apiKeyId: null, keyPermissions: null };
       return { identity, requestId: null, spaceId, responseId };
     });
-    const toldOf = (asked: Promise<unknown>) =>
+    const deliveredOf = (asked: Promise<unknown>) =>
       asked.then(
         () => 'its reader',
         ({ code }: DomainError) => code,
       );
     // At the same moment, so that they share a call of the database.
     const [read, admitted] = await Promise.all([
-      Promise.all(addresses.map((address) => toldOf(readResponse(rows, address)))),
-      Promise.all(addresses.map((address) => toldOf(admitReader(rows, address)))),
+      Promise.all(addresses.map((address) => deliveredOf(readResponse(rows, address)))),
+      Promise.all(addresses.map((address) => deliveredOf(admitReader(rows, address)))),
     ]);
     expect([read, admitted]).toEqual([expected, expected]);
   },

@@ -46,7 +46,7 @@ function recorded(attempt: Attempt, parts: ModelPart[]) {
   const owner = { providerKind: 'anthropic', providerModel: 'claude-opus-4-6' } as const;
   const recorder = new TurnRecorder({ ...owner, turn: 0, summary: 'auto' });
   parts.forEach((part) => recorder.take(part));
-  attempt.reason(recorder.takeReasoned());
+  attempt.reason(recorder.drainReasoned());
   return { calls: recorder.calls, textState: recorder.textState };
 }
 
@@ -205,8 +205,8 @@ describe('a summary of reasoning', () => {
         { type: 'summary_text', text: 'The book knows.' },
       ],
     });
-    const told = (await engine.events(id)).filter((event) => event.output_index === 0);
-    expect(told.map(({ type, summary_index: index }) => [type, index])).toEqual([
+    const received = (await engine.events(id)).filter((event) => event.output_index === 0);
+    expect(received.map(({ type, summary_index: index }) => [type, index])).toEqual([
       ['response.output_item.added', undefined],
       ...[0, 1].flatMap((index) =>
         ['part.added', 'text.delta', 'text.done', 'part.done'].map((end) => [
@@ -221,10 +221,10 @@ describe('a summary of reasoning', () => {
   it('is empty for a caller that did not ask for one', async () => {
     const recorder = new TurnRecorder({ providerKind: 'google', providerModel: 'm', turn: 0, summary: null });
     said.forEach((part) => recorder.take(part));
-    const reasoned = recorder.takeReasoned();
+    const reasoned = recorder.drainReasoned();
     expect(reasoned.map(({ summary }) => summary)).toEqual([[]]);
     expect(reasoned[0]!.providerState.reasoning?.length).toBe(2);
-    expect(recorder.takeReasoned()).toEqual([]);
+    expect(recorder.drainReasoned()).toEqual([]);
   });
 
   it.each([

@@ -38,7 +38,7 @@ const publishIn = (responseId: string, work: () => Promise<void>) =>
     const { response } = (await lockHead(em, responseId))!;
     const change = new ResponseChange(response);
     change.publish([searching(1), searching(2)]);
-    expect(await writeWithin(em, change)).toBe('in');
+    expect(await writeWithin(em, change)).toBe('applied');
     await work();
   });
 

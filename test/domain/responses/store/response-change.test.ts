@@ -5,7 +5,7 @@ import { claimCall } from '#domain/responses/calls/claim-call.ts';
 import type { FunctionCall } from '#domain/responses/record/output-items.ts';
 import { readCall, readTurn, type TurnState } from '#domain/responses/prompt/read-turn.ts';
 import { ResponseChange, writeChange, writeWithin } from '#domain/responses/store/response-change.ts';
-import { settleLostAttempts } from '#domain/responses/turn/settle-attempts.ts';
+import { reconcileLostAttempts } from '#domain/responses/turn/reconcile-attempts.ts';
 import { openEngine, search, type Engine } from '../../../support/engine.ts';
 
 let engine: Engine;
@@ -39,7 +39,7 @@ describe('a change of a response', () => {
     change.response.attempts = 3;
     change.publish([{ type: 'response.file_search_call.searching', item_id: 'fs_1', output_index: 0 }]);
     change.publish([{ type: 'response.file_search_call.completed', item_id: 'fs_1', output_index: 0 }]);
-    expect(await write(change)).toBe('in');
+    expect(await write(change)).toBe('applied');
     expect((await stateOf(id)).response).toMatchObject({ attempts: 3, nextN: 3 });
     expect((await engine.events(id)).map((event) => event['sequence_number'])).toEqual([0, 1, 2]);
     await listener.query('select');
@@ -56,7 +56,7 @@ describe('a change of a response', () => {
     change.response.attempts = 3;
     change.publish([{ type: 'response.file_search_call.searching', item_id: 'fs_1', output_index: 0 }]);
     await engine.admin.query(meanwhile, [id]);
-    expect(await write(change)).toBe('moved');
+    expect(await write(change)).toBe('conflict');
     const { rows } = await engine.admin.query('select attempts from responses where id = $1', [id]);
     expect(rows).toEqual([{ attempts: 0 }]);
     const runs = await engine.admin.query('select from stream_runs where response_id = $1', [id]);
@@ -87,8 +87,8 @@ describe('a change of a response', () => {
       arguments: text,
     };
     const exchange = { call_id: 'call_1', name: 'f', arguments: text, result: text };
-    change.keep({ outputIndex: 0, item, exchange });
-    expect(await writeIt(change)).toBe('in');
+    change.addItem({ outputIndex: 0, item, exchange });
+    expect(await writeIt(change)).toBe('applied');
     const [own] = (await stateOf(id)).own;
     expect(JSON.parse(own!.wire)).toEqual(item);
     expect(own!.exchange).toEqual(exchange);
@@ -101,7 +101,7 @@ describe('a change of a response', () => {
     const change = new ResponseChange((await stateOf(id)).response);
     await engine.create({ previousResponseId: id, onBusy: 'enqueue' });
     change.response.finish('completed', new Date());
-    expect(await write(change)).toBe('awaited');
+    expect(await write(change)).toBe('blocked');
     expect((await stateOf(id)).response.status).toBe('in_progress');
   });
 
@@ -115,7 +115,7 @@ describe('a change of a response', () => {
     const done = { status: 'done', outcome: 'failed' } as const;
     change.step(call!, Object.assign(copyEntity(call!), done));
     change.response.finish('completed', new Date());
-    expect(await write(change)).toBe('awaited');
+    expect(await write(change)).toBe('blocked');
     expect((await readCall(engine.database.database, key)).call).toMatchObject({ status: 'planned' });
   });
 
@@ -128,7 +128,7 @@ describe('a change of a response', () => {
     const change = new ResponseChange((await stateOf(id)).response);
     const ended = { status: 'done', outcome: 'failed' } as const;
     change.step(before.call!, Object.assign(copyEntity(before.call!), ended));
-    expect(await write(change)).toBe('moved');
+    expect(await write(change)).toBe('conflict');
     expect((await readCall(engine.database.database, key)).call).toMatchObject({ status: 'started' });
   });
 });
@@ -139,7 +139,7 @@ describe('several at once', () => {
     const first = await engine.attempt(id);
     await first.commit({ calls: [search('tides')], reason: 'tool_calls' });
     const second = await engine.attempt(id, 1);
-    await settleLostAttempts(engine.database.unitOfWork, first.turn, first.turn.epoch);
+    await reconcileLostAttempts(engine.database.unitOfWork, first.turn, first.turn.epoch);
     await second.commit();
     expect((await engine.record(id)).status).toBe('completed');
   });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ContinuationMatcher, shownPrefix, takeWhole } from '#domain/responses/stream/continuation.ts';
+import { ContinuationMatcher, shownPrefix, splitAtCodePoint } from '#domain/responses/stream/continuation.ts';
 import type { Decision } from '#domain/responses/stream/continuation.ts';
 import { expectLinear } from '../../../support/growth.ts';
 
@@ -45,7 +45,7 @@ const anyText = fc.oneof(prose, repetitive);
 const cutText = (texts: fc.Arbitrary<string>) =>
   fc.tuple(texts, fc.double({ min: 0, max: 1, noNaN: true })).map(([text, share]) => ({
     text,
-    prefix: takeWhole(text.slice(0, Math.round(share * text.length))).ready,
+    prefix: splitAtCodePoint(text.slice(0, Math.round(share * text.length))).ready,
   }));
 
 /** Cuts into pieces of 1 to 12 UTF-16 units, through surrogate pairs as well. */
@@ -199,8 +199,8 @@ describe('a model that diverges', () => {
   });
 
   test('restarts also without the line breaks that it began with before', () => {
-    const told = join(`\n\n${prefix}`, ['The first sixteen', ' words differ']);
-    expect(told).toEqual({ text: 'The first sixteen words differ', how: 'restart' });
+    const received = join(`\n\n${prefix}`, ['The first sixteen', ' words differ']);
+    expect(received).toEqual({ text: 'The first sixteen words differ', how: 'restart' });
   });
 
   test('is appended when fewer than 16 characters are common', () => {
@@ -276,14 +276,14 @@ describe('text that repeats itself', () => {
   });
 });
 
-describe('takeWhole', () => {
+describe('splitAtCodePoint', () => {
   test('never ends in half a surrogate pair and loses nothing however it is split', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), sizes, (text, cuts) => {
         let kept = '';
         let out = '';
         for (const piece of pieces(text, cuts)) {
-          const { ready, rest } = takeWhole(kept + piece);
+          const { ready, rest } = splitAtCodePoint(kept + piece);
           expect(ready.isWellFormed()).toBe(true);
           out += ready;
           kept = rest;
@@ -295,8 +295,8 @@ describe('takeWhole', () => {
   });
 
   test('keeps a trailing high half back', () => {
-    expect(takeWhole('a\ud83d')).toEqual({ ready: 'a', rest: '\ud83d' });
-    expect(takeWhole('\ude00')).toEqual({ ready: '\ude00', rest: '' });
-    expect(takeWhole('')).toEqual({ ready: '', rest: '' });
+    expect(splitAtCodePoint('a\ud83d')).toEqual({ ready: 'a', rest: '\ud83d' });
+    expect(splitAtCodePoint('\ude00')).toEqual({ ready: '\ude00', rest: '' });
+    expect(splitAtCodePoint('')).toEqual({ ready: '', rest: '' });
   });
 });

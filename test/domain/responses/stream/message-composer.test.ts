@@ -134,10 +134,10 @@ describe('the composer', () => {
       goesOn.reasoning([reasoned(0)]);
       expect(added(goesOn.text('pulls at the water.'))).toEqual([]);
       expect(added(goesOn.end({ status: 'completed' }).events)).toEqual(['3 rs_3']);
-      const anew = new MessageComposer({ ...options, open: open('The moon '), restart: true });
-      anew.reasoning([reasoned(0)]);
-      expect(added(anew.text('Tides'))).toEqual(['3 rs_3', '4 msg_4']);
-      expect(anew.end({ status: 'completed' }).done[0]).toMatchObject({
+      const startsOver = new MessageComposer({ ...options, open: open('The moon '), restart: true });
+      startsOver.reasoning([reasoned(0)]);
+      expect(added(startsOver.text('Tides'))).toEqual(['3 rs_3', '4 msg_4']);
+      expect(startsOver.end({ status: 'completed' }).done[0]).toMatchObject({
         item: { id: 'msg_2', platform: { superseded_by: 'msg_4' } },
       });
     });
@@ -152,7 +152,7 @@ describe('the composer', () => {
           summary: [],
         },
       }));
-      const composer = new MessageComposer({ ...options, open: open('The moon'), toldReasoning: known });
+      const composer = new MessageComposer({ ...options, open: open('The moon'), repeatedReasoning: known });
       composer.reasoning([reasoned(7)]);
       const { events, done } = composer.end({ status: 'completed' });
       expect(added(events)).toEqual([]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cancelResponse } from '#domain/responses/end/cancel-response.ts';
-import { keepRun } from '#domain/responses/turn/keep-run.ts';
-import { settleLostAttempts } from '#domain/responses/turn/settle-attempts.ts';
+import { saveRunId } from '#domain/responses/turn/save-run-id.ts';
+import { reconcileLostAttempts } from '#domain/responses/turn/reconcile-attempts.ts';
 import { openEngine, type Attempt, type Engine } from '../../../support/engine.ts';
 
 let engine: Engine;
@@ -23,7 +23,7 @@ const thought = (place: number) => ({
 });
 
 const begin = ({ turn }: Attempt, run: string) =>
-  engine.database.unitOfWork.inTenant(turn.tenantId, (em) => keepRun(em, turn, run));
+  engine.database.unitOfWork.inTenant(turn.tenantId, (em) => saveRunId(em, turn, run));
 
 describe('a run that is read again', () => {
   it('repeats a whole answer, and readers get the new part', async () => {
@@ -137,7 +137,7 @@ describe('a run that is read again', () => {
       await first.say('The moon pulls the sea towards it. ');
       if (died) {
         // A worker that accounts for the first one's attempt is killed before it claims the turn.
-        await settleLostAttempts(engine.database.unitOfWork, first.turn, first.turn.epoch);
+        await reconcileLostAttempts(engine.database.unitOfWork, first.turn, first.turn.epoch);
       }
       await engine.act((ctx) => cancelResponse(ctx, { responseId: id }));
       return (await engine.record(id)).usage;

@@ -1,0 +1,36 @@
+import type { AnswerUse } from './answer-limits.ts';
+
+export type PassedLimit = 'bytes' | 'event' | 'encodings' | 'headers' | 'idle' | 'total';
+
+/** An answer that was ended from our side, for the metrics. */
+export interface ExceededLimit {
+  use: AnswerUse;
+  limit: PassedLimit;
+  /** That had been read of it, after inflation. */
+  bytes: number;
+}
+
+/** A server's answer was too large or too late, and its connection is destroyed. */
+export class AnswerLimitExceeded extends Error {
+  readonly limit: PassedLimit;
+
+  constructor(limit: PassedLimit) {
+    super('An answer was too large or too late.');
+    this.name = 'AnswerLimitExceeded';
+    this.limit = limit;
+  }
+
+  get isLate(): boolean {
+    return this.limit === 'headers' || this.limit === 'idle' || this.limit === 'total';
+  }
+
+  /** The cut that a client's package has wrapped into an error of its own. */
+  static in(error: unknown): AnswerLimitExceeded | null {
+    for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
+      if (cause instanceof AnswerLimitExceeded) {
+        return cause;
+      }
+    }
+    return null;
+  }
+}

@@ -1,0 +1,96 @@
+/** A problem as the schema library tells it. */
+export interface SchemaIssue {
+  code: string;
+  message?: string | undefined;
+  origin?: unknown;
+  minimum?: unknown;
+  maximum?: unknown;
+  expected?: unknown;
+  values?: unknown;
+  format?: unknown;
+}
+
+const kinds = new Map([
+  ['string', 'a text'],
+  ['number', 'a number'],
+  ['int', 'a whole number'],
+  ['boolean', 'true or false'],
+  ['array', 'a list'],
+  ['object', 'an object'],
+  ['record', 'an object'],
+  ['null', 'null'],
+]);
+
+const maxValues = 16;
+
+/**
+ * What a value must be, and what it is instead as far as that can be said: numbers, kinds and lengths, and a plain
+ * word where one of a few is wanted. Nothing else that was sent, which may be long or a secret, is repeated.
+ */
+export function describeIssue(issue: SchemaIssue, sent: unknown): string {
+  const { code, message = '', origin, minimum, maximum, expected, values, format } = issue;
+  if (message.startsWith('must be ') || code === 'custom') {
+    return `${message.startsWith('Invalid') ? 'is not valid' : message}${sentNumber(sent)}`;
+  }
+  switch (code) {
+    case 'unrecognized_keys':
+      return 'is not known';
+    case 'invalid_type':
+      return wrongKind(message, String(expected));
+    case 'invalid_value':
+      return oneOf(Array.isArray(values) ? values.map(String) : [], sent);
+    case 'too_big':
+      return `must ${amount(origin, `at most ${String(maximum)}`)}${sentAmount(origin, sent)}`;
+    case 'too_small':
+      return `must ${amount(origin, `at least ${String(minimum)}`)}${sentAmount(origin, sent)}`;
+    case 'invalid_format':
+      return format === 'uuid' ? 'must be a UUID' : 'is not of its form';
+    case 'invalid_union':
+      return 'is of none of the forms that are known';
+    default:
+      return 'is not valid';
+  }
+}
+
+function wrongKind(message: string, expected: string): string {
+  const [, received = ''] = /received ([a-z]+)$/i.exec(message) ?? [];
+  if (received === 'undefined') {
+    return 'is missing';
+  }
+  const [kind, sent] = [kinds.get(expected), kinds.get(received)];
+  const wanted = kind === undefined ? 'is of another kind than it must be' : `must be ${kind}`;
+  return sent === undefined ? wanted : `${wanted}; ${sent} was sent`;
+}
+
+function oneOf(values: readonly string[], sent: unknown): string {
+  if (values.length === 0 || values.length > maxValues) {
+    return 'is not one of the known values';
+  }
+  const said = typeof sent === 'string' && /^[a-z_]{1,20}$/.test(sent) ? `; ${sent} was sent` : '';
+  return values.length === 1
+    ? `must be ${values.join('')}${said}`
+    : `must be one of ${values.join(', ')}${said}`;
+}
+
+function amount(origin: unknown, limit: string): string {
+  switch (origin) {
+    case 'string':
+      return `have ${limit} characters`;
+    case 'array':
+    case 'set':
+      return `have ${limit} entries`;
+    default:
+      return `be ${limit}`;
+  }
+}
+
+function sentAmount(origin: unknown, sent: unknown): string {
+  if (origin === 'string' || origin === 'array') {
+    return typeof sent === 'string' || Array.isArray(sent) ? `; ${sent.length} were sent` : '';
+  }
+  return sentNumber(sent);
+}
+
+function sentNumber(sent: unknown): string {
+  return typeof sent === 'number' ? `; ${sent} was sent` : '';
+}

@@ -1,0 +1,54 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rebuildCaller } from '#domain/foundation/access/load-caller.ts';
+import { Model } from '#domain/capabilities/models/model.entity.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { exceeds, messageTexts } from '#domain/responses/prompt/context-snapshot.ts';
+import { failureReason } from '#domain/responses/record/failure-reasons.ts';
+import { finishResponse } from '#domain/responses/end/finish-response.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
+import type { HeadState } from '#domain/responses/prompt/read-turn.ts';
+import type { Response } from '#domain/responses/record/response.entity.ts';
+import type { FailureCode } from '#domain/responses/record/response-status.ts';
+import { inThreadsOf } from '#domain/conversations/threads/in-thread.ts';
+import { placeHistory } from '#domain/responses/prompt/place-history.ts';
+import { Thread } from '#domain/conversations/threads/thread.entity.ts';
+
+/**
+ * Tells a response that waited what its branch holds now that its turn has come: as one that is asked for at this
+ * moment, so that who may not write there any more is told nothing, and what was deleted meanwhile is not told.
+ */
+export async function includeHistory(unitOfWork: UnitOfWork, state: HeadState): Promise<void> {
+  const { tenantId, id } = state.response;
+  await unitOfWork.inTenant(tenantId, async (em) => {
+    const head = await lockHead(em, id);
+    if (head === null || head.response.isTerminal || !head.response.historyDue) {
+      return;
+    }
+    const { response, now } = head;
+    const refused = await include(em, response, state);
+    await em.flush();
+    if (refused !== null) {
+      await finishResponse(em, response, now, { status: 'failed', failure: failureReason(refused) });
+    }
+  });
+}
+
+async function include(
+  em: EntityManager,
+  response: Response,
+  { requester }: HeadState,
+): Promise<FailureCode | null> {
+  const { threadId: id } = response;
+  const thread = id == null ? null : await em.findOne(Thread, { id, status: { $ne: 'deleted' } });
+  const { contextWindow } = await em.findOneOrFail(Model, { id: response.modelId });
+  if (thread !== null) {
+    const there = await inThreadsOf({ em, caller: rebuildCaller(response, requester) }, thread.projectId);
+    if (!there.caller.granted.has('messages.create')) {
+      return 'permission_revoked';
+    }
+    const asked = await messageTexts(em, response.id);
+    await placeHistory(em, response, { asked, contextWindow });
+  }
+  response.historyDue = false;
+  return (await exceeds(em, response.id, contextWindow)) ? 'context_length_exceeded' : null;
+}

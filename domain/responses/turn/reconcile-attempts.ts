@@ -1,0 +1,39 @@
+import { Model } from '#domain/capabilities/models/model.entity.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { resumableRun } from './continue-turn.ts';
+import { lockHead } from '#domain/responses/store/head.ts';
+import { readTurnEvents } from '#domain/responses/store/item-store.ts';
+import { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
+import type { TurnKey } from '#domain/responses/record/turn-key.ts';
+import { Turn } from '#domain/responses/record/turn.entity.ts';
+import { finaliseOrphanedUsage } from '#domain/responses/store/usage.ts';
+
+/**
+ * Fences the attempts at a turn whose worker went without a word, counts them as crashed and settles what they
+ * used; a run that is read again is left to the attempt that reads it. Whoever of them still writes is out from here
+ * on. Nothing is done when the lane is not at `epoch` any more: it may be a later turn's.
+ */
+export async function reconcileLostAttempts(
+  unitOfWork: UnitOfWork,
+  key: TurnKey,
+  epoch: number,
+): Promise<void> {
+  await unitOfWork.inTenant(key.tenantId, async (em) => {
+    const head = await lockHead(em, key.responseId);
+    if (head === null || head.response.isTerminal || head.response.writerEpoch !== epoch) {
+      return;
+    }
+    const { response, now } = head;
+    response.bumpEpoch();
+    const place = { responseId: response.id, iteration: key.iteration };
+    const earlier = await em.find(TurnAttempt, place, { orderBy: { attempt: 'asc' } });
+    for (const lost of earlier.filter(({ outcome }) => outcome === 'running')) {
+      lost.outcome = 'crashed';
+      lost.endedAt = now;
+    }
+    const turn = await em.findOne(Turn, place);
+    const events = turn === null ? [] : await readTurnEvents(em, response, turn.firstN);
+    const model = await em.findOneOrFail(Model, { id: response.modelId });
+    await finaliseOrphanedUsage(em, response, events, resumableRun(model, earlier));
+  });
+}
