@@ -1,5 +1,6 @@
 import { runSteps, type Step } from './check/run-steps.ts';
 import { reportFileSizes } from './check/file-sizes.ts';
+import { findDialect } from './check/dialect.ts';
 import { findForbiddenWords } from './check/forbidden-words.ts';
 import { findKeyLookups } from './check/key-lookups.ts';
 import { findEditedMigrations } from './check/landed-migrations.ts';
@@ -21,6 +22,7 @@ const steps: Step[] = [
   { name: 'look-ups by keys from outside', run: findKeyLookups },
   { name: 'regular expressions', run: checkExpressions },
   { name: 'forbidden words', run: findForbiddenWords },
+  { name: 'standard terms', run: findDialect },
 ];
 
 process.exitCode = (await runSteps(steps)) ? 0 : 1;
