@@ -37,7 +37,7 @@ it.each([
   ['is deleted', deleted, ['response_deleted', 'missing_permission']],
   ['is unknown', async () => 'resp_unknown', ['response_not_found', 'response_not_found']],
 ])(
-  'of a response that %s the outcome is the same whether it is read alone or shared',
+  'reading a response that %s and admitting a reader of its stream have the same outcome',
   async (_, make, expected) => {
     const responseId = await make();
     const { tenantId, spaceId, owner } = engine.world;
