@@ -5,7 +5,7 @@ export type Manner = 'honours_prefix' | 'restarts' | 'overlaps' | 'diverges' | '
 
 /**
  * One scripted failure. Without `onAttempt` it applies to every attempt, without `onRound` to every turn (0
- * is the first model call of a response, `toolRounds` the one that answers). Attempts count from 1 per turn.
+ * is the first model call of a response, `toolRounds` the last one). Attempts count from 1 per turn.
  * `status` answers with an error object, `hang` never answers, the others stream pieces up to that many
  * characters: then the socket is destroyed, an error object is sent inside the stream, or the stream stays
  * silent.

@@ -38,7 +38,7 @@ export interface RecordOptions {
 
 /**
  * Opens one connection of its own and records its exact bytes to its end. Sends `cursor` as `Last-Event-ID`.
- * A connection that cannot be opened throws; one that breaks later, `signal` included, is a segment that ended `broken`.
+ * A connection that cannot be opened throws; a connection that breaks later, `signal` included, is a segment that ended `broken`.
  */
 export async function recordSegment(target: SseRequest, options: RecordOptions = {}): Promise<Segment> {
   const { cursor = null, signal } = options;
