@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { Item } from '#domain/responses/record/item.entity.ts';
+import type { Item } from '#domain/responses/record/item.entity.ts';
 import type { OutputItem } from '#domain/responses/record/output-items.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
 
