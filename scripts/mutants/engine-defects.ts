@@ -43,9 +43,10 @@ export const engineDefects: readonly Defect[] = [
     file: 'domain/responses/store/response-change.ts',
     replace: [
       [
-        "  return row?.answer ?? 'moved';",
-        `  await em.fork().transactional((other) => other.execute("select pg_notify('wake', ?)", [\`\${change.response.id}:\${change.response.nextN - 1}\`]));
-  return row?.answer ?? 'moved';`,
+        "  const answer = row?.answer ?? 'moved';\n",
+        `  const answer = row?.answer ?? 'moved';
+  await em.fork().transactional((other) => other.execute("select pg_notify('wake', ?)", [\`\${change.response.id}:\${change.response.nextN - 1}\`]));
+`,
       ],
     ],
     test: publishing,
