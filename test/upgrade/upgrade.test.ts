@@ -61,13 +61,29 @@ async function readInterfaces(): Promise<Interfaces> {
   return { functions: functions.rows.map(({ name }) => name), columns: columns.rows };
 }
 
+/** What was recorded, in which a later version may have more members, and roles more permissions; no value may differ. */
+function withAdditions(recorded: unknown, member = ''): unknown {
+  if (Array.isArray(recorded)) {
+    return member === 'permissions'
+      ? expect.arrayContaining(recorded)
+      : recorded.map((each) => withAdditions(each));
+  }
+  return typeof recorded === 'object' && recorded !== null
+    ? expect.objectContaining(
+        Object.fromEntries(
+          Object.entries(recorded).map(([name, value]) => [name, withAdditions(value, name)]),
+        ),
+      )
+    : recorded;
+}
+
 it('every answer about the baseline’s tenant is what it was when it was recorded', async () => {
   const gateway = await openGateway(database, { PUBLIC_URL: publicUrl });
   try {
     const readings = await readAll(gateway, baseline.identities, baseline.held);
     console.log(`compared with the baseline:\n${Object.keys(readings).join('\n')}`);
     for (const [name, answer] of Object.entries(baseline.readings)) {
-      expect(readings[name], name).toEqual(answer);
+      expect(readings[name], name).toEqual(withAdditions(answer));
     }
     expect(Object.keys(readings)).toEqual(Object.keys(baseline.readings));
     const said = JSON.stringify(readings);
