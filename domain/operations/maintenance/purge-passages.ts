@@ -2,10 +2,10 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { listedSweep } from './listed-sweep.ts';
 
-/** Passages of one transaction at most. */
+/** Max passages of one transaction. */
 const batchSize = 1_000;
 
-/** Deletes passages of readings that another has replaced, or that failed; none of a reading that is under way. */
+/** Deletes passages of extractions that were replaced or that failed; never those of an extraction that is running. */
 export const purgePassages = listedSweep<{ tenant_id: string; document_id: string }>({
   listFunction: 'list_stale_chunks',
   start: [nilUuid, nilUuid],
