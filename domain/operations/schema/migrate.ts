@@ -8,7 +8,7 @@ import { createOrm } from './orm.ts';
 /** For `uuidv7()`. */
 const oldestPostgres = 18;
 
-/** SQL states of a lock that did not come in time, or went to somebody else. */
+/** SQL states of a lock timeout and of a deadlock. */
 const lockLost = new Set(['55P03', '40P01']);
 
 /** A statement of a migration may rewrite a table; a second migrator waits for all statements of the first. */
@@ -19,8 +19,8 @@ const lockWaitMs = 3_600_000;
 const migrationLock = 7_205_759;
 
 /**
- * Creates roles, applies pending migrations and changed functions, and sets the passwords of the two login roles from their URLs.
- * Runs on an admin login; safe to run any number of times, also at once. @throws for a server that is too old
+ * Creates roles, applies pending migrations and changed functions, and sets the passwords of the two login roles from
+ * their URLs. Runs on an admin login; safe to repeat and to run concurrently. @throws for a server that is too old
  */
 export async function migrate(config: MigratorConfig): Promise<void> {
   const Admin = boundedClient({ statementTimeoutMs });
@@ -42,11 +42,14 @@ export async function migrate(config: MigratorConfig): Promise<void> {
   }
 }
 
-/** The dated migrations that are pending, then the functions: in one transaction, so that neither is ever without the other. */
+/**
+ * Applies the pending dated migrations and then the functions in one transaction, so that neither exists without the
+ * other.
+ */
 async function changeSchema(url: string): Promise<void> {
   const orm = createOrm({ url, statementTimeoutMs, poolSize: 1 });
   try {
-    // Makes the migrator's table on a connection of its own, before the transaction takes the only one.
+    // Creates the migrator's table on its own connection, before the transaction takes the only one.
     await orm.migrator.getPending();
     await orm.em.getConnection().transactional(async (transaction) => {
       await orm.migrator.up({ transaction });
@@ -66,8 +69,8 @@ const behindLog = `
   where last >= app.log_position(pg_snapshot_xmax(pg_current_snapshot()))`;
 
 /**
- * A dump carries the order of the log and not the server's count of transactions, by which it goes on: in a server that
- * has counted less, what is written from now on must come behind what was restored. Nobody may write before.
+ * A dump contains the order of the log but not the server's transaction counter, which continues that order. In a
+ * server with a lower counter, new events must be ordered after the restored ones. The lock excludes writes before that.
  */
 async function goOnBehindLog(admin: Client): Promise<void> {
   const { rowCount } = await admin.query(behindLog);
@@ -86,7 +89,7 @@ async function goOnBehindLog(admin: Client): Promise<void> {
   await admin.query('commit');
 }
 
-/** What is due of them. A dump, which holds the log for long, is not waited for: the workers' upkeep comes back to it. */
+/** Maintains due partitions. Does not wait for a dump, which locks the log for long: the workers' upkeep retries. */
 async function maintainPartitions(admin: Client): Promise<void> {
   await admin.query(`set lock_timeout = '2s'`);
   try {
@@ -100,7 +103,7 @@ async function maintainPartitions(admin: Client): Promise<void> {
   }
 }
 
-/** Before anything is changed: the migration would fail in its middle, and not say why. */
+/** Checked before any change: the migration would fail half-way without a clear reason. */
 export async function requireVersion(admin: Pick<Client, 'query'>): Promise<void> {
   const { rows } = await admin.query<{ version: string }>('select version() as version');
   const version = rows[0]?.version ?? '';
