@@ -81,7 +81,7 @@ async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, 
     }
     // Rows of the last timestamp may remain, so the next page starts at it; or behind it if no row could be deleted,
     // so that failing rows do not block the others.
-    low = removed > 0 ? last.high : await justBehind(deps, last.high);
+    low = removed > 0 ? last.high : await nextMicrosecond(deps, last.high);
     const next = [kind.table, low];
     round.reached(next);
     if (!round.mayGoOn()) {
@@ -105,7 +105,7 @@ function list(
   );
 }
 
-async function justBehind({ database }: SweepDependencies, time: string): Promise<string> {
+async function nextMicrosecond({ database }: SweepDependencies, time: string): Promise<string> {
   const [row] = await database.call<{ at: string }>(
     'just_behind',
     `select ($1::timestamptz + interval '1 microsecond')::text as at`,

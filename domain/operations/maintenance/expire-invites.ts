@@ -7,6 +7,6 @@ export const expireInvites = listedSweep<{ tenant_id: string; invite_id: string 
   listFunction: 'list_due_invites',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.invite_id],
-  see: ({ unitOfWork }, { tenant_id: tenantId, invite_id: inviteId }) =>
+  processRow: ({ unitOfWork }, { tenant_id: tenantId, invite_id: inviteId }) =>
     unitOfWork.inTenant(tenantId, (em) => expireInvite(em, tenantId, inviteId)),
 });

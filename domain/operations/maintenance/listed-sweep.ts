@@ -13,7 +13,7 @@ export interface Listing<Row extends object, Known = null> {
   /** Looks up what the rows of a whole page need. */
   prepare?: (deps: SweepDependencies, rows: readonly Row[]) => Promise<Known>;
   /** Processes one row in its own transactions. @returns whether that changed anything */
-  see: (deps: SweepDependencies, row: Row, known: Known) => Promise<boolean>;
+  processRow: (deps: SweepDependencies, row: Row, known: Known) => Promise<boolean>;
 }
 
 /**
@@ -21,7 +21,7 @@ export interface Listing<Row extends object, Known = null> {
  * round retries it. A round processes at least one row, however short its time.
  */
 export function listedSweep<Row extends object, Known = null>(listing: Listing<Row, Known>): Sweep {
-  const { listFunction, start, placeOf, prepare, see } = listing;
+  const { listFunction, start, placeOf, prepare, processRow } = listing;
   const list = ({ database }: SweepDependencies, after: readonly string[], limit: number) =>
     database.call<Row>(listFunction, `select * from app.${listFunction}($1, $2, $3)`, [...after, limit]);
   return {
@@ -35,7 +35,7 @@ export function listedSweep<Row extends object, Known = null>(listing: Listing<R
         const known = ((await prepare?.(deps, rows)) ?? null) as Known;
         for (const row of rows) {
           await failures.collect(async () => {
-            done += (await see(deps, row, known)) ? 1 : 0;
+            done += (await processRow(deps, row, known)) ? 1 : 0;
           });
           place = placeOf(row);
           round.reached(place);

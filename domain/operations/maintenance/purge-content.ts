@@ -7,7 +7,7 @@ export const purgeContent = listedSweep<{ tenant_id: string; key: string }>({
   listFunction: 'list_released_objects',
   start: [nilUuid, ''],
   placeOf: (row) => [row.tenant_id, row.key],
-  see: ({ purge }, { tenant_id: tenantId, key }) =>
+  processRow: ({ purge }, { tenant_id: tenantId, key }) =>
     purge.inTenant(tenantId, async (em) => {
       const held = await em.execute(
         'select 1 from stored_objects where tenant_id = ? and key = ? and purge_after < now() for update',

@@ -10,7 +10,7 @@ export const purgePassages = listedSweep<{ tenant_id: string; document_id: strin
   listFunction: 'list_stale_chunks',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.document_id],
-  see: async ({ purge }, { tenant_id: tenantId, document_id: documentId }) => {
+  processRow: async ({ purge }, { tenant_id: tenantId, document_id: documentId }) => {
     let removed: number;
     let changed = false;
     do {

@@ -20,7 +20,7 @@ export const purgeResponses = listedSweep<ExpiredRow>({
   listFunction: 'list_expired',
   start: ['-infinity', ''],
   placeOf: (row) => [row.due, row.response_id],
-  async see({ purge }, row) {
+  async processRow({ purge }, row) {
     await purge.inTenant(row.tenant_id, async (em) => {
       await lockPurge(em, row.tenant_id);
       await purgeResponse(em, row.response_id);
@@ -39,7 +39,7 @@ async function purgeResponse(em: EntityManager, responseId: string): Promise<voi
     'delete from response_context where response_id = ? returning item_id',
     [responseId],
   );
-  const runs = response !== null && goesWithItsDay(response) ? 'stream_runs_default' : 'stream_runs';
+  const runs = response !== null && isDroppedWithPartition(response) ? 'stream_runs_default' : 'stream_runs';
   for (const table of [runs, 'tool_calls', 'turn_attempts', 'turns']) {
     await em.execute(`delete from ${table} where response_id = ?`, [responseId]);
   }
@@ -59,6 +59,6 @@ async function purgeResponse(em: EntityManager, responseId: string): Promise<voi
  * expired, within 25 hours; until then only the database's owner can read it. The stream of a response that was
  * deleted, or whose retention is less than a day, is deleted at once; so are rows outside the daily partitions.
  */
-function goesWithItsDay({ deletedAt, createdAt, expiresAt }: Response): boolean {
+function isDroppedWithPartition({ deletedAt, createdAt, expiresAt }: Response): boolean {
   return deletedAt === null && expiresAt.getTime() - createdAt.getTime() >= dayMs;
 }

@@ -10,7 +10,7 @@ export const purgeThreads = listedSweep<{ tenant_id: string; thread_id: string }
   listFunction: 'list_deleted_threads',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.thread_id],
-  async see({ purge }, row) {
+  async processRow({ purge }, row) {
     await purge.inTenant(row.tenant_id, async (em) => {
       // The cascade locks responses in no fixed order, and the end of a response locks those that it blocks.
       await lockQueue(em, { threadId: row.thread_id, branchId: null });

@@ -8,7 +8,7 @@ export const reconcileCalls = listedSweep<{ tenant_id: string; response_id: stri
   listFunction: 'list_lost_calls',
   start: [nilUuid, ''],
   placeOf: (row) => [row.tenant_id, row.response_id],
-  see: ({ unitOfWork }, row) =>
+  processRow: ({ unitOfWork }, row) =>
     unitOfWork.inTenant(row.tenant_id, async (em) => {
       const head = await lockHead(em, row.response_id);
       if (head !== null) {

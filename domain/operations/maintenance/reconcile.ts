@@ -14,7 +14,10 @@ export interface Unfinished {
   restart: (em: EntityManager) => Promise<StartMessage | null>;
 }
 
-interface Unfinishables<Row extends object> extends Pick<Listing<Row>, 'listFunction' | 'start' | 'placeOf'> {
+interface UnfinishedListing<Row extends object> extends Pick<
+  Listing<Row>,
+  'listFunction' | 'start' | 'placeOf'
+> {
   unfinished: (row: Row) => Unfinished;
   /** Handles rows that must end whatever state Temporal reports. @returns whether it handled this row */
   resolve?: (deps: SweepDependencies, row: Row) => Promise<boolean>;
@@ -28,13 +31,13 @@ export function reconciling<Row extends object>({
   unfinished,
   resolve,
   ...listing
-}: Unfinishables<Row>): Sweep {
+}: UnfinishedListing<Row>): Sweep {
   return listedSweep<Row, ReadonlySet<string>>({
     ...listing,
     // If the listing fails, each workflow is described.
     prepare: ({ inspector }, rows) =>
       inspector.openAmong(rows.map((row) => unfinished(row).workflowId)).catch(() => new Set<string>()),
-    see: async (deps, row, open) =>
+    processRow: async (deps, row, open) =>
       (await resolve?.(deps, row)) === true ||
       (!open.has(unfinished(row).workflowId) && (await reconcile(deps, unfinished(row)))),
   });

@@ -51,7 +51,7 @@ async function isReached(
            select created_at from events
             where tenant_id = ? and actor_id = ? and event_type = 'security.permission_denied'
               and created_at > ?::timestamptz - make_interval(secs => ?)
-            order by created_at limit ?) counted) stretches
+            order by created_at limit ?) counted) windows
         where created_at < first_at + make_interval(secs => ?)) as reached`,
     [
       count - 1,

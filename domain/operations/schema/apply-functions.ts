@@ -10,7 +10,7 @@ export interface FunctionFile {
 }
 
 /** Defined by the baseline and replaced by `migrate` after a restore; no file defines it. */
-const madeByMigrations = 'app.log_beginning()';
+const definedByBaseline = 'app.log_beginning()';
 
 const helpers = new URL('migrations/helpers.sql', import.meta.url);
 const folder = new URL('functions/', import.meta.url);
@@ -77,7 +77,7 @@ async function dropUndefined(execute: Execute, files: readonly FunctionFile[]): 
        and p.oid::regprocedure::text not in (select unnest(functions) from app.function_files)
        and p.oid::regprocedure::text <> ?
        and not exists (select from pg_depend d where d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid)`,
-    [madeByMigrations],
+    [definedByBaseline],
   );
   for (const { signature } of rows) await execute(`drop function ${signature}`);
 }

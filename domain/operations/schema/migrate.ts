@@ -6,7 +6,7 @@ import { applyFunctions, readFunctionFiles } from './apply-functions.ts';
 import { createOrm } from './orm.ts';
 
 /** For `uuidv7()`. */
-const oldestPostgres = 18;
+const minPostgresVersion = 18;
 
 /** SQL states of a lock timeout and of a deadlock. */
 const lockLost = new Set(['55P03', '40P01']);
@@ -35,7 +35,7 @@ export async function migrate(config: MigratorConfig): Promise<void> {
       await setPassword(admin, new URL(url));
     }
     await changeSchema(config.DATABASE_ADMIN_URL);
-    await goOnBehindLog(admin);
+    await continueRestoredLog(admin);
     await maintainPartitions(admin);
   } finally {
     await admin.end();
@@ -63,23 +63,23 @@ async function changeSchema(url: string): Promise<void> {
   }
 }
 
-const behindLog = `
+const restoredLogBeginning = `
   select (last::text::bigint - pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1)::text as beginning
   from (select app.last_log_position() as last) log
   where last >= app.log_position(pg_snapshot_xmax(pg_current_snapshot()))`;
 
 /**
  * A dump contains the order of the log but not the server's transaction counter, which continues that order. In a
- * server with a lower counter, new events must be ordered after the restored ones. The lock excludes writes before that.
+ * server with a lower counter, new events must be ordered after the restored ones. The lock excludes earlier writes.
  */
-async function goOnBehindLog(admin: Client): Promise<void> {
-  const { rowCount } = await admin.query(behindLog);
+async function continueRestoredLog(admin: Client): Promise<void> {
+  const { rowCount } = await admin.query(restoredLogBeginning);
   if (rowCount === 0) {
     return;
   }
   await admin.query('begin');
   await admin.query('lock table events in share row exclusive mode');
-  const { rows } = await admin.query<{ beginning: string }>(behindLog);
+  const { rows } = await admin.query<{ beginning: string }>(restoredLogBeginning);
   if (rows[0] !== undefined) {
     const beginning = admin.escapeLiteral(`select ${rows[0].beginning}::bigint`);
     await admin.query(
@@ -107,8 +107,8 @@ async function maintainPartitions(admin: Client): Promise<void> {
 export async function requireVersion(admin: Pick<Client, 'query'>): Promise<void> {
   const { rows } = await admin.query<{ version: string }>('select version() as version');
   const version = rows[0]?.version ?? '';
-  if (Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? 0) < oldestPostgres) {
-    throw new Error(`PostgreSQL ${oldestPostgres} or newer is needed, and this is ${version}.`);
+  if (Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? 0) < minPostgresVersion) {
+    throw new Error(`PostgreSQL ${minPostgresVersion} or newer is needed, and this is ${version}.`);
   }
 }
 

@@ -17,7 +17,7 @@ export interface Active {
  * Assumed number of responses that end per second while a limit is reached. Clients retry twice and then give up:
  * with many requests ahead of them they must wait longer, or they give up before a slot is free.
  */
-const runningASecond = 50;
+const assumedEndsPerSecond = 50;
 
 /** More than a server can hold. */
 const unlimited = 2 ** 31 - 1;
@@ -64,6 +64,6 @@ export function tooManyActive(
       ? { type: 'tenant' as const, id: ctx.caller.tenantId, limit: inTenant }
       : { type: 'space' as const, id: spaceId, limit: inSpace };
   const message = `Too many responses of this ${reached.type} are running.`;
-  const retryAfter = Math.ceil(reached.limit / runningASecond);
+  const retryAfter = Math.ceil(reached.limit / assumedEndsPerSecond);
   return new DomainError('too_many_active_responses', message, { retryAfter, reached });
 }

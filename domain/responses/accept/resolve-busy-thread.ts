@@ -30,7 +30,7 @@ export async function resolveBusyThread(
   const inBranch = await readRunning(ctx, queue);
   const named = await readNamed(ctx, input, queue);
   const runs = named !== null && !named.isTerminal;
-  if (named?.hasHadItsTurn === false && (named.isTerminal || input.onBusy === 'cancel_previous')) {
+  if (named?.hasWholeContext === false && (named.isTerminal || input.onBusy === 'cancel_previous')) {
     throw neverBegan();
   }
   const running = runs && queue.length === 0 ? [named] : inBranch;

@@ -38,7 +38,7 @@ export async function restartResponse(
   const failed = await findOwn(ctx, input.responseId, 'responses.read');
   authorize(caller, 'responses.create');
   // A response that failed while it was blocked never received its whole context.
-  if (failed.status !== 'failed' || !failed.hasHadItsTurn) {
+  if (failed.status !== 'failed' || !failed.hasWholeContext) {
     throw new DomainError(
       'invalid_state',
       'Only a failed response that had its whole input can be restarted.',

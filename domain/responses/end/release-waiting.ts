@@ -37,7 +37,7 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
     const isPassed = child.contextFrom !== parent.id || (await passContext(em, parent, child));
     child.blockedBy = parent.blockedBy ?? null;
     if (!isPassed) {
-      stopped.push(...(await withThoseThatGoOnFrom(em, child)));
+      stopped.push(...(await withDependents(em, child)));
     } else if (child.blockedBy === null && !(await beginWaiting(em, child, head.now))) {
       stopped.push({ response: child, code: 'context_length_exceeded' });
     }
@@ -52,10 +52,10 @@ interface Stopped {
 }
 
 /** A response whose context is lost, after all that were to continue from it, so that it releases none of them. */
-async function withThoseThatGoOnFrom(em: EntityManager, response: Response): Promise<Stopped[]> {
+async function withDependents(em: EntityManager, response: Response): Promise<Stopped[]> {
   const lost: Stopped[] = [];
   for (const next of await em.find(Response, { contextFrom: response.id, finishedAt: null })) {
-    lost.push(...(await withThoseThatGoOnFrom(em, next)));
+    lost.push(...(await withDependents(em, next)));
   }
   return [...lost, { response, code: 'internal_error' }];
 }

@@ -68,7 +68,7 @@ export function fitTools(
   let { kept, left } = fit(wholeRoom);
   let search: OfferedToolSearch | null = null;
   // Tool search needs room for itself and for at least one found tool.
-  if (left.length > 0 && first.rest.tools >= 2 && mayLook(input, own)) {
+  if (left.length > 0 && first.rest.tools >= 2 && maySearch(input, own)) {
     ({ kept, left } = fit(searchedRoom));
     search = { type: 'tool_search', name: toolSearchName, servers: serversOf(left, consent) };
   }
@@ -84,7 +84,7 @@ export function fitTools(
 }
 
 /** Whether a found tool could be called: the platform resolves calls, and the tool choice does not restrict names. */
-function mayLook({ toolMode, toolChoice }: CreateResponseInput, own: readonly Candidate[]): boolean {
+function maySearch({ toolMode, toolChoice }: CreateResponseInput, own: readonly Candidate[]): boolean {
   const isFree =
     toolChoice !== 'none' && !(typeof toolChoice === 'object' && toolChoice.type === 'allowed_tools');
   return toolMode === 'auto_resolve' && isFree && own.every(({ name }) => name !== toolSearchName);

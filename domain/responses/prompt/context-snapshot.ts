@@ -48,13 +48,13 @@ export async function passContext(em: EntityManager, parent: Response, child: Re
  * Max bytes of a context. Files count few tokens for their size, and one item may be referenced often, so tokens
  * alone would let a short request exceed a process's memory; vendors accept no more either.
  */
-const largestContextBytes = 32 * 1024 * 1024;
+const maxContextBytes = 32 * 1024 * 1024;
 
 /** Whether new messages alone exceed the context window, by estimate. */
 export function isTooLong(messages: readonly { wire: string }[], contextWindow: number): boolean {
   const bytes = messages.reduce((sum, { wire }) => sum + Buffer.byteLength(wire), 0);
   return (
-    bytes > largestContextBytes ||
+    bytes > maxContextBytes ||
     messages.reduce((sum, { wire }) => sum + estimateStored(wire), 0) > contextWindow
   );
 }
@@ -76,7 +76,7 @@ export async function exceeds(
        from ${given}`,
     [responseId],
   );
-  if ((size?.bytes ?? 0) > largestContextBytes) {
+  if ((size?.bytes ?? 0) > maxContextBytes) {
     return true;
   }
   const rows = await em.execute<{ text: string }[]>(`select ${shownText} as text from ${given}`, [

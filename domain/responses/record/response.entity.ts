@@ -63,7 +63,7 @@ export class Response extends schema.class {
   }
 
   /** False for a response that is blocked, or that ended while it was: it has no context to continue from. */
-  get hasHadItsTurn(): boolean {
+  get hasWholeContext(): boolean {
     return this.blockedBy == null && !this.historyDue;
   }
 

@@ -89,13 +89,13 @@ export async function finaliseOrphanedUsage(
   em: EntityManager,
   response: Response,
   turnEvents: readonly string[],
-  carriedOn: string | null = null,
+  resumedRun: string | null = null,
 ): Promise<void> {
   const orphans = await em.find(UsageEntry, { responseId: response.id, settled: false });
   for (const { iteration, attempt } of orphans) {
     const place = { responseId: response.id, iteration };
     const { runId, firstN } = await em.findOneOrFail(TurnAttempt, { ...place, attempt });
-    if (carriedOn !== null && runId === carriedOn) {
+    if (resumedRun !== null && runId === resumedRun) {
       continue;
     }
     const [begun] =

@@ -59,10 +59,10 @@ export async function claimTurn(store: ResponseStore, secrets: Secrets, key: Tur
           return done(endOf(decision.ending));
         }
         break;
-      case 'settle_lost':
+      case 'reconcile_lost':
         await reconcileLostAttempts(store.unitOfWork, key, state.response.writerEpoch);
         break;
-      case 'tell_history':
+      case 'include_history':
         await includeHistory(store.unitOfWork, state);
         break;
       case 'write':
@@ -77,23 +77,23 @@ type Decision =
   /** The response ends here; `change` holds the changes before its end. */
   | { kind: 'end'; change: ResponseChange; ending: Ending }
   /** Settle the leftovers of earlier attempts, then read the turn again. */
-  | { kind: 'settle_lost' }
+  | { kind: 'reconcile_lost' }
   /** Include the history of the branch, then read the turn again. */
-  | { kind: 'tell_history' }
+  | { kind: 'include_history' }
   | { kind: 'write'; change: ResponseChange; claim: TurnClaim };
 
 function decide(secrets: Secrets, state: TurnState, iteration: number): Decision {
   const change = new ResponseChange(state.response);
   const { response } = change;
-  const refused = mayNotGoOn(state, iteration);
+  const refused = requiredEnding(state, iteration);
   if (refused !== null) {
     return { kind: 'end', change, ending: refused };
   }
   if (response.historyDue) {
-    return { kind: 'tell_history' };
+    return { kind: 'include_history' };
   }
   if (hasOpenAttempts(state, iteration)) {
-    return { kind: 'settle_lost' };
+    return { kind: 'reconcile_lost' };
   }
   if (response.status === 'queued') {
     response.begin(state.now);
@@ -112,7 +112,7 @@ function decide(secrets: Secrets, state: TurnState, iteration: number): Decision
 }
 
 /** The ending that prevents another attempt, if any. */
-function mayNotGoOn(state: HeadState, iteration: number): Ending | null {
+function requiredEnding(state: HeadState, iteration: number): Ending | null {
   const { response, now } = state;
   if (response.status === 'queued' && now.getTime() - response.queuedSince.getTime() > queueLimitMs) {
     return { status: 'failed', failure: failureReason('engine_unavailable') };

@@ -81,7 +81,7 @@ export async function commitTurn(
   const { change, result, ending } = finaliseTurn(secrets, { turn, outcome, held, now: lane.now });
   hitFailpoint('turn.before_commit');
   const answer =
-    ending !== null && (lane.awaited || bringsMore(held))
+    ending !== null && (lane.awaited || hasRelatedWrites(held))
       ? await endAwaited(store.unitOfWork, change, ending)
       : await writeChange(store.database, ending === null ? change : ended(change, turn, lane.now, ending));
   switch (answer) {
@@ -158,7 +158,7 @@ function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: End
 }
 
 /** Whether its end writes more than one call carries: messages of its thread, and found personal data. */
-function bringsMore({ threadId, request }: Response): boolean {
+function hasRelatedWrites({ threadId, request }: Response): boolean {
   return threadId != null || request.redaction !== undefined;
 }
 
