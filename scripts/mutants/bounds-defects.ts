@@ -85,7 +85,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'a restored log that is not gone on behind',
     file: 'domain/operations/schema/migrate.ts',
-    replace: [['    await goOnBehindLog(admin);\n', '']],
+    replace: [['    await continueRestoredLog(admin);\n', '']],
     test: 'test/domain/foundation/events/restored-log.test.ts',
     caughtBy: 'restored from a dump',
   },

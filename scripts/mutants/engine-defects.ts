@@ -43,8 +43,8 @@ export const engineDefects: readonly Defect[] = [
     file: 'domain/responses/store/response-change.ts',
     replace: [
       [
-        "  const answer = row?.answer ?? 'moved';\n",
-        `  const answer = row?.answer ?? 'moved';
+        "  const answer = row?.answer ?? 'conflict';\n",
+        `  const answer = row?.answer ?? 'conflict';
   await em.fork().transactional((other) => other.execute("select pg_notify('wake', ?)", [\`\${change.response.id}:\${change.response.nextN - 1}\`]));
 `,
       ],

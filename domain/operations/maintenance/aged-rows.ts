@@ -3,17 +3,17 @@ import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 import type { Round } from './round.ts';
 import type { Sweep, SweepDependencies } from './sweep.ts';
 
-/** Rows of one page, and so of one transaction at most. */
+/** Max rows of a page, and so of a transaction. */
 const pageSize = 5_000;
 const beginning = '-infinity';
 
-/** Rows that go when their time is over. The column has an index, and `app_system` may read it. */
+/** Rows that are deleted when their retention is over. The column has an index, and `app_system` may read it. */
 export interface AgedRows {
   table: string;
   column: 'created_at' | 'expires_at';
-  /** Since the time in the column, as an interval. */
+  /** Counted from the time in the column, as an interval. */
   retention: string;
-  /** What else must hold of a row `r`. */
+  /** An additional SQL condition on a row `r`. */
   onlyIf?: string;
 }
 
@@ -24,8 +24,8 @@ interface RowRange {
 }
 
 /**
- * Deletes rows of all tenants in the order of their age, a page at a time, each tenant's part of a page in a
- * transaction of its own. The next page begins where the last one ended, so that what is gone is not read again.
+ * Deletes rows of all tenants in the order of their age, page by page, each tenant's part of a page in its own
+ * transaction. The next page begins where the last one ended, so that deleted index entries are not read again.
  */
 export function agedSweep(kinds: readonly AgedRows[]): Sweep {
   return {
@@ -66,7 +66,7 @@ async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, 
     const ranges = await list(deps, kind, low, pageSize);
     let removed = 0;
     for (const range of ranges) {
-      // A page may hold a row of each of thousands of tenants. What is left of it is listed again.
+      // A page may hold a row of each of thousands of tenants. The next round lists the remaining rows again.
       if (removed > 0 && !round.mayGoOn()) {
         return { done: done + removed, failed: failures.count, next: [kind.table, low] };
       }
@@ -79,8 +79,9 @@ async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, 
     if (last === undefined) {
       return { done, failed: failures.count, next: null };
     }
-    // Rows of the last moment may be left. Where nothing could be removed, the others are not kept waiting.
-    low = removed > 0 ? last.high : await justBehind(deps, last.high);
+    // Rows of the last timestamp may remain, so the next page starts at it; or behind it if no row could be deleted,
+    // so that failing rows do not block the others.
+    low = removed > 0 ? last.high : await nextMicrosecond(deps, last.high);
     const next = [kind.table, low];
     round.reached(next);
     if (!round.mayGoOn()) {
@@ -89,7 +90,7 @@ async function sweepKind(deps: SweepDependencies, round: Round, kind: AgedRows, 
   }
 }
 
-/** The oldest rows from `low` on, as one stretch of time for each tenant that has any, in the order of their ends. */
+/** The oldest rows from `low` on, as one time range per tenant, ordered by the ends of the ranges. */
 function list(
   { database }: SweepDependencies,
   { table, column, retention }: AgedRows,
@@ -104,7 +105,7 @@ function list(
   );
 }
 
-async function justBehind({ database }: SweepDependencies, time: string): Promise<string> {
+async function nextMicrosecond({ database }: SweepDependencies, time: string): Promise<string> {
   const [row] = await database.call<{ at: string }>(
     'just_behind',
     `select ($1::timestamptz + interval '1 microsecond')::text as at`,

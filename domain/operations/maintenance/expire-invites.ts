@@ -2,11 +2,11 @@ import { expireInvite } from '#domain/workspace/invites/expire-invite.ts';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { listedSweep } from './listed-sweep.ts';
 
-/** Writes down which pending invites have run out, each in a transaction of its own with its event. */
+/** Marks pending invites as expired, each in its own transaction with its event. */
 export const expireInvites = listedSweep<{ tenant_id: string; invite_id: string }>({
   listFunction: 'list_due_invites',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.invite_id],
-  see: ({ unitOfWork }, { tenant_id: tenantId, invite_id: inviteId }) =>
+  processRow: ({ unitOfWork }, { tenant_id: tenantId, invite_id: inviteId }) =>
     unitOfWork.inTenant(tenantId, (em) => expireInvite(em, tenantId, inviteId)),
 });

@@ -3,25 +3,25 @@ import type { Sweep, SweepDependencies } from './sweep.ts';
 
 const pageSize = 200;
 
-/** The rows of all tenants that a sweep has to see to, as one of our functions lists them. */
+/** The rows of all tenants that a sweep processes, as an SQL function lists them. */
 export interface Listing<Row extends object, Known = null> {
-  /** Takes a place in its order, of two values, and how many rows it may give. */
+  /** Takes a place in its order, of two values, and the max number of rows. */
   listFunction: string;
   /** The place before the first row. */
   start: readonly [string, string];
   placeOf: (row: Row) => readonly [string, string];
-  /** What is found out for a whole page at once. */
+  /** Looks up what the rows of a whole page need. */
   prepare?: (deps: SweepDependencies, rows: readonly Row[]) => Promise<Known>;
-  /** Sees to one row in its own transactions. @returns whether that changed anything */
-  see: (deps: SweepDependencies, row: Row, known: Known) => Promise<boolean>;
+  /** Processes one row in its own transactions. @returns whether that changed anything */
+  processRow: (deps: SweepDependencies, row: Row, known: Known) => Promise<boolean>;
 }
 
 /**
- * Sees to every listed row, page by page. A row that cannot be seen to does not keep the others waiting: it is
- * counted, and a later round comes back to it. A round sees to one row at least, however short its time.
+ * Processes every listed row, page by page. A row that fails does not block the others: it is counted, and a later
+ * round retries it. A round processes at least one row, however short its time.
  */
 export function listedSweep<Row extends object, Known = null>(listing: Listing<Row, Known>): Sweep {
-  const { listFunction, start, placeOf, prepare, see } = listing;
+  const { listFunction, start, placeOf, prepare, processRow } = listing;
   const list = ({ database }: SweepDependencies, after: readonly string[], limit: number) =>
     database.call<Row>(listFunction, `select * from app.${listFunction}($1, $2, $3)`, [...after, limit]);
   return {
@@ -35,7 +35,7 @@ export function listedSweep<Row extends object, Known = null>(listing: Listing<R
         const known = ((await prepare?.(deps, rows)) ?? null) as Known;
         for (const row of rows) {
           await failures.collect(async () => {
-            done += (await see(deps, row, known)) ? 1 : 0;
+            done += (await processRow(deps, row, known)) ? 1 : 0;
           });
           place = placeOf(row);
           round.reached(place);

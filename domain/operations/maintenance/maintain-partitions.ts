@@ -7,8 +7,8 @@ import type { Sweep } from './sweep.ts';
 const timeoutMs = 600_000;
 
 /**
- * Makes the partitions that are due and drops those that have expired. After a long stop a month takes in what was
- * written meanwhile: each in a transaction of its own, with time for millions of events.
+ * Creates the partitions that are due and drops the expired ones. After a long outage a new month takes over the rows
+ * that were written meanwhile: each partition in its own transaction, with time for millions of events.
  */
 export const maintainPartitions: Sweep = {
   async run({ purge }, round: Round) {
@@ -24,7 +24,7 @@ export const maintainPartitions: Sweep = {
   },
 };
 
-/** @returns whether more is due; null when readers were in the way */
+/** @returns whether more is due; null when readers held a lock */
 function maintainNext(purge: UnitOfWork): Promise<boolean | null> {
   return changePartitions(purge, async (em) => {
     const [row] = await withStatementTimeout(em, timeoutMs, () =>

@@ -2,12 +2,12 @@ import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { listedSweep } from './listed-sweep.ts';
 
-/** Deletes bytes that nothing refers to any more: their last document is gone, or their upload was never finished. */
+/** Deletes stored bytes that no document refers to: the last document was deleted, or the upload was never finished. */
 export const purgeContent = listedSweep<{ tenant_id: string; key: string }>({
   listFunction: 'list_released_objects',
   start: [nilUuid, ''],
   placeOf: (row) => [row.tenant_id, row.key],
-  see: ({ purge }, { tenant_id: tenantId, key }) =>
+  processRow: ({ purge }, { tenant_id: tenantId, key }) =>
     purge.inTenant(tenantId, async (em) => {
       const held = await em.execute(
         'select 1 from stored_objects where tenant_id = ? and key = ? and purge_after < now() for update',
@@ -16,7 +16,7 @@ export const purgeContent = listedSweep<{ tenant_id: string; key: string }>({
       if (held.length === 0) {
         return false;
       }
-      // Asked behind the lock: an upload of the same bytes that held it has its document by now.
+      // Read under the lock: a concurrent upload of the same bytes has inserted its document by now.
       const used = await em.execute(
         'select 1 from documents where tenant_id = ? and content_key = ? limit 1',
         [tenantId, key],

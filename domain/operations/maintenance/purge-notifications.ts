@@ -1,6 +1,6 @@
 import { agedSweep } from './aged-rows.ts';
 
-/** Removes notifications, and the periods somebody was told of, as long ago as the events that they tell of are kept. */
+/** Deletes notifications and notified periods with the same retention as that of their events. */
 export const purgeNotifications = agedSweep([
   { table: 'notifications', column: 'created_at', retention: '365 days' },
   { table: 'notified_periods', column: 'created_at', retention: '365 days' },

@@ -4,10 +4,10 @@ import { lockPurge } from './purge-lock.ts';
 import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 import type { Sweep, SweepDependencies } from './sweep.ts';
 
-/** Items that are looked at together, orphans or not. */
+/** Items per page, orphans or not. */
 const pageSize = 5_000;
 
-/** A part of a page that is one tenant's. */
+/** The part of a page that belongs to one tenant. */
 interface RowRange {
   tenant_id: string;
   first_id: string;
@@ -16,9 +16,9 @@ interface RowRange {
 }
 
 /**
- * Removes items that no response refers to any more, whatever left them behind: their own response is gone, and no
- * other one was given them. The sweep walks over all items in the order of their key, a page at a time, each tenant's
- * orphans of a page in a transaction of its own.
+ * Deletes items that no response refers to: their own response is deleted, and they are in no other response's
+ * context. The sweep walks all items in the order of their key, page by page, each tenant's orphans of a page in its
+ * own transaction.
  */
 export const purgeOrphans: Sweep = {
   async run(deps, round) {

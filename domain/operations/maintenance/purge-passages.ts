@@ -2,15 +2,15 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { nilUuid } from '#domain/foundation/kernel/ids.ts';
 import { listedSweep } from './listed-sweep.ts';
 
-/** Passages of one transaction at most. */
+/** Max passages of one transaction. */
 const batchSize = 1_000;
 
-/** Deletes passages of readings that another has replaced, or that failed; none of a reading that is under way. */
+/** Deletes passages of extractions that were replaced or that failed; never those of an extraction that is running. */
 export const purgePassages = listedSweep<{ tenant_id: string; document_id: string }>({
   listFunction: 'list_stale_chunks',
   start: [nilUuid, nilUuid],
   placeOf: (row) => [row.tenant_id, row.document_id],
-  see: async ({ purge }, { tenant_id: tenantId, document_id: documentId }) => {
+  processRow: async ({ purge }, { tenant_id: tenantId, document_id: documentId }) => {
     let removed: number;
     let changed = false;
     do {

@@ -13,14 +13,14 @@ interface ExpiredRow {
 }
 
 /**
- * Removes the content of expired and deleted responses, as the purge role; each response is one transaction. Usage and
- * events stay.
+ * Deletes the content of expired and deleted responses, as the purge role; each response is one transaction. Usage
+ * and events stay.
  */
 export const purgeResponses = listedSweep<ExpiredRow>({
   listFunction: 'list_expired',
   start: ['-infinity', ''],
   placeOf: (row) => [row.due, row.response_id],
-  async see({ purge }, row) {
+  async processRow({ purge }, row) {
     await purge.inTenant(row.tenant_id, async (em) => {
       await lockPurge(em, row.tenant_id);
       await purgeResponse(em, row.response_id);
@@ -32,19 +32,19 @@ export const purgeResponses = listedSweep<ExpiredRow>({
 async function purgeResponse(em: EntityManager, responseId: string): Promise<void> {
   const response = await em.findOne(Response, { id: responseId });
   if (response !== null) {
-    // The ledger goes, but not the news of a call that may have taken effect.
+    // The ledger is deleted, but the event of a call that may have taken effect is recorded first.
     await reconcileLostCalls(em, response, { evenHeld: true });
   }
   const released = await em.execute<{ item_id: string }[]>(
     'delete from response_context where response_id = ? returning item_id',
     [responseId],
   );
-  const runs = response !== null && goesWithItsDay(response) ? 'stream_runs_default' : 'stream_runs';
+  const runs = response !== null && isDroppedWithPartition(response) ? 'stream_runs_default' : 'stream_runs';
   for (const table of [runs, 'tool_calls', 'turn_attempts', 'turns']) {
     await em.execute(`delete from ${table} where response_id = ?`, [responseId]);
   }
   await em.execute('delete from responses where id = ?', [responseId]);
-  // An item lives as long as any response was given it, however long its own response is gone.
+  // An item is kept as long as any response has it in its context, even after its own response was deleted.
   await em.execute(
     `delete from items i
       where (i.response_id = ? or i.id in (select jsonb_array_elements_text(?::jsonb)))
@@ -55,10 +55,10 @@ async function purgeResponse(em: EntityManager, responseId: string): Promise<voi
 }
 
 /**
- * The stream of a response that was kept for its whole retention goes with the partition of the day on which it expired,
- * within 25 hours; until then nothing but the owner of the database can read it. One that was deleted, or that was to be
- * kept for less than a day, goes at once; so does what stands in no day's partition.
+ * The stream of a response that was kept for its whole retention is dropped with the partition of the day on which it
+ * expired, within 25 hours; until then only the database's owner can read it. The stream of a response that was
+ * deleted, or whose retention is less than a day, is deleted at once; so are rows outside the daily partitions.
  */
-function goesWithItsDay({ deletedAt, createdAt, expiresAt }: Response): boolean {
+function isDroppedWithPartition({ deletedAt, createdAt, expiresAt }: Response): boolean {
   return deletedAt === null && expiresAt.getTime() - createdAt.getTime() >= dayMs;
 }

@@ -1,8 +1,8 @@
 import { agedSweep } from './aged-rows.ts';
 
 /**
- * Removes sign-ins, tokens and sessions whose retention is over. A token is known a day longer than it works, so that
- * its holder is told why; a session a month.
+ * Deletes sign-ins, tokens and sessions whose retention is over. A token is kept for a day after its expiry, so that
+ * its holder gets the precise error; a session for a month.
  */
 export const purgeSignIns = agedSweep([
   { table: 'login_transactions', column: 'expires_at', retention: '1 day' },

@@ -3,12 +3,12 @@ import { lockHead } from '#domain/responses/store/head.ts';
 import { reconcileLostCalls } from '#domain/responses/calls/lost-calls.ts';
 import { listedSweep } from './listed-sweep.ts';
 
-/** Settles the ledger of ended responses whose calls lost their worker: no attempt of theirs comes any more. */
+/** Closes ledger entries of ended responses whose calls lost their worker, since no further attempt will. */
 export const reconcileCalls = listedSweep<{ tenant_id: string; response_id: string }>({
   listFunction: 'list_lost_calls',
   start: [nilUuid, ''],
   placeOf: (row) => [row.tenant_id, row.response_id],
-  see: ({ unitOfWork }, row) =>
+  processRow: ({ unitOfWork }, row) =>
     unitOfWork.inTenant(row.tenant_id, async (em) => {
       const head = await lockHead(em, row.response_id);
       if (head !== null) {

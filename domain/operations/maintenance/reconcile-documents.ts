@@ -6,8 +6,8 @@ import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts
 import { reconciling, type Unfinished } from './reconcile.ts';
 
 /**
- * Compares documents that wait for their extraction with the engine: one whose workflow was ended fails, one
- * whose workflow the engine has lost is extracted anew.
+ * Compares documents in extraction with Temporal: if the workflow was ended, the document fails; if Temporal lost the
+ * workflow, it is started again.
  */
 export const reconcileDocuments = reconciling<{ tenant_id: string; document_id: string }>({
   listFunction: 'list_unprocessed',

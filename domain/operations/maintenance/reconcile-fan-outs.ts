@@ -6,8 +6,8 @@ import { fanOutStart } from '#domain/foundation/events/fan-out.ts';
 import { reconciling, type Unfinished } from './reconcile.ts';
 
 /**
- * Compares fan-outs that have not reached their last recipient with the engine: one that the engine has lost is
- * started anew, one that an operator ended is given up.
+ * Compares fan-outs that have not reached their last recipient with Temporal: if Temporal has lost the workflow, it is
+ * started again; if an operator ended it, the fan-out is given up.
  */
 export const reconcileFanOuts = reconciling<{ tenant_id: string; event_id: string; created_at: string }>({
   listFunction: 'list_unfinished_fan_outs',

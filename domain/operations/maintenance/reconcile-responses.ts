@@ -8,7 +8,7 @@ import { queueLimitMs } from '#domain/responses/record/response-status.ts';
 import { reconciling, type Unfinished } from './reconcile.ts';
 import type { SweepDependencies } from './sweep.ts';
 
-/** A deadline that its workflow has not enforced by then is enforced from here. */
+/** After this delay the sweep enforces a deadline that the workflow has not enforced. */
 const deadlineGraceMs = 60_000;
 
 interface StaleRow {
@@ -18,20 +18,20 @@ interface StaleRow {
   created_at: string;
   queued_since: Date;
   deadline_at: Date | null;
-  /** Its content is out of everybody's reach. */
+  /** Its retention is over: no reader can read its content. */
   expired: boolean;
-  /** Another's end will start it. */
+  /** It is blocked by another response, whose end will start it. */
   waits: boolean;
-  /** That end has been, and did not. */
+  /** The response that blocked it has ended without starting it. */
   stranded: boolean;
   /** When it was listed, by the database's clock. */
   listed_at: Date;
 }
 
 /**
- * Compares running responses with the engine, so that nothing stays non-terminal: a workflow that was
- * terminated fails its response, an id that the engine has lost is started again and goes on from its prefix. One
- * whose retention is over is ended, and one that waits for nothing any more begins.
+ * Compares running responses with Temporal, so that none stays non-terminal. If the workflow was terminated, the
+ * response fails. If Temporal lost the workflow, it is started again and continues from its prefix. A response whose
+ * retention is over is ended; a response that is no longer blocked is started.
  */
 export const reconcileResponses = reconciling<StaleRow>({
   listFunction: 'list_stale',
@@ -41,7 +41,7 @@ export const reconcileResponses = reconciling<StaleRow>({
   unfinished: (row) => generation({ tenantId: row.tenant_id, responseId: row.response_id }),
 });
 
-/** @returns false for one that its workflow should be seeing to */
+/** @returns false if the workflow should be processing the response */
 async function resolve({ unitOfWork }: SweepDependencies, row: StaleRow): Promise<boolean> {
   const { tenant_id: tenantId, response_id: responseId } = row;
   if (row.expired) {
@@ -70,7 +70,7 @@ function generation({ tenantId, responseId }: { tenantId: string; responseId: st
     giveUp: (em) => closeResponse(em, responseId, { kind: 'failed', code: 'internal_error' }),
     async restart(em) {
       const head = await lockHead(em, responseId);
-      // Enqueued by another round meanwhile: a cancel takes one start back, not two.
+      // Another round may have enqueued a start meanwhile: a cancel withdraws one pending start, not two.
       return head === null || head.response.isTerminal || (await isPending(em, head.response.workflowId))
         ? null
         : generationStart(head.response);

@@ -4,48 +4,51 @@ import { enqueue, isPending } from '#domain/foundation/durable/outbox.ts';
 import { listedSweep, type Listing } from './listed-sweep.ts';
 import type { Sweep, SweepDependencies } from './sweep.ts';
 
-/** A row that is not finished, and the workflow that should be finishing it. */
+/** An unfinished row and the workflow that should finish it. */
 export interface Unfinished {
   tenantId: string;
   workflowId: string;
-  /** An operator has ended the workflow. */
+  /** Called when an operator has ended the workflow. */
   giveUp: (em: EntityManager) => Promise<unknown>;
-  /** Temporal has lost the workflow. @returns its start, null when nothing is left to do */
+  /** Called when Temporal has lost the workflow. @returns its start, null when nothing is left to do */
   restart: (em: EntityManager) => Promise<StartMessage | null>;
 }
 
-interface Unfinishables<Row extends object> extends Pick<Listing<Row>, 'listFunction' | 'start' | 'placeOf'> {
+interface UnfinishedListing<Row extends object> extends Pick<
+  Listing<Row>,
+  'listFunction' | 'start' | 'placeOf'
+> {
   unfinished: (row: Row) => Unfinished;
-  /** Rows that are over by themselves, whatever the engine knows of them. @returns whether it saw to this one */
+  /** Handles rows that must end whatever state Temporal reports. @returns whether it handled this row */
   resolve?: (deps: SweepDependencies, row: Row) => Promise<boolean>;
 }
 
 /**
- * Compares unfinished rows with the engine, so that nothing stays unfinished. The engine lists which workflows of a
- * page are open; it is asked only of those that are not among them.
+ * Compares unfinished rows with Temporal, so that none stays unfinished. Temporal lists the open workflows of a page;
+ * only the others are described one by one.
  */
 export function reconciling<Row extends object>({
   unfinished,
   resolve,
   ...listing
-}: Unfinishables<Row>): Sweep {
+}: UnfinishedListing<Row>): Sweep {
   return listedSweep<Row, ReadonlySet<string>>({
     ...listing,
-    // Where the engine cannot list, it is asked of each.
+    // If the listing fails, each workflow is described.
     prepare: ({ inspector }, rows) =>
       inspector.openAmong(rows.map((row) => unfinished(row).workflowId)).catch(() => new Set<string>()),
-    see: async (deps, row, open) =>
+    processRow: async (deps, row, open) =>
       (await resolve?.(deps, row)) === true ||
       (!open.has(unfinished(row).workflowId) && (await reconcile(deps, unfinished(row)))),
   });
 }
 
-/** @returns whether the row was given up, or a start of its workflow is in the outbox again */
+/** @returns whether the row was given up, or a start of its workflow was enqueued again */
 async function reconcile(
   { unitOfWork, inspector }: SweepDependencies,
   { tenantId, workflowId, giveUp, restart }: Unfinished,
 ): Promise<boolean> {
-  // Asked first: a start that is no longer pending has been acknowledged, so the engine knows the newest run.
+  // Checked before Temporal: a start that is no longer pending was acknowledged, so Temporal knows the newest run.
   if (await unitOfWork.inTenant(tenantId, (em) => isPending(em, workflowId))) {
     return false;
   }

@@ -4,12 +4,12 @@ import { reconcileFanOuts } from './reconcile-fan-outs.ts';
 import { reconcileResponses } from './reconcile-responses.ts';
 import type { Sweep } from './sweep.ts';
 
-/** Nothing is compared with Temporal, for this reason. */
+/** Rows of this type are not compared with Temporal, for this reason. */
 interface Unreconciled {
   because: string;
 }
 
-/** By what the rows of each workflow type are compared with Temporal, which may have ended or lost their workflows. */
+/** The sweep that compares the rows of each workflow type with Temporal, which may have ended or lost the workflow. */
 export const reconciliation = {
   generateResponse: reconcileResponses,
   ingestDocument: reconcileDocuments,

@@ -3,8 +3,8 @@ import { forgetSweep, listAbandonedSweeps } from './sweep-clock.ts';
 import type { Sweep } from './sweep.ts';
 
 /**
- * Ends the actors of sweeps that are in no worker's list any more. While workers of two versions run, each takes the
- * sweeps that it knows, so a sweep is abandoned when nobody has taken it for longer than the longest pace.
+ * Ends the actors of sweeps that no worker lists any more. While workers of two versions run, each claims the sweeps
+ * that it knows, so a sweep is abandoned when no worker has claimed it for longer than the longest pace.
  */
 export const retireSweeps: Sweep = {
   isDue: async ({ database }) => (await listAbandonedSweeps(database)).length > 0,
@@ -14,7 +14,7 @@ export const retireSweeps: Sweep = {
       if (done > 0 && !round.mayGoOn()) {
         break;
       }
-      // The row goes last: an actor that could not be cancelled is found again by it.
+      // The row is deleted last, so that an actor that could not be cancelled is found again.
       await canceller.cancel(workflowIdOf('runSweep', { sweep }));
       await forgetSweep(database, sweep);
       done += 1;

@@ -1,21 +1,21 @@
-/** Where a sweep stands in the order of its rows: the next round goes on behind it. */
+/** The position of a sweep in the order of its rows; the next round continues behind it. */
 export type Place = readonly string[];
 
-/** One run of a sweep. It ends when nothing is left, when its time is up, or when it is told to stop. */
+/** One run of a sweep. It ends when no row is left, when its time is up, or when it is asked to stop. */
 export interface Round {
-  /** Where the round before it stopped; null: at the beginning. */
+  /** Where the previous round stopped; null: at the beginning. */
   readonly place: Place | null;
-  /** Asked between two batches, each of which has its own commit. */
+  /** Checked between two batches, each of which has its own commit. */
   mayGoOn(): boolean;
-  /** Everything up to here is seen to, also if this process dies now. */
+  /** Reports that all rows up to here are processed, which survives a crash of this process. */
   reached(place: Place): void;
 }
 
 export interface RoundResult {
-  /** Rows that the round changed something about. */
+  /** Rows that the round changed. */
   done: number;
-  /** Rows that could not be seen to: a later round comes back to them. */
+  /** Rows that failed: a later round retries them. */
   failed: number;
-  /** Where the next round goes on; null when this one came to the end. */
+  /** Where the next round continues; null when this one reached the end. */
   next: Place | null;
 }

@@ -1,13 +1,16 @@
 import type { Database } from '#domain/foundation/persistence/database.ts';
 
 export interface Tick {
-  /** The sweeps whose time has come: nobody else is given them before their time comes again. */
+  /** The sweeps that are due. No other worker claims them until they are due again. */
   due: string[];
-  /** Until the next one's time comes. */
+  /** Until the next sweep is due. */
   waitSeconds: number;
 }
 
-/** Takes the sweeps that are due. One clock in PostgreSQL for all workers, so that more of them do not sweep more often. */
+/**
+ * Claims the sweeps that are due. All workers share one clock in PostgreSQL, so that more workers do not sweep more
+ * often.
+ */
 export async function claimDueSweeps(
   database: Database,
   everySeconds: Readonly<Record<string, number>>,
@@ -20,14 +23,14 @@ export async function claimDueSweeps(
   return { due: row?.due ?? [], waitSeconds: row?.wait_seconds ?? 1 };
 }
 
-/** Gives one back that could not be begun: its time comes again at the next tick of a clock. */
+/** Releases a sweep that could not be started: it is due again at the next tick of a clock. */
 export async function releaseSweep(database: Database, name: string): Promise<void> {
   await database.call('give_back_sweep', `update app.sweeps set taken_at = '-infinity' where name = $1`, [
     name,
   ]);
 }
 
-/** Notes that sweeps had nothing to do, or did it. */
+/** Records that sweeps succeeded, also if they had nothing to do. */
 export async function recordSwept(database: Database, names: readonly string[]): Promise<void> {
   if (names.length > 0) {
     await database.call('note_swept', 'update app.sweeps set succeeded_at = now() where name = any ($1)', [
@@ -38,7 +41,7 @@ export async function recordSwept(database: Database, names: readonly string[]):
 
 const abandoned = `greatest(taken_at, succeeded_at) < now() - interval '2 days'`;
 
-/** Sweeps that no worker has taken for two days, a hundred at most. */
+/** Sweeps that no worker has claimed for two days, at most a hundred. */
 export async function listAbandonedSweeps(database: Database): Promise<string[]> {
   const rows = await database.call<{ name: string }>(
     'list_abandoned_sweeps',
@@ -48,7 +51,7 @@ export async function listAbandonedSweeps(database: Database): Promise<string[]>
   return rows.map(({ name }) => name);
 }
 
-/** Unless a worker has taken it meanwhile. */
+/** Does nothing if a worker has claimed the sweep meanwhile. */
 export async function forgetSweep(database: Database, name: string): Promise<void> {
   await database.call('forget_sweep', `delete from app.sweeps where name = $1 and ${abandoned}`, [name]);
 }

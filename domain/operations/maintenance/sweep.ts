@@ -9,7 +9,7 @@ import type { Round, RoundResult } from './round.ts';
 export interface SweepDependencies {
   database: Database;
   unitOfWork: UnitOfWork;
-  /** Works as the purge role. */
+  /** Runs as the purge role. */
   purge: UnitOfWork;
   inspector: WorkflowInspector;
   canceller: WorkflowCanceller;
@@ -18,9 +18,9 @@ export interface SweepDependencies {
   eventRetentionDays: number;
 }
 
-/** A part of upkeep that runs by the clock: rounds of it may be repeated, and run at once with themselves. */
+/** A periodic part of upkeep. Its rounds may be repeated, and may run concurrently. */
 export interface Sweep {
-  /** A cheap look at whether a round would find anything; without it there is one each time. */
+  /** A cheap check whether a round would find anything; without it, every tick runs a round. */
   isDue?(deps: SweepDependencies): Promise<boolean>;
   run(deps: SweepDependencies, round: Round): Promise<RoundResult>;
 }

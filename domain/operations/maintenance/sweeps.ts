@@ -20,11 +20,13 @@ export type Pace = 'sweep' | 'seal' | 'anchor' | 'hour' | 'day';
 export interface PlannedSweep {
   sweep: Sweep;
   pace: Pace;
-  /** After so many seconds a round lets others have its place, and the next goes on where it stopped. */
+  /**
+   * After so many seconds a round ends, so that other sweeps get its slot; the next round continues where it stopped.
+   */
   budgetSeconds: number;
 }
 
-/** All that runs by the clock. The name is that of its activity; its actor in Temporal is `upkeep/<name>`. */
+/** All periodic sweeps. The name is that of its activity; its actor in Temporal is `upkeep/<name>`. */
 export const sweeps = {
   reconcileResponses: { sweep: reconciliation.generateResponse, pace: 'sweep', budgetSeconds: 20 },
   reconcileDocuments: { sweep: reconciliation.ingestDocument, pace: 'sweep', budgetSeconds: 20 },

@@ -1,19 +1,21 @@
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { sweepAges } from './sweep-clock.ts';
 
-/** Whether upkeep keeps up. */
+/** Whether upkeep keeps pace with the load. */
 export interface UpkeepState {
-  /** Events that no seal covers yet, of one tenant 10,000 at most. */
+  /** Events that are not sealed yet, at most 10,000 counted per tenant. */
   unsealedEvents: number;
-  /** Since the oldest of them; 0 without any. */
+  /** Age of the oldest of them; 0 without any. */
   oldestUnsealedSeconds: number;
-  /** How full PostgreSQL's queue of notifications is, 0 to 1: a full one refuses every commit that notifies. */
+  /** Fill level of PostgreSQL's notification queue, 0 to 1: a full queue fails every commit that notifies. */
   notificationQueueUsage: number;
-  /** Since each sweep last succeeded. */
+  /** Time since each sweep last succeeded. */
   sweeps: { name: string; seconds: number }[];
 }
 
-/** @param known the sweeps that are planned; a row of one that an upgrade removed is not told of. Without it, of all */
+/**
+ * @param known the planned sweeps; rows of sweeps that an upgrade removed are left out. Without it, all are included
+ */
 export async function readUpkeepState(database: Database, known?: readonly string[]): Promise<UpkeepState> {
   const [lag] = await database.call<{ events: number; oldest_seconds: number; queue: number }>(
     'upkeep_state',

@@ -5,8 +5,8 @@ import type { Notifiable } from './find-event.ts';
 import type { NotificationRule } from './notification-rules.ts';
 
 /**
- * Whether anybody is notified of an event now, in the transaction of the first page of its fan-out. Safe to repeat: a
- * period that this event has claimed stays its own.
+ * Whether an event notifies anybody, decided in the transaction of the first page of its fan-out. Safe to repeat: a
+ * period that this event has claimed stays claimed by it.
  */
 export async function isDeliveryDue(em: EntityManager, { event, rule }: Notifiable): Promise<boolean> {
   if (coalescingOf(event.type) !== null) {
@@ -22,7 +22,10 @@ export async function isDeliveryDue(em: EntityManager, { event, rule }: Notifiab
   );
 }
 
-/** What is recorded from now on gets a fan-out of its own; this waits for those who leave their event to this one. */
+/**
+ * Later events get a fan-out of their own. The update waits for transactions that are coalescing their event into
+ * this fan-out.
+ */
 async function endCoalescing(em: EntityManager, { tenantId, id }: LoggedEvent): Promise<void> {
   await em.execute(
     'update fan_outs set coalescing_key = null where tenant_id = ? and event_id = ? and coalescing_key is not null',
@@ -30,10 +33,13 @@ async function endCoalescing(em: EntityManager, { tenantId, id }: LoggedEvent): 
   );
 }
 
-/** A tenant can cause any number; the first ones of a long time decide. */
+/** A tenant can cause any number of events; only the first ones of the period are counted. */
 const maxCounted = 10_000;
 
-/** Whether so many of one actor fell into some stretch of so many seconds that ends with this event or after it. */
+/**
+ * Whether the actor caused `count` events within some window of `withinSeconds` that ends with this event or after
+ * it.
+ */
 async function isReached(
   em: EntityManager,
   { count, withinSeconds }: NonNullable<NotificationRule['threshold']>,
@@ -45,7 +51,7 @@ async function isReached(
            select created_at from events
             where tenant_id = ? and actor_id = ? and event_type = 'security.permission_denied'
               and created_at > ?::timestamptz - make_interval(secs => ?)
-            order by created_at limit ?) counted) stretches
+            order by created_at limit ?) counted) windows
         where created_at < first_at + make_interval(secs => ?)) as reached`,
     [
       count - 1,
@@ -60,7 +66,7 @@ async function isReached(
   return row?.reached === true;
 }
 
-/** The claim of a process of the version before names no event: the first that comes takes it over. */
+/** A claim that the previous version wrote has no event id: the first event that claims the period takes it over. */
 async function claimPeriod(
   em: EntityManager,
   { tenantId, id, type }: LoggedEvent,

@@ -16,15 +16,14 @@ export type DeliveryPage = { tenantId: string; eventId: string } & PageRange;
 export interface Delivered {
   /** The last id that was considered; null when there are no more. */
   next: string | null;
-  /** Rows that were written; those of an earlier attempt are not. */
+  /** Rows that were inserted, without those of an earlier attempt. */
   delivered: number;
 }
 
 /**
- * Tells a page of recipients, in the caller's transaction and in one statement: who is in the audience, who may read
- * what the event is about, and what is written are of one moment. Safe to repeat: the unique key drops what is there.
- * A page that has a limit and does not reach it is the last one, and ends the fan-out; so does the first one when
- * nobody is to be notified.
+ * Notifies a page of recipients, in the caller's transaction and in one statement, so that audience, read permission
+ * and inserted rows are of one moment. Safe to repeat: the unique key drops duplicates. A page with a limit that it
+ * does not reach is the last one and ends the fan-out; so does the first page if no delivery is due.
  */
 export async function deliverPage(em: EntityManager, page: DeliveryPage): Promise<Delivered> {
   const found = await findEvent(em, page);
@@ -56,8 +55,9 @@ async function insertPage(
   ];
   const body = rule.body?.(event) ?? '';
   const [row] = await em.execute<{ seen: number; last: string | null; delivered: number }[]>(
-    // Neither the size of the tenant nor old statistics may decide what a page costs: each principal is one look by key,
-    // which `limit 1` keeps the planner from turning into a join, and rights are sought between the ends of the page.
+    // The cost of a page must not depend on the tenant's size or on stale statistics. Each principal is one lookup by
+    // key, which `limit 1` keeps the planner from turning into a join; roles are searched between the first and last
+    // id of the page.
     `with candidates as materialized (${audience.sql}),
      ends as materialized (
        select (select user_id from candidates order by user_id limit 1) as first,
@@ -94,7 +94,7 @@ async function insertPage(
   return row;
 }
 
-/** Whoever did something knows it. What a workflow or a schedule did, whoever asked for it wants to know. */
+/** An actor is not notified of its own act, except of what a workflow or a schedule did for it. */
 function isActorExcluded(rule: NotificationRule, { metadata }: LoggedEvent): boolean {
   return rule.notifiesActor !== true && metadata['via'] !== 'workflow' && metadata['via'] !== 'schedule';
 }

@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 
-/** Nobody is left to be told. */
 export async function endFanOut(
   em: EntityManager,
   { tenantId, eventId }: { tenantId: string; eventId: string },

@@ -16,8 +16,8 @@ const isUuid = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 
 /**
- * The ids of everybody whom `rule` names for `event`, as queries with one column. A query names nobody twice, several
- * may name the same: a page that is not full is then the last one.
+ * The ids of all recipients that `rule` names for `event`, as queries with one column. No query returns an id twice,
+ * but several may return the same id: a page that is not full is then the last one.
  */
 export async function audienceOf(
   em: EntityManager,
@@ -99,13 +99,13 @@ async function fragmentOf(em: EntityManager, audience: Audience, event: LoggedEv
   }
 }
 
-/** A stretch of an audience, in the order of its ids. */
+/** A range of an audience, in the order of its ids. */
 export type PageRange = {
-  /** The last id before it. */
+  /** The last id before the range. */
   after: string;
-} & ({ limit: number } | { /** Its last id. */ upTo: string });
+} & ({ limit: number } | { /** The last id of the range. */ upTo: string });
 
-/** Whoever is in a stretch of an audience at this moment; no part of the audience gives more than its limit. */
+/** The recipients in a range of an audience at this moment; each part of the audience returns at most the limit. */
 export function within(parts: readonly Fragment[], range: PageRange): Fragment {
   const [upTo, limit] = 'upTo' in range ? [range.upTo, null] : [maxUuid, range.limit];
   const each = parts.map(
@@ -119,7 +119,7 @@ export function within(parts: readonly Fragment[], range: PageRange): Fragment {
 }
 
 /**
- * Whether principal `p` may read at this moment what the event is about, as a condition in a query that has the `first`
+ * Whether principal `p` may read the event's resource at this moment, as a condition in a query that has the `first`
  * and the `last` such principal in `ends`.
  */
 export async function mayRead(

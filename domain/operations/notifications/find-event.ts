@@ -13,13 +13,13 @@ interface LoggedRow {
   created_ms: number;
 }
 
-/** What a fan-out notifies of: an event, by its rule. */
+/** The event of a fan-out with its rule. */
 export interface Notifiable {
   event: LoggedEvent;
   rule: NotificationRule;
 }
 
-/** The event of a fan-out; null once its retention is over, or where no rule names it any more. */
+/** The event of a fan-out; null once its retention is over, or if no rule names its type any more. */
 export async function findEvent(
   em: EntityManager,
   { tenantId, eventId }: { tenantId: string; eventId: string },

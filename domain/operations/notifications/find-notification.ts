@@ -3,7 +3,7 @@ import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { Notification } from './notification.entity.ts';
 import { ownNotifications } from './own-notifications.ts';
 
-/** @throws `notification_not_found`, also for somebody else's */
+/** @throws `notification_not_found`, also for another user's notification */
 export async function findNotification(
   ctx: Context,
   { notificationId }: { notificationId: string },

@@ -2,8 +2,8 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { ownNotifications } from './own-notifications.ts';
 
 /**
- * Marks all of the caller's own as read that were there when it asked, with one time. What arrives meanwhile
- * stays unread, for nobody has seen it. @returns how many were unread
+ * Marks all of the caller's notifications that existed at the time of the request as read, with one time. Later ones
+ * stay unread, since the user has not seen them. @returns how many were unread
  */
 export async function markAllRead(ctx: Context): Promise<number> {
   const userId = await ownNotifications(ctx);

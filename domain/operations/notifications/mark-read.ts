@@ -2,7 +2,10 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { ownNotifications } from './own-notifications.ts';
 
-/** Marks one of the caller's own as read. Asked again, it tells the first time. @throws `notification_not_found` */
+/**
+ * Marks one of the caller's own notifications as read. A repeated call returns the first time. @throws
+ * `notification_not_found`
+ */
 export async function markRead(ctx: Context, { notificationId }: { notificationId: string }): Promise<Date> {
   const userId = await ownNotifications(ctx);
   const [row] = await ctx.em.execute<{ read_at: string }[]>(

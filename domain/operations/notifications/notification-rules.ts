@@ -3,46 +3,52 @@ import type { LoggedEvent } from '#domain/foundation/events/logged-event.ts';
 import type { NotifiedType } from '#domain/foundation/events/notified-types.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
 
-/** Whom an event concerns. Only those who are users are told. */
+/** The recipients of an event's notifications. Only users among them are notified. */
 export type Audience =
-  /** The principal in this member of the metadata; without it, the resource itself where that is a principal. */
+  /** The principal in this member of the metadata; without it, the resource itself if it is a principal. */
   | { kind: 'principal'; member: string }
-  /** Whoever did what the event tells of. */
+  /** The event's actor. */
   | { kind: 'actor' }
-  /** Whoever asked for the response that the event is about. */
+  /** The requester of the event's response. */
   | { kind: 'requester' }
-  /** The user with the address that the event's invite went to, if there is one. */
+  /** The user with the address that the event's invite was sent to, if there is one. */
   | { kind: 'invited' }
-  /** Whoever connected the tool server that the event is about. */
+  /** The principal that connected the event's tool server. */
   | { kind: 'connector_of_server' }
   | { kind: 'space_members' }
   /** Members who may change the event's space. */
   | { kind: 'space_admins' }
-  /** The same of every space that allowed the model that the event is about. */
+  /** The same for every space that allows the event's model. */
   | { kind: 'admins_of_spaces_with_model' }
-  /** Whoever has asked with the event's skill in the 30 days before it. */
+  /** Principals that used the event's skill in the 30 days before it. */
   | { kind: 'skill_users' }
-  /** Whoever may change the tenant. */
+  /** Principals that may change the tenant. */
   | { kind: 'tenant_admins' };
 
 export interface NotificationRule {
   audience: readonly [Audience, ...Audience[]];
-  /** What a recipient must be able to read in the event's space or project; without it, it is the recipient's own matter. */
+  /**
+   * The permission that a recipient needs in the event's space or project; without it, the event concerns the
+   * recipient alone.
+   */
   readable?: Permission;
-  /** The security of an account: whoever acted is told, too, because it may have been somebody else. */
+  /** For account security: the actor is notified too, because another person may have acted as it. */
   notifiesActor?: true;
-  /** The period within which one event is enough, as part of a key. */
+  /** The period within which one event notifies, as part of a key. */
   once?: (event: LoggedEvent) => string;
-  /** So many of one actor within so many seconds, and then once in so many. */
+  /** Notifies after `count` events of one actor within `withinSeconds`, and then once per `oncePerSeconds`. */
   threshold?: { count: number; withinSeconds: number; oncePerSeconds: number };
   /** One line; `space` is the name of the event's space. */
   title: (event: LoggedEvent, space: string) => string;
-  /** One sentence more. */
+  /** One more sentence. */
   body?: (event: LoggedEvent) => string;
 }
 
 const affected: Audience = { kind: 'principal', member: 'principal_id' };
-/** For what needs no right but has a title that names the space: who has left does not hear what it is called now. */
+/**
+ * For events that need no permission but name the space in the title: a former member must not learn its current
+ * name.
+ */
 const namingSpace: Permission = 'spaces.read';
 const spaceAdmins: Audience = { kind: 'space_admins' };
 const tenantAdmins: Audience = { kind: 'tenant_admins' };
@@ -66,7 +72,7 @@ const aboutConnector = (title: (space: string) => string): NotificationRule => (
 
 const limitReached = (audience: Audience, title: string): NotificationRule => ({
   audience: [audience],
-  // Whoever met the limit may be the one who looks after the place.
+  // The actor that reached the limit may be the administrator.
   notifiesActor: true,
   once: (event) => `${event.resource.id}/${text(event, 'limit')}/${text(event, 'period') || dayOf(event)}`,
   title: () => title,
@@ -79,8 +85,8 @@ const limitReached = (audience: Audience, title: string): NotificationRule => ({
 const dayOf = ({ createdAt }: LoggedEvent): string => createdAt.toISOString().slice(0, 10);
 
 /**
- * The one table of who is notified of what: a rule for each type of events that has a fan-out. What a producer says
- * concerns nobody (`AuditEvent.notify`), such as a sign-in from a known device, has none and does not come here.
+ * The single table of notification rules, one for each event type that has a fan-out. An event whose producer sets
+ * `AuditEvent.notify` to false, such as a sign-in from a known device, has no fan-out and does not reach this table.
  */
 export const notificationRules: Readonly<Record<NotifiedType, NotificationRule>> = {
   'space.member_added': {

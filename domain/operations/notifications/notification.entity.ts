@@ -20,6 +20,6 @@ const schema = defineEntity({
   }),
 });
 
-/** What one user is told of one event. Written by the fan-out alone. */
+/** One user's notification of one event. Written by the fan-out alone. */
 export class Notification extends schema.class {}
 schema.setClass(Notification);

@@ -6,8 +6,8 @@ import { rolesGranting } from '#domain/identity/roles/roles-granting.ts';
 const permission = 'notifications.read';
 
 /**
- * The caller's id, by which its own notifications are found. They belong to no space, so whoever holds the
- * permission in the tenant or in any space of it may read its own. @throws `missing_permission`
+ * The caller's id, by which its own notifications are found. They belong to no space, so the permission in the tenant
+ * or in any of its spaces is enough. @throws `missing_permission`
  */
 export async function ownNotifications({ caller, em }: Context): Promise<string> {
   if (caller.granted.has(permission)) {

@@ -2,22 +2,22 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { audienceOf, within, type PageRange } from './find-audience.ts';
 import { findEvent, type Notifiable } from './find-event.ts';
 
-/** What is to be cut. */
+/** The recipients to split. */
 export interface PageSplit {
   tenantId: string;
   eventId: string;
   /** The last id that was considered before. */
   after: string;
-  /** Recipients of a page. */
+  /** Recipients per page. */
   size: number;
-  /** Pages. */
+  /** Max number of pages. */
   count: number;
 }
 
 /**
- * The next pages of an event's recipients, for transactions that tell them at once: as many whole ones as asked for or,
- * where not so many are left, one for all that are. Each ends where the next begins, so nobody falls between two
- * transactions, whoever comes or goes meanwhile.
+ * The next pages of an event's recipients, for concurrent transactions: `count` whole pages or, if fewer are left,
+ * one page for the rest. Each page ends where the next begins, so no recipient is skipped when the audience changes
+ * meanwhile.
  */
 export async function splitPages(
   em: EntityManager,

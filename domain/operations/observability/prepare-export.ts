@@ -5,7 +5,7 @@ import { ObservabilityConfig, secretPlace } from './observability-config.entity.
 import { readTrace, type ResponseTrace } from './response-trace.ts';
 import type { TraceError, TraceTarget } from './trace-exporter.ts';
 
-/** A trace and where its space has it sent. Null: there is nothing to send, or nowhere. */
+/** A trace and the target that its space has configured. Null without a trace or a target. */
 export async function prepareExport(
   work: FieldWork,
   responseId: string,
@@ -21,7 +21,7 @@ export async function prepareExport(
   return { trace, target: { baseUrl, publicKey, secretKey, projectId } };
 }
 
-/** Shows the space's administrators how the latest export went; a row that says so already is left alone. */
+/** Records the result of the latest export for the space's administrators; an unchanged row is not written. */
 export async function recordExport(
   em: EntityManager,
   spaceId: string,

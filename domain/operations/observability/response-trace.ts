@@ -8,7 +8,7 @@ import { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
 import { UsageEntry } from '#domain/responses/record/usage-entry.entity.ts';
 import { spanIdOf, traceIdOf } from '#domain/responses/record/trace-ids.ts';
 
-/** What tracing is told of a response: ids, names, numbers and times. Nothing that was asked or answered. */
+/** What tracing receives of a response: ids, names, numbers and times, never prompts or answers. */
 export interface ResponseTrace {
   traceId: string;
   spanId: string;
@@ -40,7 +40,7 @@ export interface Generation {
   failureCode: string | null;
   usage: TokenUsage;
   costPicoUsd: bigint;
-  /** Whether the vendor gave no figures. */
+  /** Whether the vendor reported no usage. */
   estimated: boolean;
   startedAt: Date;
   endedAt: Date;
@@ -51,14 +51,14 @@ export interface ToolSpan {
   iteration: number;
   tool: string;
   serverLabel: string | null;
-  /** null: it had none when the response ended. */
+  /** null: the call had no outcome when the response ended. */
   outcome: ToolCall['outcome'] | null;
   attempts: number;
   startedAt: Date;
   endedAt: Date;
 }
 
-/** Reads the trace of a response that has ended from its ledgers. Null: it runs, or is out of reach. */
+/** Reads the trace of an ended response from its ledgers. Null if the response runs or cannot be read any more. */
 export async function readTrace(em: EntityManager, responseId: string): Promise<ResponseTrace | null> {
   const response = await em.findOne(Response, { id: responseId });
   if (response?.finishedAt == null) {

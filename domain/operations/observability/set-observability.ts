@@ -19,13 +19,13 @@ export interface SetObservability {
   baseUrl: string | null;
 }
 
-/** What the user and password of HTTP's basic authentication may hold; a colon would end the user. */
+/** Allowed characters of user and password in HTTP basic authentication; a colon would end the user. */
 const user = /^[\x21-\x39\x3b-\x7e]{1,200}$/;
 const password = /^[\x21-\x7e]{1,500}$/;
 const maxProjectLength = 1_000;
 
 /**
- * Has the space's responses traced from now on. The secret key is sealed at once and never shown again.
+ * Enables tracing of the space's later responses. The secret key is sealed at once and never returned.
  * @throws `missing_permission`, `invalid_request`, `url_not_allowed`
  */
 export async function setObservability(ctx: Context, input: SetObservability): Promise<ObservabilityConfig> {
@@ -59,7 +59,7 @@ export async function setObservability(ctx: Context, input: SetObservability): P
 }
 
 /**
- * Forgets the credentials; later responses are not traced, nor is what was not exported yet.
+ * Deletes the credentials. Later responses are not traced, and pending exports are dropped.
  * @throws `missing_permission`, `observability_config_not_found`
  */
 export async function removeObservability(ctx: Context): Promise<void> {
@@ -100,7 +100,7 @@ function checkInput({ publicKey, secretKey, projectId }: SetObservability): void
   }
 }
 
-/** Whether the address itself may be reached is decided when it is dialled. */
+/** Whether the address may be reached is decided when it is connected to. */
 function tracingUrl(text: string): string {
   const url = URL.parse(text);
   const plain =

@@ -1,8 +1,8 @@
 import type { ResponseTrace } from './response-trace.ts';
 
-/** The port to tracing services; its implementation stands in adapters/observability. */
+/** The port to tracing services; implemented in adapters/observability. */
 export interface TraceExporter {
-  /** Sends a whole trace. Sent again it is the same trace with the same spans. @throws TraceExportFailure */
+  /** Sends a whole trace. A repeated export sends the same trace with the same spans. @throws TraceExportFailure */
   export(target: TraceTarget, trace: ResponseTrace, signal: AbortSignal): Promise<void>;
 }
 
@@ -11,7 +11,7 @@ export interface TraceTarget {
   baseUrl: string | null;
   publicKey: string;
   secretKey: string;
-  /** As the space's administrator named it; any JSON. */
+  /** As the space's administrator entered it; any JSON. */
   projectId: unknown;
 }
 
@@ -28,10 +28,10 @@ export type TraceError = (typeof traceErrors)[number];
 
 const passing: ReadonlySet<TraceError> = new Set(['unreachable', 'timeout', 'busy']);
 
-/** Why a trace did not arrive, without a word of what was sent or answered. */
+/** Why an export failed, without any text of the request or the answer. */
 export class TraceExportFailure extends Error {
   readonly code: TraceError;
-  /** Whether another attempt may succeed. */
+  /** Whether a retry may succeed. */
   readonly passes: boolean;
 
   /** @param status of the answer, if there was one */

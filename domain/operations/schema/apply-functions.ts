@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** Runs SQL in the transaction of the migration; `?` stands for a parameter, where there are any. */
+/** Runs SQL in the transaction of the migration; `?` is the placeholder of a parameter. */
 export type Execute = (sql: string, params?: readonly string[]) => Promise<Record<string, string>[]>;
 
 export interface FunctionFile {
@@ -9,21 +9,21 @@ export interface FunctionFile {
   sql: string;
 }
 
-/** Set by `migrate` after a restore: the baseline makes it, and no file does. */
-const madeByMigrations = 'app.log_beginning()';
+/** Defined by the baseline and replaced by `migrate` after a restore; no file defines it. */
+const definedByBaseline = 'app.log_beginning()';
 
 const helpers = new URL('migrations/helpers.sql', import.meta.url);
 const folder = new URL('functions/', import.meta.url);
 
-/** Every file of `functions/`, one a feature. */
+/** Every file of `functions/`, one per feature. */
 export function readFunctionFiles(): FunctionFile[] {
   const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   return names.toSorted().map((name) => ({ name, sql: readFileSync(new URL(name, folder), 'utf8') }));
 }
 
 /**
- * Brings the functions of schema `app` to those of `files`: runs each file whose checksum is not the one that the
- * database holds, and drops functions that no file defines. @returns the names of the files that were run
+ * Updates the functions of schema `app` to those of `files`: runs each file whose checksum differs from the stored
+ * one, and drops functions that no file defines. @returns the names of the files that were run
  */
 export async function applyFunctions(execute: Execute, files: readonly FunctionFile[]): Promise<string[]> {
   await execute(
@@ -38,7 +38,7 @@ export async function applyFunctions(execute: Execute, files: readonly FunctionF
   return changed.map(({ name }) => name);
 }
 
-/** Definitions, then the owner and the callers of each, then what the file says of functions that are exceptions. */
+/** Runs the definitions, then sets owner and callers of each, then runs the file's exceptions. */
 async function applyFile(execute: Execute, { name, sql }: FunctionFile): Promise<void> {
   const exceptions = sql.search(/^select pg_temp\.secure_function\(/m);
   const earlier = await listWritten(execute);
@@ -54,7 +54,7 @@ async function applyFile(execute: Execute, { name, sql }: FunctionFile): Promise
   );
 }
 
-/** A function's row is of the transaction that wrote it last, replaced or new. */
+/** The `xmin` of a function's row is the transaction that created or replaced it last. */
 async function listWritten(execute: Execute): Promise<string[]> {
   const rows = await execute(
     `select oid::regprocedure::text as signature from pg_proc
@@ -63,7 +63,10 @@ async function listWritten(execute: Execute): Promise<string[]> {
   return rows.map(({ signature = '' }) => signature);
 }
 
-/** What a trigger or the default of a column needs is not dropped: an older version may migrate a newer database. */
+/**
+ * Functions that a trigger or a column's default needs are not dropped: an older version may migrate a newer
+ * database.
+ */
 async function dropUndefined(execute: Execute, files: readonly FunctionFile[]): Promise<void> {
   await execute(
     `delete from app.function_files where name not in (select jsonb_array_elements_text(?::jsonb))`,
@@ -74,7 +77,7 @@ async function dropUndefined(execute: Execute, files: readonly FunctionFile[]): 
        and p.oid::regprocedure::text not in (select unnest(functions) from app.function_files)
        and p.oid::regprocedure::text <> ?
        and not exists (select from pg_depend d where d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid)`,
-    [madeByMigrations],
+    [definedByBaseline],
   );
   for (const { signature } of rows) await execute(`drop function ${signature}`);
 }

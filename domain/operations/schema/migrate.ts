@@ -6,9 +6,9 @@ import { applyFunctions, readFunctionFiles } from './apply-functions.ts';
 import { createOrm } from './orm.ts';
 
 /** For `uuidv7()`. */
-const oldestPostgres = 18;
+const minPostgresVersion = 18;
 
-/** SQL states of a lock that did not come in time, or went to somebody else. */
+/** SQL states of a lock timeout and of a deadlock. */
 const lockLost = new Set(['55P03', '40P01']);
 
 /** A statement of a migration may rewrite a table; a second migrator waits for all statements of the first. */
@@ -19,8 +19,8 @@ const lockWaitMs = 3_600_000;
 const migrationLock = 7_205_759;
 
 /**
- * Creates roles, applies pending migrations and changed functions, and sets the passwords of the two login roles from their URLs.
- * Runs on an admin login; safe to run any number of times, also at once. @throws for a server that is too old
+ * Creates roles, applies pending migrations and changed functions, and sets the passwords of the two login roles from
+ * their URLs. Runs on an admin login; safe to repeat and to run concurrently. @throws for a server that is too old
  */
 export async function migrate(config: MigratorConfig): Promise<void> {
   const Admin = boundedClient({ statementTimeoutMs });
@@ -35,18 +35,21 @@ export async function migrate(config: MigratorConfig): Promise<void> {
       await setPassword(admin, new URL(url));
     }
     await changeSchema(config.DATABASE_ADMIN_URL);
-    await goOnBehindLog(admin);
+    await continueRestoredLog(admin);
     await maintainPartitions(admin);
   } finally {
     await admin.end();
   }
 }
 
-/** The dated migrations that are pending, then the functions: in one transaction, so that neither is ever without the other. */
+/**
+ * Applies the pending dated migrations and then the functions in one transaction, so that neither exists without the
+ * other.
+ */
 async function changeSchema(url: string): Promise<void> {
   const orm = createOrm({ url, statementTimeoutMs, poolSize: 1 });
   try {
-    // Makes the migrator's table on a connection of its own, before the transaction takes the only one.
+    // Creates the migrator's table on its own connection, before the transaction takes the only one.
     await orm.migrator.getPending();
     await orm.em.getConnection().transactional(async (transaction) => {
       await orm.migrator.up({ transaction });
@@ -60,23 +63,23 @@ async function changeSchema(url: string): Promise<void> {
   }
 }
 
-const behindLog = `
+const restoredLogBeginning = `
   select (last::text::bigint - pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1)::text as beginning
   from (select app.last_log_position() as last) log
   where last >= app.log_position(pg_snapshot_xmax(pg_current_snapshot()))`;
 
 /**
- * A dump carries the order of the log and not the server's count of transactions, by which it goes on: in a server that
- * has counted less, what is written from now on must come behind what was restored. Nobody may write before.
+ * A dump contains the order of the log but not the server's transaction counter, which continues that order. In a
+ * server with a lower counter, new events must be ordered after the restored ones. The lock excludes earlier writes.
  */
-async function goOnBehindLog(admin: Client): Promise<void> {
-  const { rowCount } = await admin.query(behindLog);
+async function continueRestoredLog(admin: Client): Promise<void> {
+  const { rowCount } = await admin.query(restoredLogBeginning);
   if (rowCount === 0) {
     return;
   }
   await admin.query('begin');
   await admin.query('lock table events in share row exclusive mode');
-  const { rows } = await admin.query<{ beginning: string }>(behindLog);
+  const { rows } = await admin.query<{ beginning: string }>(restoredLogBeginning);
   if (rows[0] !== undefined) {
     const beginning = admin.escapeLiteral(`select ${rows[0].beginning}::bigint`);
     await admin.query(
@@ -86,7 +89,7 @@ async function goOnBehindLog(admin: Client): Promise<void> {
   await admin.query('commit');
 }
 
-/** What is due of them. A dump, which holds the log for long, is not waited for: the workers' upkeep comes back to it. */
+/** Maintains due partitions. Does not wait for a dump, which locks the log for long: the workers' upkeep retries. */
 async function maintainPartitions(admin: Client): Promise<void> {
   await admin.query(`set lock_timeout = '2s'`);
   try {
@@ -100,12 +103,12 @@ async function maintainPartitions(admin: Client): Promise<void> {
   }
 }
 
-/** Before anything is changed: the migration would fail in its middle, and not say why. */
+/** Checked before any change: the migration would fail half-way without a clear reason. */
 export async function requireVersion(admin: Pick<Client, 'query'>): Promise<void> {
   const { rows } = await admin.query<{ version: string }>('select version() as version');
   const version = rows[0]?.version ?? '';
-  if (Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? 0) < oldestPostgres) {
-    throw new Error(`PostgreSQL ${oldestPostgres} or newer is needed, and this is ${version}.`);
+  if (Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? 0) < minPostgresVersion) {
+    throw new Error(`PostgreSQL ${minPostgresVersion} or newer is needed, and this is ${version}.`);
   }
 }
 

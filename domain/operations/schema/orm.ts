@@ -39,7 +39,8 @@ export function ormConfig(options: OrmOptions): Options {
     driverOptions: {
       Client: boundedClient(options),
       onPoolCreated: (pool: Pool) => options.watch?.count(pool),
-      // The ORM reads only server, login and database from the address; the driver also its parameters, like `sslmode`.
+      // The ORM reads only server, login and database from the address; the driver also its parameters, like
+      // `sslmode`.
       connectionString: options.url,
       connectionTimeoutMillis: 2_000,
       statement_timeout: options.statementTimeoutMs,

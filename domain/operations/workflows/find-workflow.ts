@@ -7,7 +7,7 @@ import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 
-/** A workflow's address and how the platform's own row of it stands. */
+/** A workflow's address and the state of the platform's own row. */
 export interface FoundWorkflow {
   workflowId: string;
   kind: 'response' | 'document' | 'mcp_server';
@@ -17,7 +17,7 @@ export interface FoundWorkflow {
   failureCode: string | null;
 }
 
-/** What a workflow of each type works for; null: for no row that is looked up here. */
+/** The kind of resource of each workflow type; null if `findWorkflow` looks up no row for it. */
 const kinds = {
   generateResponse: 'response',
   traceResponse: 'response',
@@ -27,7 +27,7 @@ const kinds = {
   runSweep: null,
 } satisfies Record<WorkflowType, FoundWorkflow['kind'] | null>;
 
-/** An id as it stands in Temporal UI. @throws `workflow_not_found` for any other form */
+/** Parses an id as Temporal UI shows it. @throws `workflow_not_found` for any other form */
 export function readWorkflowId(workflowId: string): Pick<FoundWorkflow, 'kind' | 'tenantId' | 'resourceId'> {
   const { type, parts } = parseWorkflowId(workflowId) ?? {};
   const [tenantId = '', resourceId = '', ...rest] = parts ?? [];
@@ -40,8 +40,8 @@ export function readWorkflowId(workflowId: string): Pick<FoundWorkflow, 'kind' |
 }
 
 /**
- * The row that a workflow works for, in the tenant that its id names: what is not there is not asked of the
- * engine, whatever the engine may know. @throws `missing_permission`, `workflow_not_found`
+ * The row of a workflow, in the tenant that its id names. Without a row, Temporal is not asked.
+ * @throws `missing_permission`, `workflow_not_found`
  */
 export async function findWorkflow(ctx: Context, workflowId: string): Promise<FoundWorkflow> {
   authorize(ctx.caller, 'workflows.read');

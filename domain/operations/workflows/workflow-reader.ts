@@ -1,8 +1,8 @@
-/** The newest run of a workflow as the engine has it. Ids, numbers and fixed words only, as in histories. */
+/** The newest run of a workflow in Temporal. Ids, numbers and fixed words only, as in histories. */
 export interface WorkflowDescription {
   runId: string;
   type: string;
-  /** In the engine's words: `RUNNING`, `COMPLETED`, `FAILED`, `CANCELLED`, `TERMINATED`, `TIMED_OUT` … */
+  /** In Temporal's words: `RUNNING`, `COMPLETED`, `FAILED`, `CANCELLED`, `TERMINATED`, `TIMED_OUT` … */
   status: string;
   taskQueue: string;
   startedAt: Date;
@@ -13,20 +13,20 @@ export interface WorkflowDescription {
 
 export const pendingStates = ['scheduled', 'started', 'cancel_requested', 'paused', 'unknown'] as const;
 
-/** A step that runs, or waits for a worker or for its next attempt. */
+/** An activity that runs, or waits for a worker or for its next attempt. */
 export interface PendingStep {
   activity: string;
   state: (typeof pendingStates)[number];
   attempt: number;
-  /** Why the attempt before failed. */
+  /** Why the previous attempt failed. */
   lastFailure: string | null;
   nextAttemptAt: Date | null;
 }
 
-/** The port to what the engine knows, for people who look. */
+/** The port to workflow descriptions and histories, for operators. */
 export interface WorkflowReader {
   /** null: the engine does not know the id, or no longer. @throws `engine_unavailable` */
   describe(workflowId: string): Promise<WorkflowDescription | null>;
-  /** The newest run's history in the JSON form of the engine's own tools. @throws `engine_unavailable` */
+  /** The newest run's history in the JSON form of Temporal's own tools. @throws `engine_unavailable` */
   historyOf(workflowId: string): Promise<{ events: unknown[] } | null>;
 }

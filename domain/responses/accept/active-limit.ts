@@ -3,7 +3,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 export interface ActiveLimits {
   maxActivePerSpace: number;
-  /** Of all spaces of the tenant together, so that it cannot take every slot of the workers. */
+  /** Of all spaces of the tenant together, so that one tenant cannot take every slot of the workers. */
   maxActivePerTenant?: number;
 }
 
@@ -14,17 +14,17 @@ export interface Active {
 }
 
 /**
- * How many of a full place are taken to end in a second. Clients try twice again and then give up: with many before
- * them they are to come later, or they would have given up before there is room.
+ * Assumed number of responses that end per second while a limit is reached. Clients retry twice and then give up:
+ * with many requests ahead of them they must wait longer, or they give up before a slot is free.
  */
-const runningASecond = 50;
+const assumedEndsPerSecond = 50;
 
 /** More than a server can hold. */
 const unlimited = 2 ** 31 - 1;
 
 /**
- * Counts them as a part of a statement, in one order for everybody; who is counted and goes on takes its place when
- * the transaction commits.
+ * Counts as part of a statement, always in the same lock order; an admitted response is counted by others once its
+ * transaction commits.
  */
 export const countActive =
   'select app.count_active(?, ?, ?) as space, app.count_active(?, null, ?) as tenant';
@@ -51,7 +51,7 @@ export async function rejectWhenBusy(ctx: Context, spaceId: string, limits: Acti
   }
 }
 
-/** Names the limit that is reached; the space's where both are. */
+/** Names the limit that is reached; the space's if both are. */
 export function tooManyActive(
   ctx: Context,
   spaceId: string,
@@ -64,6 +64,6 @@ export function tooManyActive(
       ? { type: 'tenant' as const, id: ctx.caller.tenantId, limit: inTenant }
       : { type: 'space' as const, id: spaceId, limit: inSpace };
   const message = `Too many responses of this ${reached.type} are running.`;
-  const retryAfter = Math.ceil(reached.limit / runningASecond);
+  const retryAfter = Math.ceil(reached.limit / assumedEndsPerSecond);
   return new DomainError('too_many_active_responses', message, { retryAfter, reached });
 }

@@ -17,9 +17,10 @@ import { checkCallOutputs } from './tool-input.ts';
 const maxChainLength = 200;
 
 /**
- * Snapshots what a response is given: its parent's context and output, or the messages of its branch, as references,
- * then its own input. The parent may expire or be deleted afterwards; the child keeps what it was given. With
- * `on_busy: enqueue` a parent that it waits for gives its part when it ends, and its branch when it may begin.
+ * Snapshots the context of a response: its parent's context and output, or the messages of its branch, as references,
+ * then its own input. The parent may expire or be deleted afterwards; the child keeps its context. With `on_busy:
+ * enqueue` a parent that blocks it adds its part when it ends, and the history of a branch is added when the response
+ * may start.
  */
 export async function joinChain(
   ctx: Context,
@@ -57,8 +58,8 @@ function placeInput(
 }
 
 /**
- * Looks at all that a response was given, once that is written. For one that waits that may be its own input alone; its
- * whole is looked at when it may begin.
+ * Checks the whole context of a response after it was written. For a blocked response that may be its own input
+ * alone; its whole context is checked when it may start.
  * @throws `tool_output_missing`, `context_length_exceeded`, `invalid_request`
  */
 export async function checkInput(
@@ -67,7 +68,7 @@ export async function checkInput(
   { change, contextWindow }: { change: ResponseChange; contextWindow: number },
 ): Promise<void> {
   const { response, items } = change;
-  // New messages alone hold no calls, and what they say is at hand.
+  // New messages alone contain no calls, and their text is in memory.
   const alone =
     response.chainDepth === 0 &&
     response.threadId == null &&

@@ -38,8 +38,8 @@ export type Created =
   | { kind: 'replayed'; responseId: string };
 
 /**
- * Accepts a response: head, context snapshot, event 0 and the owed workflow start in one transaction. The id
- * is minted by the caller, so that a commit in doubt can be looked up.
+ * Accepts a response: head, context snapshot, event 0 and the pending workflow start in one transaction. The caller
+ * creates the id, so that a commit in doubt can be looked up.
  */
 export async function createResponse(
   ctx: Context,

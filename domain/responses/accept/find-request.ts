@@ -6,8 +6,8 @@ import { authorizeResponse, unexpired } from '#domain/responses/store/response-a
 import { Response } from '#domain/responses/record/response.entity.ts';
 
 /**
- * The response that a repeated request stands for: the one its cursor names, if it was made by the same body,
- * else the one of its idempotency key. null: there is none.
+ * The response of a repeated request: the response that its cursor names, if it was created by the same body, else
+ * that of its idempotency key. null: none.
  */
 export async function findRequest(
   ctx: Context,

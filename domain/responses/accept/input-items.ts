@@ -41,7 +41,7 @@ async function saveItem(
   }
 }
 
-/** Reasoning that is not ours: shown among the input, but no provider takes it back. */
+/** Reasoning that this platform did not produce: listed among the input, but no provider accepts it. */
 function saveReasoning(
   ctx: Context,
   change: ResponseChange,
@@ -89,8 +89,8 @@ function saveMessage(
 }
 
 /**
- * An item of a response of the same space that the caller may read. Any other id is unknown. The lock keeps it from
- * being purged before it is in the context.
+ * An item of a response of the same space that the caller may read. Any other id is unknown. The lock prevents a
+ * purge before it is in the context.
  */
 async function referenced(ctx: Context, response: Response, id: string): Promise<string> {
   const found = await findReadable(ctx, response, id);

@@ -12,8 +12,9 @@ import { requireBranch } from '#domain/conversations/threads/thread-branches.ts'
 import type { MessageRole } from '#domain/conversations/threads/thread-status.ts';
 
 /**
- * Makes a response one of its thread, if it has one, and its branch's only one that runs.
- * @throws `missing_permission`, `thread_not_found`, `branch_not_found`, `thread_archived`; as `resolveBusyThread` does
+ * Adds a response to its thread, if it has one, as the only running response of its branch.
+ * @throws `missing_permission`, `thread_not_found`, `branch_not_found`, `thread_archived`; as `resolveBusyThread`
+ * does
  */
 export async function enterThread(
   ctx: Context,
@@ -53,7 +54,7 @@ export async function enterThread(
 }
 
 /**
- * Has a response that failed be asked for again in its thread.
+ * Checks and locks the thread in which a failed response is restarted.
  * @throws `missing_permission`, `thread_not_found`, `thread_archived`, `previous_response_in_progress`
  */
 export async function returnToThread(ctx: Context, branch: BranchOf): Promise<void> {
@@ -66,7 +67,7 @@ export async function returnToThread(ctx: Context, branch: BranchOf): Promise<vo
   }
 }
 
-/** What was asked becomes messages of the thread, in the transaction that accepts the response. */
+/** Saves the input messages in the thread, in the transaction that accepts the response. */
 export async function saveQuestion(
   ctx: Context,
   response: Response,
@@ -107,7 +108,7 @@ function roleOf({ role }: MessageItem): MessageRole {
   return role === 'developer' ? 'system' : role;
 }
 
-/** A thread holds texts: of an image or a file it says that it was there. */
+/** A thread stores text only: placeholders stand for images and files. */
 function contentOf({ text, content }: MessageItem): string {
   const said = content?.map((part) => {
     switch (part.type) {

@@ -8,8 +8,8 @@ type Abilities = Pick<Model, 'providerKind' | 'supportsReasoning' | 'inputModali
 type Reasoning = Pick<CreateResponseInput, 'reasoningEffort' | 'reasoningSummary'>;
 
 /**
- * How much the model is to reason, and what it is to tell of it. To a `plain` request both are hints, sent whatever the
- * model. @throws `unsupported_parameter`
+ * The reasoning effort and summary for the model. For a `plain` request both are hints, which clients send whatever
+ * the model. @throws `unsupported_parameter`
  */
 export function reasoningFor(input: CreateResponseInput, model: Abilities): Reasoning {
   const { reasoningEffort, reasoningSummary, plain = false } = input;
@@ -28,7 +28,7 @@ function rejectReasoning({ reasoningEffort, reasoningSummary }: Reasoning, model
   if (reasons && !model.supportsReasoning) {
     throw unsupported('reasoning', 'This model does not support reasoning.');
   }
-  // Servers of this kind say their raw reasoning, if any, and that is for nobody.
+  // Servers of this kind return raw reasoning, if any, which is never shown.
   if (reasoningSummary !== null && model.providerKind === 'openai_compatible') {
     throw unsupported('reasoning.summary', 'This model does not summarise its reasoning.');
   }

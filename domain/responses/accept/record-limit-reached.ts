@@ -4,12 +4,12 @@ import { recordAs } from '#domain/identity/principals/record-as.ts';
 import type { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 
-/** What this process has written of the hour: whoever goes on asking costs the database nothing more. */
+/** What this process has recorded within the hour: repeated requests cause no further writes. */
 const written = new LRUCache<string, true>({ max: 10_000, ttl: 3_600_000 });
 
 /**
- * Writes that a space or the tenant has as many running responses as it may, once an hour. Its administrators are
- * told; who asked was told by the refusal.
+ * Records that a space or the tenant has reached its limit of running responses, once an hour. Its administrators are
+ * notified; the requester gets the refusal.
  */
 export async function recordLimitReached(
   unitOfWork: UnitOfWork,

@@ -8,19 +8,19 @@ import { lockHead } from '#domain/responses/store/head.ts';
 import { authorizeResponse, unexpired } from '#domain/responses/store/response-access.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 
-/** What a new response comes behind. */
+/** The responses that a new response follows. */
 export interface Before {
-  /** Whose conversation it goes on from; null: from the messages of its branch. */
+  /** The response whose conversation it continues; null: it continues the messages of its branch. */
   parent: Response | null;
-  /** Whose end lets it begin. */
+  /** The response whose end lets it start. */
   blockedBy: Response | null;
 }
 
 /**
- * Has what still runs before a new response refuse it, be waited for, or end.
- * @param queue what ran in its branch, locked, each behind the one that it waits for; nothing without a thread
- * @throws `previous_response_not_found`, `previous_response_in_progress`, `missing_permission`; `invalid_state` when it
- *   would go on from one that never began
+ * Decides about responses that still run before a new one: they refuse it, block it, or are cancelled.
+ * @param queue the unfinished responses of its branch, locked, each behind its blocker; empty without a thread
+ * @throws `previous_response_not_found`, `previous_response_in_progress`, `missing_permission`; `invalid_state` if it
+ *   would continue a response that never started
  */
 export async function resolveBusyThread(
   ctx: Context,
@@ -30,7 +30,7 @@ export async function resolveBusyThread(
   const inBranch = await readRunning(ctx, queue);
   const named = await readNamed(ctx, input, queue);
   const runs = named !== null && !named.isTerminal;
-  if (named?.hasHadItsTurn === false && (named.isTerminal || input.onBusy === 'cancel_previous')) {
+  if (named?.hasWholeContext === false && (named.isTerminal || input.onBusy === 'cancel_previous')) {
     throw neverBegan();
   }
   const running = runs && queue.length === 0 ? [named] : inBranch;
@@ -60,7 +60,9 @@ async function readRunning({ em }: Context, queue: readonly string[]): Promise<R
   return running.toSorted((a, b) => queue.indexOf(a.id) - queue.indexOf(b.id));
 }
 
-/** The response that it goes on from, readable by the caller, and ended unless it may be waited for or cancelled. */
+/**
+ * The response that it continues: readable by the caller, and ended unless it may block the new one or be cancelled.
+ */
 async function readNamed(
   ctx: Context,
   input: CreateResponseInput,
@@ -70,7 +72,7 @@ async function readNamed(
   if (id === null) {
     return null;
   }
-  // Whoever holds rows of a queue waits for no other that runs: two could wait for each other.
+  // A transaction that holds rows of a queue waits for no other running response: two could deadlock.
   const named =
     queue.length > 0
       ? await ctx.em.findOne(Response, { id, ...unexpired() })
@@ -80,7 +82,7 @@ async function readNamed(
   }
   authorizeResponse(ctx.caller, 'responses.read', named.principalId);
   const beside = queue.length > 0 && !queue.includes(id);
-  // Its end writes into its thread, and nobody holds two threads.
+  // Its end writes into its thread, and no transaction locks two threads.
   const isOther = thread != null && named.threadId != null && named.threadId !== thread.threadId;
   if (!named.isTerminal && (beside || (isOther && onBusy === 'cancel_previous'))) {
     throw inProgress('previous_response_id');
@@ -91,7 +93,7 @@ async function readNamed(
   return named;
 }
 
-/** Keeps one that has ended from being purged before its conversation is copied. */
+/** Prevents the purge of an ended response before its conversation is copied. */
 async function lockUnpurged({ em }: Context, id: string): Promise<void> {
   const kept = await em.execute(
     'select id from responses where id = ? and expires_at > now() for key share',
@@ -107,7 +109,7 @@ async function lockUnexpired(em: EntityManager, id: string): Promise<Response | 
   return head !== null && head.response.expiresAt > head.now ? head.response : null;
 }
 
-/** From the last one on, so that none is let go on the way. */
+/** Cancels the last one first, so that no end starts a response behind it. */
 async function cancelAll(ctx: Context, running: readonly Response[]): Promise<void> {
   const now = await databaseNow(ctx.em);
   for (const { principalId } of running) {
@@ -119,7 +121,7 @@ async function cancelAll(ctx: Context, running: readonly Response[]): Promise<vo
   await ctx.em.flush();
 }
 
-/** One that ends while it waits was not given its conversation. */
+/** A response that ended while it was blocked never received its conversation. */
 function neverBegan(): DomainError {
   return new DomainError(
     'invalid_state',

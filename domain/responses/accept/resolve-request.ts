@@ -11,7 +11,7 @@ import type { Governance, Limits, ResponseRequest } from '#domain/responses/reco
 import { resolveToolChoice } from '#domain/responses/offer/resolve-tool-choice.ts';
 import { asksForTools, resolveTools } from '#domain/responses/offer/resolve-tools.ts';
 
-/** What an administrator may lower for a space. Unset: the platform's default. */
+/** Limits that an administrator may lower for a space. Unset: the platform's default. */
 const spacePolicy = z.object({
   version: z.int().default(1),
   max_iterations: z.int().positive().default(50),
@@ -29,7 +29,7 @@ export interface ResolvedRequest {
   governance: Governance;
 }
 
-/** Fills defaults, checks what depends on rights, model and space, and clamps limits. */
+/** Fills defaults, checks everything that depends on permissions, model and space, and clamps limits. */
 export async function resolveRequest(
   ctx: Context,
   input: CreateResponseInput,
@@ -108,8 +108,8 @@ function lowest(a: string | null, b: string | null): string | null {
 }
 
 /**
- * The builtin model only searches and quotes; what it is told to do and cannot is refused, not ignored. Where it may
- * not search it says so in its answer.
+ * The builtin model only searches and quotes: options that it cannot follow are refused, not ignored. If it may not
+ * search, its answer says so.
  */
 function rejectForBuiltin(input: CreateResponseInput, choice: ToolChoice): void {
   if (input.format.type !== 'text') {

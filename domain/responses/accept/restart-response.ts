@@ -23,12 +23,11 @@ import { modelError } from './resolve-request.ts';
 import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 
 /**
- * Asks for a failed response once more, as a new response of the caller's: the same request on the same context,
- * with the limits that were settled then. What the failed one had put out is not taken over, and what the
- * caller may no longer use is refused when it is used. What its space has come to demand since holds for it.
- * @throws `missing_permission`, `response_not_found` and its like, `model_not_allowed`, `invalid_state` unless it failed
- *   and has no approved call that was begun or restarted before; as `returnToThread` does;
- *   `NamesNeeded`
+ * Repeats a failed response as a new response of the caller: the same request on the same context, with the limits
+ * resolved then. The output of the failed one is not copied. Permissions that the caller has lost are refused when
+ * they are used. Demands that the space has made since apply.
+ * @throws `missing_permission`, `response_not_found` and its like, `model_not_allowed`, `invalid_state` unless it
+ * failed and has no approved call that was begun or restarted before; as `returnToThread` does; `NamesNeeded`
  */
 export async function restartResponse(
   ctx: Context,
@@ -38,8 +37,8 @@ export async function restartResponse(
   const { caller, em } = ctx;
   const failed = await findOwn(ctx, input.responseId, 'responses.read');
   authorize(caller, 'responses.create');
-  // One that failed while it waited for the response before it was never given all of its context.
-  if (failed.status !== 'failed' || !failed.hasHadItsTurn) {
+  // A response that failed while it was blocked never received its whole context.
+  if (failed.status !== 'failed' || !failed.hasWholeContext) {
     throw new DomainError(
       'invalid_state',
       'Only a failed response that had its whole input can be restarted.',
@@ -51,7 +50,7 @@ export async function restartResponse(
   }
   await applyConsent(ctx, failed, options.newId);
   await rejectWhenBusy(ctx, failed.spaceId, options.limits);
-  // Behind the other locks, as a new response takes them.
+  // After the other locks, in the lock order of a new response.
   if (failed.threadId != null && failed.branchId != null) {
     await returnToThread(ctx, { threadId: failed.threadId, branchId: failed.branchId });
   }
@@ -105,7 +104,7 @@ async function copyHead(
   );
 }
 
-/** What tokens stand for outlives the failed response; what was asked before the space demanded it is screened now. */
+/** The redaction mapping outlives the failed response; a request from before the space's demand is screened now. */
 async function saveRedaction(
   ctx: Context,
   failed: Response,
@@ -131,7 +130,7 @@ async function saveRedaction(
   }
 }
 
-/** Consent is for one call: it moves with the restart, unless the call that it allowed was begun. */
+/** An approval is for one call: it moves to the restarted response, unless the approved call was begun. */
 async function applyConsent({ em }: Context, failed: Response, newId: string): Promise<void> {
   const wanted = failed.request.approved_calls.map((call) => call.approval_request_id);
   if (wanted.length === 0) {

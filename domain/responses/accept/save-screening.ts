@@ -11,7 +11,7 @@ import type { PiiSettings, Redaction } from '#domain/governance/policy/pii-setti
 import { recordDetection } from '#domain/governance/redaction/record-detection.ts';
 import type { ScreenedInput } from './screen-input.ts';
 
-/** Keeps what the tokens of a response's input stand for. The response's row must be there. */
+/** Saves the redaction mapping of a response's input. The response's row must exist. */
 export async function saveScreening(
   ctx: Context,
   response: { id: string; spaceId: string },
@@ -32,7 +32,7 @@ export async function saveScreening(
   });
 }
 
-/** Says in a settled request what was looked for and how much was replaced. */
+/** Records in a resolved request the kinds that were searched for and the number of replacements. */
 export function noteRedaction(
   resolved: ResolvedRequest,
   { redaction, found }: Pick<ScreenedInput, 'redaction' | 'found'>,
@@ -48,12 +48,12 @@ export function noteRedaction(
   );
 }
 
-/** What a response says of the demand that it was made under. */
+/** The demand of the space as the response shows it. */
 function shownDemand({ mode, kinds }: PiiSettings): NonNullable<Governance['pii']> {
   return { mode: mode === 'block' ? 'block' : 'redact', kinds };
 }
 
-/** Has a response keep itself what the tokens of another one stand for; a thread keeps it anyway. */
+/** Copies the redaction mapping of another response into this one's; the mapping of a thread is shared. */
 export async function inheritEntries(
   ctx: Context,
   { holders }: Redaction,
@@ -67,7 +67,7 @@ export async function inheritEntries(
   await saveEntries(ctx, tenantId, { holder: { responseId }, entries: entries.map(uncounted) });
 }
 
-/** What an earlier response found is kept on for those who brought it, and counted there. */
+/** Entries of an earlier response stay attributed to their sources and are counted there. */
 function uncounted(entry: KnownEntry): KnownEntry {
   return { ...entry, count: 0 };
 }

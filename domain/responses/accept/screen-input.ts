@@ -14,21 +14,21 @@ import {
 import type { PiiEntry, Redactor } from '#domain/governance/redaction/redact.ts';
 import { rejectBlockedContent } from '#domain/governance/redaction/reject-blocked-content.ts';
 
-/** A request as it may be kept and sent on. */
+/** A request that may be stored and sent to a model. */
 export interface ScreenedInput {
   input: CreateResponseInput;
-  /** null: the space demands nothing, and nothing was looked at. */
+  /** null: the space does not require screening, and nothing was screened. */
   redaction: Redaction | null;
-  /** What was found in this request. */
+  /** Personal data found in this request. */
   found: PiiEntry[];
-  /** What tokens of the conversation so far stand for, as far as the response has to keep it itself. */
+  /** The mapping of the conversation so far, as far as the response must store it itself. */
   inherited: KnownEntry[];
 }
 
 /**
  * Replaces personal data in a request before anything of it is stored.
- * @throws `content_blocked`; `unsupported_parameter` for files that cannot be read; `NamesNeeded` when a recogniser
- *   service has to be asked first, which nobody does inside a transaction
+ * @throws `content_blocked`; `unsupported_parameter` for files that cannot be read; `NamesNeeded` if a recogniser
+ * service must be called first, which is never done inside a transaction
  */
 export async function screenInput(
   ctx: Context,
@@ -65,7 +65,7 @@ async function resolveRedaction(
   if (parent === null || from === undefined || isOwn) {
     return { redaction: { ...demand, scope, holders: [own] }, inherited: [] };
   }
-  // The parent may expire long before its child; while it runs it may find more.
+  // The parent may expire long before its child, and may find more while it runs.
   const mapping = await readMapping(ctx, ctx.caller.tenantId, parent.holders);
   return { redaction: { ...demand, scope, holders: [own, from] }, inherited: [...mapping.values()] };
 }

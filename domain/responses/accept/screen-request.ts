@@ -6,11 +6,11 @@ import type { Redaction } from '#domain/governance/policy/pii-settings.ts';
 import type { PiiEntry, Redactor } from '#domain/governance/redaction/redact.ts';
 
 /**
- * Replaces personal data in what a settled request holds besides its caller's input: definitions of tools, and calls
- * that were asked for before the space demanded anything. In definitions, which somebody has approved, no service is
- * asked for names: of all that a space has connected that would be hundreds of texts for each response.
- * @returns the request, and what was found
- * @throws `NamesNeeded` when the recogniser service has to be asked about approved calls, `RedactionNeeded`
+ * Replaces personal data in the parts of a resolved request other than the input: definitions of tools, and calls
+ * that were requested before the space required redaction. Definitions were approved by a person and are not sent to
+ * the recogniser service: a space with many connected tools would cause hundreds of texts per response.
+ * @returns the request, and the entries that were found
+ * @throws `NamesNeeded` if the recogniser service must be called for approved calls, `RedactionNeeded`
  */
 export function screenRequest(
   ctx: Context,
@@ -29,12 +29,12 @@ export function screenRequest(
   );
   return {
     request: { ...request, ...defined.result, approved_calls: called.result },
-    // What a definition says is the same for each response, and nothing that somebody brought.
+    // Entries of a definition are the same for each response, and no person is their source.
     found: [...defined.redactor.entries.map((entry) => ({ ...entry, count: 0 })), ...called.redactor.entries],
   };
 }
 
-/** Names stay: of tools, and of the members of what they are called with. */
+/** Keeps the names of tools and of the members of their arguments. */
 export function screenOffer<T extends OfferedTool>(tool: T, redactor: Redactor): T {
   return !('parameters' in tool)
     ? tool

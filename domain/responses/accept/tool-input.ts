@@ -70,7 +70,7 @@ async function toStored(
   }
 }
 
-/** A call that was not approved has this as its result. */
+/** The result of a call that was not approved. */
 async function refused(
   ctx: Context,
   response: Response,
@@ -84,10 +84,10 @@ async function refused(
 }
 
 /**
- * Takes the answers to approval requests of the conversation that the input goes on from. A request is answered
- * once, whatever becomes of the response that brings the answer.
- * @returns the approved calls, exactly as the model asked for them
- * @throws `invalid_request` for an unknown request, `invalid_state` for one that was answered before
+ * Accepts the answers to approval requests of the conversation that the input continues. A request is answered once,
+ * even if the response with the answer fails.
+ * @returns the approved calls, exactly as the model requested them
+ * @throws `invalid_request` for an unknown request, `invalid_state` for an answered one
  */
 export async function answerApprovals(
   ctx: Context,
@@ -152,7 +152,7 @@ async function findRequest(
 }
 
 /**
- * Every call of the caller's own tools must have its output by now, and every output its call.
+ * Checks that every call of the caller's own tools has its output, and every output its call.
  * @throws `tool_output_missing` naming the call ids, `invalid_request`
  */
 export async function checkCallOutputs(em: EntityManager, responseId: string): Promise<void> {

@@ -4,18 +4,21 @@ import type { CallKey } from '#domain/responses/record/turn-key.ts';
 import type { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 
 /**
- * An attempt that has started a call at a tool server holds it by a lease of the database's clock, which it renews
- * whatever Temporal takes it for. Until the lease is over nobody else says what became of the call.
+ * An attempt that has started a call at a tool server holds a lease on it, by the database's clock, and renews it
+ * whatever Temporal assumes of the attempt. Until the lease expires, no other attempt settles the call.
  */
 export const callLease = { seconds: 4, renewEveryMs: 1_300, lookEveryMs: 400 };
 
-/** Looks in a row at a lease that is over: its holder can renew it when the database, or the machine, was away. */
+/**
+ * Consecutive checks that must find the lease expired: its holder may renew it after an outage of database or
+ * machine.
+ */
 const looksNeeded = Math.ceil(callLease.renewEveryMs / callLease.lookEveryMs) + 1;
 
-/** One attempt at a call. It knows its own claim again by the nonce. */
+/** One attempt at a call. It recognises its own claim by the nonce. */
 export interface Claimant {
   readonly nonce: string;
-  /** How often in a row it found another's lease over. */
+  /** How often in a row it found another attempt's lease expired. */
   looks: number;
   /** Whether a claim of it may have been written. */
   wrote: boolean;
@@ -25,7 +28,7 @@ export function newClaimant(): Claimant {
   return { nonce: randomUUID(), looks: 0, wrote: false };
 }
 
-/** Whether another attempt has the call, as far as `claimant` can know. */
+/** Whether another attempt holds the call, as far as `claimant` can know. */
 export function isHeld(call: ToolCall, now: Date, { nonce, looks }: Claimant): boolean {
   const isAnothers = call.status === 'started' && call.claimNonce != null && call.claimNonce !== nonce;
   return isAnothers && (looks < looksNeeded || isLeased(call, now));
@@ -35,12 +38,12 @@ export function isLeased({ leasedUntil }: ToolCall, now: Date): boolean {
   return leasedUntil != null && leasedUntil > now;
 }
 
-/** @returns false when the call is another attempt's by now, or settled */
+/** @returns false if another attempt holds the call, or it is settled */
 export function renewLease(database: Database, key: CallKey, nonce: string): Promise<boolean> {
   return holdCall(database, key, nonce, callLease.seconds);
 }
 
-/** The next attempt need not wait: nothing of this one is under way any more. */
+/** Lets the next attempt start at once: this attempt has no request in progress. */
 export async function endLease(database: Database, key: CallKey, nonce: string): Promise<void> {
   await holdCall(database, key, nonce, null);
 }

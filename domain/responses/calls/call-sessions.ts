@@ -50,8 +50,8 @@ export interface EndingSession {
 }
 
 /**
- * Takes the sessions of a response that has ended and has no call under way; each is answered once. There is more than
- * one at a server where calls on several workers came at once, or where the server forgot one.
+ * Removes and returns the sessions of a response that has ended and has no running call; each is returned once. A
+ * server has several sessions if calls ran on several workers at once, or if the server lost one.
  */
 export async function removeCallSessions(work: FieldWork, key: SessionKey): Promise<EndingSession[]> {
   const { em } = work;

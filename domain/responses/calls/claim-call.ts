@@ -24,7 +24,7 @@ export interface ClaimedCall extends CallKey {
   includeResults: boolean;
   /** Of a tool server's tool. */
   serverLabel: string | null;
-  /** Set when the space demanded that personal data is replaced. */
+  /** Set if the space requires that personal data is replaced. */
   redaction: Redaction | undefined;
 }
 
@@ -42,13 +42,13 @@ export type CallTarget =
 
 export type CallClaim =
   | { kind: 'settled' }
-  /** The caller may no longer: the call ends denied, naming the permission. */
+  /** The requester lost the permission: the call ends as denied, naming the permission. */
   | { kind: 'denied'; message: string }
-  /** Since it was offered the tool was switched off, has changed or came to need consent. Nothing was called. */
+  /** Since the offer the tool was disabled, has changed, or now needs approval. It was not called. */
   | { kind: 'withheld' }
-  /** Another attempt has started it and is not known to be lost: it is to be looked at again. */
+  /** Another attempt has started it and is not known to be lost: check again later. */
   | { kind: 'held' }
-  /** It was started, its worker was lost, and nobody said that it may be made twice. */
+  /** It was started, its worker was lost, and the tool is not marked as repeatable. */
   | { kind: 'unknown' }
   | { kind: 'claimed'; call: ClaimedCall };
 
@@ -56,10 +56,10 @@ export type CallClaim =
 const maxAttempts = 8;
 
 /**
- * Moves a planned call to `started`, which is committed before the tool is touched. A call that was started
- * before has lost its worker: a search runs again, since it reads only; a server's tool runs again, with the
- * same key, only when our own record of it says `repeatable`. A claim whose answer was lost is known again by the
- * claimant's nonce: nothing was sent behind it.
+ * Moves a planned call to `started`, committed before the tool is called. A call that was already `started` has lost
+ * its worker: a search runs again, since it only reads; a server's tool runs again, with the same key, only if our
+ * own record of it says `repeatable`. If the answer to a claim was lost, the claimant recognises its claim by the
+ * nonce: nothing was sent after it.
  */
 export async function claimCall(
   store: ResponseStore,
@@ -78,7 +78,7 @@ export async function claimCall(
       claimant.looks = isLeased(call, head.now) ? 0 : claimant.looks + 1;
     }
     claimant.wrote ||= !change.isEmpty;
-    // Another call of the response may have come in between: then both are looked at again.
+    // Another call of the response may have been written meanwhile: then both are read again.
     if (change.isEmpty || (await writeChange(store.database, change)) === 'applied') {
       return claim;
     }
@@ -88,7 +88,7 @@ export async function claimCall(
 interface Claiming {
   head: HeadState;
   call: ToolCall;
-  /** Of a server; null for a search, and for one that is not what was offered and approved any more. */
+  /** A server's tool; null for a search, and if it differs from the tool that was offered and approved. */
   tool: ApprovedTool | null;
   claimant: Claimant;
 }
@@ -106,7 +106,7 @@ function decide(key: CallKey, { head, call, tool, claimant }: Claiming, change: 
   }
   const missing = missingPermission(head, row, change);
   if (missing !== null) {
-    // A right that went after the call was sent does not undo what the call did.
+    // A permission revoked after the call was sent does not undo the call's effect.
     return again && row.serverLabel != null ? { kind: 'unknown' } : { kind: 'denied', message: missing };
   }
   if (tool !== null && !again && !isInSkill(response, row)) {
@@ -150,7 +150,7 @@ function decide(key: CallKey, { head, call, tool, claimant }: Claiming, change: 
   };
 }
 
-/** Null where the approved definition is not the one that the model was offered: the call was meant for that one. */
+/** Null if the approved definition differs from the one offered to the model, which the call was meant for. */
 async function findTool(
   store: ResponseStore,
   response: Response,
@@ -161,7 +161,7 @@ async function findTool(
   return tool?.target.schemaHash === row.schemaHash ? tool : null;
 }
 
-/** A call that an earlier response asked consent for may be of a tool that this one's skill does not name. */
+/** An approved call of an earlier response may use a tool that this response's skill does not allow. */
 function isInSkill({ request }: Response, row: ToolCall): boolean {
   return request.skill === undefined || allowsTool(request.skill.allowed_tools, row.tool);
 }
@@ -170,7 +170,7 @@ function mayRepeat(tool: ApprovedTool | null, row: ToolCall): boolean {
   return tool !== null && tool.repeatable && row.attempts < maxAttempts;
 }
 
-/** Null for a server's tool: it is not what was offered and approved any more. */
+/** Null for a server's tool, which differs from the offered and approved one. */
 function searchOf(response: Response, row: ToolCall): Extract<CallTarget, { kind: 'search' }> | null {
   if (row.serverLabel != null) {
     return null;
@@ -182,7 +182,7 @@ function searchOf(response: Response, row: ToolCall): Extract<CallTarget, { kind
   return { kind: 'search', tool };
 }
 
-/** Rights are read again before every call, so that a revocation bites inside a running response. */
+/** Permissions are read again before every call, so that a revocation takes effect within a running response. */
 function missingPermission(head: HeadState, row: ToolCall, change: ResponseChange): string | null {
   const { response } = head;
   const needed: Permission = row.serverLabel == null ? 'knowledge.search' : 'tools.execute';

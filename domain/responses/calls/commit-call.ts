@@ -22,18 +22,18 @@ import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 
 export interface CallOutcome {
   outcome: 'succeeded' | 'failed' | 'denied' | 'unknown';
-  /** What the model is told. */
+  /** The text that the model gets. */
   result: string;
-  /** Images and sounds beside it. */
+  /** Images and sounds of the result. */
   media?: ToolMedia[];
-  /** What the item shows. */
+  /** The end of the call as its item shows it. */
   end: Extract<CallEnd, { status: 'completed' | 'failed' }>;
 }
 
 /**
- * Settles a call once. If the response has ended meanwhile only the ledger learns of it: readers have had
- * their terminal event. A tool's answer counts, whichever attempt holds the call; any other outcome waits for its holder.
- * @returns `held` when nothing was settled, since another attempt has the call; `late` behind the end of the response
+ * Settles a call once. If the response has ended meanwhile, only the ledger is updated: readers have received their
+ * terminal event. A tool's answer counts, whichever attempt holds the call; any other outcome is left to the holder.
+ * @returns `held` if nothing was settled because another attempt holds the call; `late` after the end of the response
  */
 export async function commitCall(
   store: ResponseStore,
@@ -78,8 +78,8 @@ export async function commitCall(
 }
 
 /**
- * What came of the call itself, and not what was made of silence or of our own rules; nor that one attempt was refused,
- * or did not reach the server: another's may have.
+ * Whether the outcome is the tool's own answer: not if it was derived from a timeout or from our own rules, and not
+ * if this attempt was refused or did not reach the server, since another attempt may have.
  */
 function isAnswer({ outcome, end }: CallOutcome): boolean {
   const isOfAttempt =
@@ -123,8 +123,8 @@ function applyOutcome(
 }
 
 /**
- * What was learned of a call behind its settlement as unknown: its holder was paused for longer than its lease. Items,
- * stream and ledger stay as they were told; operators learn that they need not look.
+ * Records the outcome of a call that was settled as unknown because its holder was paused for longer than its lease.
+ * Items, stream and ledger stay unchanged; the event spares operators the investigation.
  */
 async function saveLateOutcome(
   store: ResponseStore,
@@ -139,7 +139,7 @@ async function saveLateOutcome(
   );
 }
 
-/** Of a response that is out of reach. An unknown outcome is told by its purge. */
+/** For an expired or deleted response. Its purge records an unknown outcome. */
 async function saveOutcomeAlone(store: ResponseStore, key: CallKey, outcome: CallOutcome): Promise<void> {
   if (outcome.outcome === 'unknown') {
     return;

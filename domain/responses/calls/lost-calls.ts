@@ -6,9 +6,9 @@ import type { Response } from '#domain/responses/record/response.entity.ts';
 import { ToolCall } from '#domain/responses/record/tool-call.entity.ts';
 
 /**
- * Settles calls that were started and whose worker went without a word, once no attempt holds them any more. What
- * a server's tool did is unknown, and the log says so; a search did nothing.
- * @param options.evenHeld also those that an attempt holds, since their ledger goes
+ * Settles started calls whose worker was lost, once no attempt holds them. The effect of a server's tool is unknown,
+ * which the event log records; a search has no effect.
+ * @param options.evenHeld also those that an attempt holds, since their ledger is deleted
  */
 export async function reconcileLostCalls(
   em: EntityManager,
@@ -32,7 +32,7 @@ export async function reconcileLostCalls(
   await em.flush();
 }
 
-/** Tells operators that a call may have taken effect, once for each call. */
+/** The event that a call may have taken effect, once per call. */
 export function unknownEvent(
   response: Response,
   call: Pick<ToolCall, 'tool' | 'callId'>,
@@ -46,7 +46,7 @@ export function unknownEvent(
   };
 }
 
-/** Tells operators what became of a call whose outcome they were told is unknown. */
+/** The event with the outcome of a call that was recorded as unknown. */
 export function learnedEvent(
   response: Response,
   call: Pick<ToolCall, 'tool' | 'callId'>,

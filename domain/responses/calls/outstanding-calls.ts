@@ -5,7 +5,7 @@ import type { OfferedMcpTool } from '#domain/responses/record/response-request.t
 import type { ResponseChange } from '#domain/responses/store/response-change.ts';
 import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 
-/** A call that the caller runs: its output comes with the next response. */
+/** A call that the caller runs: its output arrives with the next response. */
 export function returnCall({ change, secrets }: Planning, call: RequestedCall): StreamEvent[] {
   const { response } = change;
   const outputIndex = response.nextOutputIndex++;
@@ -31,7 +31,7 @@ export function returnCall({ change, secrets }: Planning, call: RequestedCall): 
   ];
 }
 
-/** A call that somebody must consent to: nothing is run before. */
+/** A call that needs approval and does not run before it. */
 export function askApproval(
   { change, secrets }: Planning,
   call: RequestedCall,
@@ -80,7 +80,7 @@ function saveCall(
   change.addItem({ outputIndex, item, exchange, providerState: call.providerState ?? null });
 }
 
-/** Whether a response's finished items hold calls that only its caller can bring on. */
+/** Whether a response's finished items hold calls that wait for their caller. */
 export function waitsForCaller(items: readonly { type: string }[]): boolean {
   return items.some(({ type }) => type === 'function_call' || type === 'mcp_approval_request');
 }

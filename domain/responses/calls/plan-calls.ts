@@ -17,9 +17,9 @@ import type { PlannedCall } from '#domain/responses/record/turn-result.ts';
 
 export type CallPlan =
   | { kind: 'none' }
-  /** Server calls to run, then another turn, or the end where something waits for the caller. */
+  /** Server calls to run, then another turn, or the end if a call waits for the caller. */
   | { kind: 'run'; calls: PlannedCall[]; events: StreamEvent[] }
-  /** Nothing to run here: every call goes back to the caller. */
+  /** No call runs here: all are returned to the caller. */
   | { kind: 'returned'; events: StreamEvent[] }
   | { kind: 'too_many'; events: StreamEvent[] };
 
@@ -87,12 +87,12 @@ export interface NewCall extends RequestedCall {
   /** Of the definition that the model was offered. */
   schemaHash: string | null;
   firstLabel: number;
-  /** Of the call that the model asked for, when it is not this turn's. */
+  /** The call's id if another turn's model requested it. */
   callId?: string;
   approvalRequestId?: string;
 }
 
-/** One row of the ledger, planned, and the events that open its item. */
+/** Adds one planned row to the ledger, and returns the events that open its item. */
 export function planCall(
   { change, secrets }: Planning,
   key: TurnKey & { callIndex: number },
@@ -123,7 +123,7 @@ export function planCall(
   return opening(place);
 }
 
-/** The model asked for a tool that it was not offered: the call fails, the model is told, the loop goes on. */
+/** The model called a tool that it was not offered: the call fails, its result says so, the loop continues. */
 function rejectCall(planning: Planning, call: RequestedCall): StreamEvent[] {
   const message = 'This tool was not offered.';
   const error = { type: 'mcp_protocol_error' as const, code: -32_602, message };
@@ -133,14 +133,14 @@ function rejectCall(planning: Planning, call: RequestedCall): StreamEvent[] {
   });
 }
 
-/** A search for tools is over by the time that its turn is committed. */
+/** A tool search has finished before its turn is committed. */
 function saveSearch(planning: Planning, call: RequestedCall): StreamEvent[] {
   const { result, offers } = call.found ?? { result: '{"tools":[]}', offers: [] };
   const end = { status: 'completed' as const, output: result, results: null };
   return completeImmediately(planning, call, { end, exchange: { result, offers } });
 }
 
-/** A call that is settled with its turn: no server was asked, so the ledger has nothing to hold. */
+/** Settles a call together with its turn: no server was called, so the ledger needs no row. */
 function completeImmediately(
   { change, secrets }: Planning,
   call: RequestedCall,

@@ -9,8 +9,8 @@ import type { Response } from '#domain/responses/record/response.entity.ts';
 import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 
 /**
- * Ends a running response at once: it works while every worker and Temporal are down. Idempotent on a
- * cancelled one. @throws `response_not_cancellable` when it ended otherwise
+ * Ends a running response at once, even while all workers and Temporal are down. Idempotent on a cancelled response.
+ * @throws `response_not_cancellable` if it ended otherwise
  */
 export async function cancelResponse(ctx: Context, input: { responseId: string }): Promise<ResponseRecord> {
   const { response, now } = await lockOwn(ctx, input.responseId, 'responses.cancel');
@@ -21,7 +21,7 @@ export async function cancelResponse(ctx: Context, input: { responseId: string }
   return showRestored(ctx, response, await currentRecord(ctx.em, response));
 }
 
-/** Cancels unless ended, and cancels its workflow, which one that waits for another has none of yet. */
+/** Cancels a response unless it has ended, and its workflow, which a blocked response does not have yet. */
 export async function cancelRunning(ctx: Context, response: Response, now: Date): Promise<void> {
   const ended = await finishResponse(ctx.em, response, now, { status: 'cancelled', by: ctx.caller });
   if (ended && response.blockedBy == null) {

@@ -4,13 +4,13 @@ import { finishResponse } from './finish-response.ts';
 import { lockHead } from '#domain/responses/store/head.ts';
 import { queueLimitMs, type FailureCode } from '#domain/responses/record/response-status.ts';
 
-/** Why a workflow closes a response that did not end by itself. */
+/** Why a workflow closes a response from outside of its turns. */
 export type CloseReason =
   | { kind: 'deadline' }
   | { kind: 'cancelled' }
   | { kind: 'failed'; code: Extract<FailureCode, 'internal_error' | 'engine_unavailable' | 'model_timeout'> };
 
-/** @returns milliseconds until the deadline when it was called too early, else null: the response has ended. */
+/** @returns milliseconds until the deadline if called too early, else null: the response has ended */
 export async function closeResponse(
   em: EntityManager,
   responseId: string,

@@ -4,8 +4,8 @@ import { cancelRunning } from './cancel-response.ts';
 import { lockOwn } from '#domain/responses/store/response-access.ts';
 
 /**
- * Takes a response out of reach at once, a running one cancelled first; attached readers still get its end.
- * Its content is purged within a minute; usage and the audit event stay.
+ * Makes a response unreadable at once, after cancelling a running one; attached readers still get its end. Its
+ * content is purged within a minute; usage and the audit event stay.
  */
 export async function deleteResponse(ctx: Context, input: { responseId: string }): Promise<{ id: string }> {
   const { response, now } = await lockOwn(ctx, input.responseId, 'responses.delete');

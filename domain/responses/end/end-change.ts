@@ -13,22 +13,22 @@ import type { TerminalStatus } from '#domain/responses/record/response-status.ts
 import type { Response } from '#domain/responses/record/response.entity.ts';
 import type { ResponseChange } from '#domain/responses/store/response-change.ts';
 
-/** How a response ends, and what it has come to. */
+/** The end of a response and its final content. */
 export interface End {
   ending: Ending;
   now: Date;
   /** In order of its places, with what the change adds; see {@link outputWith}. */
   output: readonly OutputItem[];
   usage: UsageSum;
-  /** As whom the event of the end names it. */
+  /** The actor of the end's event. */
   actor: Actor;
   /** The address of the actor, sealed. */
   ip?: string | null;
 }
 
 /**
- * Puts the end of a response into its change: status, record, terminal event, the event of the log, the export of its
- * trace. The only place that ends one, whether its last turn does, a cancel, a limit or a failure.
+ * Adds the end of a response to its change: status, record, terminal event, audit event, the export of its trace.
+ * Every end passes here: of the last turn, by cancel, by limit or by failure.
  */
 export function endChange(
   change: ResponseChange,
@@ -46,7 +46,7 @@ export function endChange(
   }
 }
 
-/** The output as it becomes: what is stored of it, by its places, with what the change adds. */
+/** The final output: the stored items and those that the change adds, by their places. */
 export function outputWith(
   stored: readonly { outputIndex?: number | null | undefined; wire: string }[],
   { items }: ResponseChange,
@@ -72,7 +72,7 @@ function applyEnding(response: Response, now: Date, ending: Ending): void {
   }
 }
 
-/** From this on the requester of a response has turned away from it, and wants to know of its completion. */
+/** After this time the requester is assumed to have looked away, and is notified of the completion. */
 const longResponseMs = 60_000;
 
 /** The event of the end of a response. */

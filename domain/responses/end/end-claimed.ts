@@ -5,8 +5,8 @@ import { lockHead } from '#domain/responses/store/head.ts';
 import { writeWithin, type ResponseChange } from '#domain/responses/store/response-change.ts';
 
 /**
- * Ends a response whose claim found that it may not go on, in one transaction with what `change` holds of it.
- * @returns false, and nothing is written, when the response is no longer as it was read.
+ * Ends a response whose claim found that it may not continue, in one transaction with the rest of `change`.
+ * @returns false, without writing, if the response has changed since it was read
  */
 export async function endClaimed(
   unitOfWork: UnitOfWork,

@@ -21,9 +21,9 @@ import { Turn } from '#domain/responses/record/turn.entity.ts';
 import { finaliseOrphanedUsage } from '#domain/responses/store/usage.ts';
 
 /**
- * Ends a response in the caller's transaction: fences the model lane, closes what is open as incomplete,
- * settles usage, publishes the terminal event and records the audit event. The head must be locked.
- * @returns false when it had ended before; nothing is changed then.
+ * Ends a response in the caller's transaction: fences the model lane, closes open items as incomplete, settles usage,
+ * publishes the terminal event and records the audit event. The head must be locked.
+ * @returns false, without a change, if it had ended already
  */
 export async function finishResponse(
   em: EntityManager,
@@ -51,8 +51,8 @@ export async function finishResponse(
 }
 
 /**
- * The end alone, of a response whose items are closed and whose usage is settled. The head must be locked; as the ORM
- * has it, it is not as it has become.
+ * Writes only the end of a response whose items are closed and whose usage is settled. The head must be locked. The
+ * ORM's entity is stale afterwards.
  */
 export async function endResponse(
   em: EntityManager,
@@ -64,7 +64,7 @@ export async function endResponse(
   await writeEnd(em, new ResponseChange(response), now, ending);
 }
 
-/** Ends the response by its change, with what its thread and those that wait for it are given. */
+/** Writes the end, saves the answer in the thread and releases the responses that wait for this one. */
 async function writeEnd(em: EntityManager, change: ResponseChange, now: Date, ending: Ending): Promise<void> {
   const { response } = change;
   await em.flush();
@@ -77,7 +77,8 @@ async function writeEnd(em: EntityManager, change: ResponseChange, now: Date, en
   if ((await writeWithin(em, change)) !== 'applied') {
     throw new Error('A response was changed by somebody else while it was locked.');
   }
-  // The thread comes behind the rows of its responses, as for whoever joins it, and before those are told of it.
+  // Lock order: the thread after the rows of its responses, as when a response joins it, and before waiting ones are
+  // released.
   const isAwaited = await lockWaiting(em, response);
   await saveAnswer(em, response, output);
   for (const stopped of isAwaited ? await releaseWaiting(em, response) : []) {
@@ -85,7 +86,7 @@ async function writeEnd(em: EntityManager, change: ResponseChange, now: Date, en
   }
 }
 
-/** A cancel names whoever cancelled; every other end names whoever asked. */
+/** The canceller for a cancel, the requester for every other end. */
 async function actorOf(em: EntityManager, response: Response, ending: Ending): Promise<Actor> {
   if (ending.status === 'cancelled' && ending.by !== null) {
     return ending.by;
@@ -93,12 +94,12 @@ async function actorOf(em: EntityManager, response: Response, ending: Ending): P
   return rebuildActor(em, response);
 }
 
-/** What later turns of a conversation are told of a call that was running when its response ended. */
+/** The result, for later turns of the conversation, of a call that was running when its response ended. */
 const interruptedText = 'This call was cut off; it may have taken effect.';
 
 /**
- * Closes the open message and the calls without an outcome; what readers have of them stays.
- * @returns the stored events of the turn that was open; none when no turn was
+ * Closes the open message and the calls without an outcome; what readers received of them stays.
+ * @returns the stored events of the turn that was open; none if no turn was
  */
 async function closeOpenItems(em: EntityManager, change: ResponseChange): Promise<string[]> {
   const { response } = change;

@@ -5,7 +5,7 @@ import { lockHead } from '#domain/responses/store/head.ts';
 import { beginWaiting } from './release-waiting.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 
-/** Has a response begin, or fail, whose turn has come although nobody let it go. */
+/** Starts or fails a response that no other blocks any more and that was not released. */
 export async function releaseStranded(em: EntityManager, responseId: string): Promise<void> {
   const head = await lockHead(em, responseId);
   if (head === null || head.response.isTerminal || head.response.blockedBy == null) {
@@ -18,7 +18,7 @@ export async function releaseStranded(em: EntityManager, responseId: string): Pr
   const fail = (code: 'internal_error' | 'context_length_exceeded') =>
     finishResponse(em, response, now, { status: 'failed', failure: failureReason(code) });
   if (response.contextFrom != null) {
-    // The conversation that it was to go on from never reached it, so it stays one that never began.
+    // The context that it was to continue was never passed to it, so it cannot start.
     await fail('internal_error');
     return;
   }

@@ -7,7 +7,7 @@ import { generationStart } from '#domain/responses/store/generation-start.ts';
 import type { FailureCode } from '#domain/responses/record/response-status.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 
-/** Locks all that wait behind a response, each before those that wait for it. @returns whether there are any */
+/** Locks all responses that wait for this one, each before those that wait for it. @returns whether there are any */
 export async function lockWaiting(em: EntityManager, { id }: Response): Promise<boolean> {
   const rows = await em.execute(
     `with recursive waiting as (
@@ -21,13 +21,13 @@ export async function lockWaiting(em: EntityManager, { id }: Response): Promise<
 }
 
 /**
- * Lets the responses go that waited for this one, in the transaction of its end: each gets its context and
- * its start now. When this one ended while it waited itself, they wait for what it waited for.
- * @returns those that cannot go on, for the caller to end
+ * Releases the responses that waited for this one, in the transaction of its end: each gets its context and its
+ * start. If this response was blocked itself, they become blocked by the same response.
+ * @returns those that cannot continue, for the caller to end
  */
 export async function releaseWaiting(em: EntityManager, parent: Response): Promise<Stopped[]> {
   const stopped: Stopped[] = [];
-  // Asked for anew each time: one that ends meanwhile leaves those behind it to this one.
+  // Queried again for each: a waiting response that ends meanwhile leaves those behind it to this one.
   for (let id = await firstWaiting(em, parent); id !== null; id = await firstWaiting(em, parent)) {
     const head = await lockHead(em, id);
     if (head === null || head.response.isTerminal) {
@@ -37,7 +37,7 @@ export async function releaseWaiting(em: EntityManager, parent: Response): Promi
     const isPassed = child.contextFrom !== parent.id || (await passContext(em, parent, child));
     child.blockedBy = parent.blockedBy ?? null;
     if (!isPassed) {
-      stopped.push(...(await withThoseThatGoOnFrom(em, child)));
+      stopped.push(...(await withDependents(em, child)));
     } else if (child.blockedBy === null && !(await beginWaiting(em, child, head.now))) {
       stopped.push({ response: child, code: 'context_length_exceeded' });
     }
@@ -51,19 +51,19 @@ interface Stopped {
   code: FailureCode;
 }
 
-/** One whose conversation is lost, behind all that were to go on from it: it lets none of them go. */
-async function withThoseThatGoOnFrom(em: EntityManager, response: Response): Promise<Stopped[]> {
+/** A response whose context is lost, after all that were to continue from it, so that it releases none of them. */
+async function withDependents(em: EntityManager, response: Response): Promise<Stopped[]> {
   const lost: Stopped[] = [];
   for (const next of await em.find(Response, { contextFrom: response.id, finishedAt: null })) {
-    lost.push(...(await withThoseThatGoOnFrom(em, next)));
+    lost.push(...(await withDependents(em, next)));
   }
   return [...lost, { response, code: 'internal_error' }];
 }
 
 /**
- * Has one begin that waits for nothing any more. What its branch holds is told to it later, by its own turn, and
- * measured there: that can be much, or fail, and must not keep another from its end.
- * @returns false: what it would be told is too long
+ * Starts a response that is no longer blocked. The history of its branch is included and measured later, by its own
+ * turn: that can be large, or fail, and must not prevent the end of another response.
+ * @returns false if its context is too long
  */
 export async function beginWaiting(em: EntityManager, response: Response, now: Date): Promise<boolean> {
   response.queuedSince = now;

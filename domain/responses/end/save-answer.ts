@@ -3,12 +3,12 @@ import type { OutputItem } from '#domain/responses/record/output-items.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
 import { appendMessages, type NewMessage } from '#domain/conversations/messages/append-messages.ts';
 
-/** Behind every place that an input can have: a request has at most 512 items. */
+/** After all possible positions of an input: a request has at most 512 items. */
 const firstAnswerPosition = 1_000;
 
 /**
- * What a response has put out becomes messages of its thread, in the transaction of its end: whatever is killed or
- * repeated, they are there once. Without a thread nothing is done.
+ * Saves the output of a response as messages of its thread, in the transaction of its end, so that each is saved
+ * exactly once despite crashes and retries. Does nothing without a thread.
  */
 export async function saveAnswer(
   em: EntityManager,

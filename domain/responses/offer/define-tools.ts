@@ -9,7 +9,7 @@ interface Row extends Definition {
   tool: string;
 }
 
-/** The tools with their definitions. One whose definition has just become another one is left out. */
+/** Adds the definitions to the tools. A tool whose definition has changed meanwhile is left out. */
 export async function defineTools<Tool extends FittedTool>(
   em: EntityManager,
   spaceId: string,

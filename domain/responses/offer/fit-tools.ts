@@ -11,7 +11,7 @@ import { matchesChoice } from './resolve-tool-choice.ts';
 import { shareRoom, type FittedTool, type Room, type SizedTool } from './share-room.ts';
 import { maxTools, toolSearchName } from './tool-search.ts';
 
-/** Without a way to find the rest, and with one: then there is room left for what is found. */
+/** Room for definitions without and with tool search; the latter leaves room for found tools. */
 const wholeRoom: Room = { tools: maxTools, bytes: 262_144, tokens: 40_000 };
 const searchedRoom: Room = { tools: 96, bytes: 131_072, tokens: 24_000 };
 
@@ -22,13 +22,13 @@ export interface Wanted {
   tools: readonly Candidate[];
   /** Tools of servers that the caller named one by one. */
   named: ReadonlySet<string>;
-  /** Of servers that were named by `type: mcp`: how much more consent the caller asks for. */
+  /** Of servers named by `type: mcp`: tools for which the caller requires additional approval. */
   consent: ReadonlyMap<string, 'all' | readonly string[]>;
 }
 
 /**
- * What of the tools there is room for. Tools that the caller named come first; the others share what is left, server
- * by server. Where some are left out, the model may look for them.
+ * Selects the tools that fit. Tools that the caller named come first; the others share the remaining room, server by
+ * server. If some are left out, the model may search for them.
  * @throws `invalid_request` for more named tools than can be offered
  */
 export function fitTools(
@@ -54,7 +54,7 @@ export function fitTools(
   const isFirst = (tool: SizedTool) => named.has(tool.name) || isChosen(input, tool);
   const first = shareRoom(fitting.filter(isFirst), { ...wholeRoom, tools: maxTools - own.length });
   const fit = (room: Room) => {
-    // Whatever is given away to the others, those that come first have had the whole room.
+    // The reduced room applies to the other tools only: named tools always have the whole room.
     const others = shareRoom(
       fitting.filter((tool) => !isFirst(tool)),
       {
@@ -67,8 +67,8 @@ export function fitTools(
   };
   let { kept, left } = fit(wholeRoom);
   let search: OfferedToolSearch | null = null;
-  // With the search there is to be room for one tool that it finds, at least.
-  if (left.length > 0 && first.rest.tools >= 2 && mayLook(input, own)) {
+  // Tool search needs room for itself and for at least one found tool.
+  if (left.length > 0 && first.rest.tools >= 2 && maySearch(input, own)) {
     ({ kept, left } = fit(searchedRoom));
     search = { type: 'tool_search', name: toolSearchName, servers: serversOf(left, consent) };
   }
@@ -83,8 +83,8 @@ export function fitTools(
   return { tools: search === null ? offered : [...offered, search], withheld };
 }
 
-/** Whether a found tool could be called: here, and by a choice that does not name what may be. */
-function mayLook({ toolMode, toolChoice }: CreateResponseInput, own: readonly Candidate[]): boolean {
+/** Whether a found tool could be called: the platform resolves calls, and the tool choice does not restrict names. */
+function maySearch({ toolMode, toolChoice }: CreateResponseInput, own: readonly Candidate[]): boolean {
   const isFree =
     toolChoice !== 'none' && !(typeof toolChoice === 'object' && toolChoice.type === 'allowed_tools');
   return toolMode === 'auto_resolve' && isFree && own.every(({ name }) => name !== toolSearchName);

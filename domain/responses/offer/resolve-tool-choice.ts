@@ -8,11 +8,11 @@ export interface ResolvedToolChoice {
   toolChoice: ToolChoice;
   /** Enforced on every call. */
   allowed: string[] | null;
-  /** What the first turn is offered, when any of several is forced. */
+  /** The tools offered in the first turn, if any one of several is forced. */
   forced: string[] | null;
 }
 
-/** @throws `invalid_request` when the choice names what is not offered */
+/** @throws `invalid_request` if the choice names a tool that is not offered */
 export function resolveToolChoice(
   input: CreateResponseInput,
   tools: readonly OfferedTool[],
@@ -40,7 +40,7 @@ export function resolveToolChoice(
     : { toolChoice: 'required', allowed: null, forced: [name, ...more] };
 }
 
-/** The offered tools that a choice means, at least one. */
+/** The offered tools that a choice matches, at least one. */
 function namesOf(wanted: NamedTool, tools: readonly OfferedTool[]): string[] {
   const meant = tools.filter((tool) => matchesChoice(wanted, tool));
   if (meant.length === 0) {

@@ -35,7 +35,10 @@ interface Place {
   skill: PinnedSkill | null;
 }
 
-/** What the model is offered: everything granted, or what was asked for; and what is withheld, with the reason. */
+/**
+ * The tools offered to the model, which are all granted ones or the requested ones; and those withheld, with the
+ * reason.
+ */
 export async function resolveTools(
   ctx: Context,
   input: CreateResponseInput,
@@ -66,7 +69,7 @@ async function defined(ctx: Context, space: Space, fitted: readonly Fitted[]): P
   });
 }
 
-/** Before it is known what there is room for. */
+/** The tools before the room is shared. */
 interface WantedTools extends Wanted {
   tools: Candidate[];
   named: Set<string>;
@@ -75,12 +78,12 @@ interface WantedTools extends Wanted {
   listed: string[];
 }
 
-/** Whether the caller has asked for tools: by their names, or by a choice among all that there are. */
+/** Whether the caller requested tools: by name, or by a choice among all available ones. */
 export function asksForTools({ tools, toolChoice }: CreateResponseInput): boolean {
   return tools !== null || typeof toolChoice === 'object';
 }
 
-/** The builtin model is nothing without its search, so a caller who chose it has asked for that. */
+/** The builtin model needs its search, so choosing that model counts as a request for it. */
 function offersNothing(input: CreateResponseInput, { space, model }: Place): boolean {
   return (
     input.plain === true &&

@@ -10,17 +10,17 @@ export interface ServerOffers {
   withheld: WithheldTool[];
 }
 
-/** A connected server and its tools, as far as responses are concerned. */
+/** A connected server and its tools, as far as responses need them. */
 export interface ServerCatalogue {
   slug: string;
   /**
-   * @param names own or exposed names; null: all that are enabled.
+   * @param names own or exposed names; null: all that are enabled
    * @throws `tool_not_granted` for a name that is not enabled, known or not
    */
   offers(names: readonly string[] | null): ServerOffers;
 }
 
-/** What decides whether a tool is offered. */
+/** The fields that decide whether a tool is offered. */
 type ListedTool = Pick<
   McpTool,
   | 'serverId'

@@ -1,12 +1,12 @@
 import type { DefinitionSize } from '#domain/capabilities/tools/definition-size.ts';
 import type { OfferedMcpTool } from '#domain/responses/record/response-request.ts';
 
-/** What the definitions of one response may take of each request to its model. */
+/** How much of each request to the model the definitions of one response may use. */
 export interface Room extends DefinitionSize {
   tools: number;
 }
 
-/** A tool of a server, without its definition: of thousands a response is offered a few. */
+/** A tool of a server, without its definition: a response is offered a few of thousands. */
 export type FittedTool = Omit<OfferedMcpTool, 'description' | 'parameters'>;
 
 export interface SizedTool extends FittedTool {
@@ -14,8 +14,8 @@ export interface SizedTool extends FittedTool {
 }
 
 /**
- * Gives each server its fair share: next comes always the server whose largest share so far, of the tools, the bytes
- * or the tokens, is the smallest, and of servers alike the first by its name. What one does not need is the others'.
+ * Shares the room fairly among servers: the next tool is always of the server whose largest share so far (of tools,
+ * bytes or tokens) is the smallest; ties go by name. Room that one server does not need goes to the others.
  * @returns the tools in the order of `offers`
  */
 export function shareRoom<T extends SizedTool>(

@@ -2,7 +2,7 @@ import { allowsTool, namesServer } from '#domain/capabilities/skills/allowed-too
 import type { PinnedSkill } from '#domain/capabilities/skills/pin-skill.ts';
 import { notGranted, type ServerCatalogue, type ServerOffers } from './server-catalogue.ts';
 
-/** What is left of a server's offers under a skill: only what its allowed tools name. Without a skill, everything. */
+/** The offers of a server that a skill's allowed tools include. Without a skill, all offers. */
 export function offersUnder(
   skill: PinnedSkill | null,
   server: ServerCatalogue,
@@ -28,7 +28,7 @@ export function offersUnder(
   };
 }
 
-/** The servers that a skill names, each with what is left of its offers: to a caller's wishes there are no others. */
+/** The servers that a skill allows, each with its allowed offers; a caller's request cannot name others. */
 export function underSkill(
   skill: PinnedSkill | null,
   catalogue: readonly ServerCatalogue[],

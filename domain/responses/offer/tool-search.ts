@@ -18,15 +18,15 @@ import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 
 export const toolSearchName = 'tool_search';
 
-/** What vendors take of one request. */
+/** The limit of vendors per request. */
 export const maxTools = 128;
 
 const maxFound = 8;
 const maxSummaryLength = 300;
-/** What was found last stays offered, as far as there is room beside what was offered from the start. */
+/** The tools found last stay offered, as far as they fit beside those offered from the start. */
 const foundRoom = { tools: 31, bytes: 98_304, tokens: 16_000 };
 
-/** What models are offered. */
+/** The definition offered to models. */
 export function toolSearchTool({ servers }: OfferedToolSearch): ToolDefinition {
   const labels = servers.map(({ label }) => label);
   const named = labels.length <= 32 ? labels.join(', ') : `${labels.slice(0, 32).join(', ')} and others`;
@@ -46,7 +46,7 @@ export function toolSearchTool({ servers }: OfferedToolSearch): ToolDefinition {
   };
 }
 
-/** Answers the searches among a turn's calls, before the turn is committed with what they found. */
+/** Answers the tool searches among a turn's calls, before the turn is committed with their results. */
 export async function answerToolSearches(
   em: EntityManager,
   turn: ClaimedTurn,
@@ -102,8 +102,8 @@ async function find(
 }
 
 /**
- * The request's tools with those that the response has found so far, which its own items hold: so an attempt that is
- * repeated is offered the same. Of too many, those found last.
+ * The request's tools plus those that the response has found so far. Found tools are read from its own items, so a
+ * retried attempt is offered the same tools. If there are too many, those found last.
  */
 export function withFound(request: ResponseRequest, own: readonly StoredItem[]): ResponseRequest {
   if (!request.tools.some((tool) => tool.type === 'tool_search')) {

@@ -1,10 +1,13 @@
 import type { WithheldTool } from '#domain/responses/record/response-request.ts';
 
-/** Tools of one server that are named one by one; more are counted. */
+/** Max tools of one server that are named one by one; more are counted. */
 const maxNamed = 16;
 const maxEntries = 128;
 
-/** What was withheld, in a bounded form: many tools of one server for one reason are one entry with their number. */
+/**
+ * The withheld tools in a bounded form: many tools of one server with the same reason become one entry with their
+ * number.
+ */
 export function boundWithheld(withheld: readonly WithheldTool[]): WithheldTool[] {
   const groups = Map.groupBy(withheld, (tool) =>
     'reason' in tool ? `${tool.reason} ${serverOf(tool.name)}` : tool.name,
@@ -23,7 +26,7 @@ export function boundWithheld(withheld: readonly WithheldTool[]): WithheldTool[]
       ];
 }
 
-/** `mcp__<slug>__`; of a tool that is no server's, nothing. */
+/** `mcp__<slug>__`; empty for a tool of no server. */
 function serverOf(name: string): string {
   return /^mcp__[a-z0-9-]+__/.exec(name)?.[0] ?? '';
 }

@@ -3,10 +3,10 @@ import { estimateStored } from '#domain/responses/store/input-files.ts';
 import type { InputMessage } from '#domain/responses/record/output-items.ts';
 import type { Response } from '#domain/responses/record/response.entity.ts';
 
-/** Where the input of a response stands that waits for what comes before it. */
+/** Position of the input of a response that is blocked: after all context that is still to come. */
 export const waitingPosition = 1_000_000;
 
-/** Gives the child all that the parent was given and has put out. @returns the first free position */
+/** Copies the parent's context and output into the child's context. @returns the first free position */
 export async function copyContext(em: EntityManager, parentId: string, childId: string): Promise<number> {
   const copied = await em.execute(
     `insert into response_context (tenant_id, response_id, position, item_id)
@@ -22,9 +22,9 @@ export async function copyContext(em: EntityManager, parentId: string, childId: 
 }
 
 /**
- * The same to one that waited for its parent's end. Of a parent that was never given what it goes on from, what it was
- * asked is put in front of what the child is, and the rest is still to come.
- * @returns false when that never comes: only a response of a branch is told what the branch holds
+ * The same for a child that waited for its parent's end. If the parent never received its own context, its input is
+ * put in front of the child's input, and the rest is still to come.
+ * @returns false if the rest can never come: only a response of a branch receives the branch's history
  */
 export async function passContext(em: EntityManager, parent: Response, child: Response): Promise<boolean> {
   if (parent.contextFrom == null && !parent.historyDue) {
@@ -45,27 +45,27 @@ export async function passContext(em: EntityManager, parent: Response, child: Re
 }
 
 /**
- * Bytes of all that a model is told. Files count few tokens for their size, and one item may be referred to often, so
- * tokens alone would let a short request name more than a process can hold; vendors take no more either.
+ * Max bytes of a context. Files count few tokens for their size, and one item may be referenced often, so tokens
+ * alone would let a short request exceed a process's memory; vendors accept no more either.
  */
-const largestContextBytes = 32 * 1024 * 1024;
+const maxContextBytes = 32 * 1024 * 1024;
 
-/** Whether new messages alone are longer than their model takes, by estimate. */
+/** Whether new messages alone exceed the context window, by estimate. */
 export function isTooLong(messages: readonly { wire: string }[], contextWindow: number): boolean {
   const bytes = messages.reduce((sum, { wire }) => sum + Buffer.byteLength(wire), 0);
   return (
-    bytes > largestContextBytes ||
+    bytes > maxContextBytes ||
     messages.reduce((sum, { wire }) => sum + estimateStored(wire), 0) > contextWindow
   );
 }
 
-/** What an item says; the result of some stands in their wire form already. */
+/** The text of an item; some types contain the result in their wire form already. */
 const shownText = `i.wire || case when i.type in ('mcp_call', 'function_call_output') then ''
     else coalesce(i.exchange ->> 'result', '') end`;
 const given = `response_context c join items i on i.tenant_id = c.tenant_id and i.id = c.item_id
     where c.response_id = ?`;
 
-/** Whether a response's context is longer than its model takes, by estimate. */
+/** Whether a response's context exceeds the context window, by estimate. */
 export async function exceeds(
   em: EntityManager,
   responseId: string,
@@ -76,7 +76,7 @@ export async function exceeds(
        from ${given}`,
     [responseId],
   );
-  if ((size?.bytes ?? 0) > largestContextBytes) {
+  if ((size?.bytes ?? 0) > maxContextBytes) {
     return true;
   }
   const rows = await em.execute<{ text: string }[]>(`select ${shownText} as text from ${given}`, [
@@ -85,7 +85,7 @@ export async function exceeds(
   return rows.reduce((sum, row) => sum + estimateStored(row.text), 0) > contextWindow;
 }
 
-/** What the messages say that a response was given so far. */
+/** The texts of the messages in a response's context so far. */
 export async function messageTexts(em: EntityManager, responseId: string): Promise<string[]> {
   const rows = await em.execute<{ wire: string }[]>(`select i.wire from ${given} and i.type = 'message'`, [
     responseId,

@@ -26,7 +26,7 @@ export interface StoredItem {
   provider_state: ProviderState | null;
 }
 
-/** What the model is told, and which files its citation marks may mean. */
+/** The messages for the model, and the files that its citation marks may refer to. */
 export interface Prompt {
   messages: PromptMessage[];
   citations: Map<number, CitedFile>;
@@ -59,8 +59,8 @@ export function buildPrompt(
 }
 
 /**
- * Text and calls of one turn of the assistant are one message; each call is followed by its result. Reasoning
- * stands before what it led to.
+ * Text and calls of one assistant turn form one message; each call is followed by its result. Reasoning precedes the
+ * text or call that it led to.
  */
 function toMessages(
   items: readonly StoredItem[],
@@ -136,7 +136,7 @@ function toMessage(
   }
 }
 
-/** What an earlier answer was shown may be more than this model takes: then it is told that there was something. */
+/** An earlier answer may have used content that this model does not accept: a placeholder replaces it. */
 function toAccepted(part: PromptPart, accepted: readonly InputModality[]): PromptPart {
   const kind = part.type === 'text' ? 'text' : part.mediaType.startsWith('image/') ? 'image' : 'file';
   return accepted.includes(kind) ? part : { type: 'text', text: `[${kind} left out]` };

@@ -7,14 +7,14 @@ import type { Response } from '#domain/responses/record/response.entity.ts';
 import { lineOf } from '#domain/conversations/threads/thread-branches.ts';
 import type { MessageRole } from '#domain/conversations/threads/thread-status.ts';
 
-/** Messages of a thread that a model is told at most. */
+/** Max messages of a thread in a prompt. */
 const maxMessages = 200;
-/** So that what cannot be told is not fetched. Few texts have as many: white space, mostly. */
+/** Bounds what is fetched. Few texts have as many bytes per token: white space, mostly. */
 const maxBytesPerToken = 64;
 
 /**
- * Gives a response the newest messages of its branch that fit into three quarters of the model's context, with what
- * is asked. @returns the first free position of its context
+ * Gives a response the newest messages of its branch that, with its own input, fit into three quarters of the model's
+ * context window. @returns the first free position of its context
  */
 export async function placeHistory(
   em: EntityManager,
@@ -30,7 +30,7 @@ export async function placeHistory(
   let left = budget;
   const fitting = newest.findIndex(({ wire }) => (left -= estimateTokens(wire)) < 0);
   const items = newest.slice(0, fitting === -1 ? undefined : fitting).toReversed();
-  // One item for each message, whatever the number of responses that are told it: a repeat only holds it.
+  // One item for each message, however many responses include it: a repeated insert only locks the item.
   await em.execute(
     `with given as (
        select * from jsonb_to_recordset(?::jsonb) as g (id text, wire text)),
@@ -67,8 +67,9 @@ function toItem({ id, role, content }: PlacedMessage): { id: string; wire: strin
 }
 
 /**
- * The newest first. A question stands with its answer, although others that wait are asked in between. Of a response
- * that has not ended nothing is told, and a question that was put in front of the response's own is not told twice.
+ * The newest first. A question is placed with its answer, although other blocked responses were accepted in between.
+ * Excludes messages of responses that have not ended, and questions already placed in front of the response's own
+ * input.
  */
 function newestMessages(
   em: EntityManager,

@@ -12,7 +12,7 @@ import type { TurnKey } from '#domain/responses/record/turn-key.ts';
 import { Turn } from '#domain/responses/record/turn.entity.ts';
 import type { AttemptPlace } from '#domain/responses/store/usage.ts';
 
-/** A head as it was read: whoever writes compares it with what it has become. */
+/** A head as it was read: each write compares it with the current one. */
 export interface HeadState {
   response: Response;
   /** The database's time. */
@@ -20,25 +20,25 @@ export interface HeadState {
   requester: RequesterRecord;
 }
 
-/** All that the claim of a turn is decided by, of one moment. */
+/** Everything that the claim of a turn depends on, of one moment. */
 export interface TurnState extends HeadState {
   turn: Turn | null;
   attempts: TurnAttempt[];
   /** The turn's stored events, one JSON document each. */
   events: string[];
-  /** What the response was given, and its own finished items, in order. */
+  /** The response's context, and its own finished items, in order. */
   context: StoredItem[];
   own: StoredItem[];
   model: Model;
-  /** In force, by the clock of the database. Every model has at least one: it is written with the model. */
+  /** The current price, by the database's clock. Every model has at least one: it is written with the model. */
   price: Price & { id: string };
   usage: UsageSum;
   /**
-   * Of the turns that were committed, with what interrupted attempts had published of them. What a crash threw away is
-   * paid for, but not held against the limit.
+   * Of the committed turns, including the text published by their interrupted attempts. Output lost in a crash is
+   * paid for, but does not count towards the limit.
    */
   keptOutputTokens: number;
-  /** Attempts whose usage nobody has settled. */
+  /** Attempts whose usage is not settled yet. */
   unsettled: AttemptPlace[];
 }
 
@@ -90,7 +90,7 @@ export async function readTurn(database: Database, key: TurnKey): Promise<TurnSt
   };
 }
 
-/** A call of the ledger and the head above it; either may be out of reach. */
+/** A call of the ledger and the head of its response; either may be null. */
 export async function readCall(
   database: Database,
   key: TurnKey & { callIndex: number },

@@ -3,7 +3,7 @@ import type { Redactor } from '#domain/governance/redaction/redact.ts';
 
 /**
  * The messages of a prompt with tokens in place of personal data.
- * @param published the open message as readers have it: it is continued letter by letter, so it stays as the model said it
+ * @param published the open message as readers have it; it is continued character by character, so it is not screened
  */
 export function screenMessages(
   messages: readonly PromptMessage[],
@@ -21,8 +21,9 @@ export function screenMessages(
 }
 
 /**
- * A provider takes its reasoning back only as it was: with personal data in it, from before the space's demand, it is
- * left out, and the message stands as anybody's. What was thought since the last question was thought about tokens.
+ * A provider accepts its reasoning only unchanged. Reasoning with personal data, from before the space required
+ * redaction, is left out, and its message is sent without provider state. Reasoning since the last question was made
+ * on tokens.
  */
 function screenThoughts(message: PromptMessage, redactor: Redactor): PromptMessage {
   if (message.role !== 'assistant' || message.reasoning === undefined) {
@@ -59,7 +60,7 @@ function screenMessage(message: PromptMessage, redactor: Redactor): PromptMessag
           : {
               parts: message.parts.map((part) => ({
                 type: 'text' as const,
-                // What cannot be read cannot be screened.
+                // Files cannot be screened.
                 text: part.type === 'text' ? redactor.text(part.text) : '[file left out]',
               })),
             }),

@@ -9,12 +9,15 @@ import type { Response } from '#domain/responses/record/response.entity.ts';
 import type { TurnKey } from '#domain/responses/record/turn-key.ts';
 import type { Turn } from '#domain/responses/record/turn.entity.ts';
 
-/** One attempt's hold on a turn: the fence, the place in the stream and all that the model call needs. */
+/** One attempt's claim of a turn: the fence, the place in the stream and all that the model call needs. */
 export interface ClaimedTurn extends TurnKey {
   attempt: number;
   epoch: number;
   nextN: number;
-  /** What earlier attempts at this turn published whole: superseded messages, and the reasoning before them. */
+  /**
+   * Items that earlier attempts at this turn published completely: superseded messages, and the reasoning before
+   * them.
+   */
   closed: { outputIndex: number; item: OutputItem }[];
   composer: ComposerOptions;
   model: ModelSpec;
@@ -26,13 +29,13 @@ export interface ClaimedTurn extends TurnKey {
   held: HeldTurn;
 }
 
-/** What the claim left of the response. It stays true for as long as the attempt holds the lane. */
+/** The state of the response after the claim. It stays valid for as long as the attempt holds the lane. */
 export interface HeldTurn {
   response: Response;
   turn: Omit<Turn, 'tenantId' | 'responseId' | 'createdAt'>;
   /** The finished items of the output so far, as JSON, in order. */
   output: string[];
-  /** Of all settled attempts, this one left out. */
+  /** Of all settled attempts, without this one. */
   usage: UsageSum;
   price: Price;
   /** As they were reserved. */

@@ -24,8 +24,9 @@ export interface InspectedResponse {
 }
 
 /**
- * How a response came about: its turns in order, each with its attempts, the ledger of its tool calls and what
- * it cost. @throws `missing_permission` for another's without the grant, `response_not_found` and its like
+ * The turns of a response in order, each with its attempts, its tool calls and its usage.
+ * @throws `missing_permission` for another principal's response without the permission, `response_not_found` and its
+ * like
  */
 export async function inspectResponse(
   ctx: Context,

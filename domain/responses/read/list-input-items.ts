@@ -5,7 +5,7 @@ import { readInputPage } from '#domain/responses/store/input-page.ts';
 import type { Item } from '#domain/responses/record/output-items.ts';
 import { findOwn } from '#domain/responses/store/response-access.ts';
 
-/** What a response was given, in order: its chain's snapshot and its own input. */
+/** The input items of a response, in order: its chain's snapshot and its own input. */
 export async function listInputItems(
   ctx: Context,
   input: { responseId: string; limit: number; cursor: string | null },

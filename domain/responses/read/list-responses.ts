@@ -24,7 +24,10 @@ export interface ListResponses {
   cursor: string | null;
 }
 
-/** Newest first: the caller's own, and everybody's with `responses.read`. Output is what is finished. */
+/**
+ * Newest first: the caller's own, with `responses.read` those of all principals. The output holds finished items
+ * only.
+ */
 export async function listResponses(ctx: Context, input: ListResponses): Promise<Page<ResponseRecord>> {
   if (!reachesOwn(ctx.caller, 'responses.read', 'responses.create')) {
     authorize(ctx.caller, 'responses.read');
@@ -42,7 +45,7 @@ export async function listResponses(ctx: Context, input: ListResponses): Promise
     cursor: input.cursor,
     operation: 'responses.list',
     filters: { spaceId: input.spaceId, status: input.status, ...mine },
-    // Tools and instructions of a hundred requests are hundreds of megabytes, and nobody is shown them here.
+    // Tools and instructions of a hundred requests are hundreds of megabytes, and the list does not show them.
     exclude: ['request'],
     bytes: `select response_id as id, sum(octet_length(wire))::float8 as bytes from items
       where response_id in (select jsonb_array_elements_text(?::jsonb))
@@ -64,7 +67,7 @@ export async function listResponses(ctx: Context, input: ListResponses): Promise
   return { items: await showAllRestored(ctx, records), nextCursor: page.nextCursor };
 }
 
-/** Where the space demanded it. */
+/** Only responses whose space requires redaction have one. */
 async function redactionsOf(
   ctx: Context,
   responses: readonly Response[],

@@ -13,7 +13,7 @@ export interface PageInputItems {
   after: string | null;
 }
 
-/** What a response was given, paged by the items' own ids. */
+/** The input items of a response, paged by the items' own ids. */
 export async function pageInputItems(
   ctx: Context,
   input: PageInputItems,
@@ -25,7 +25,7 @@ export async function pageInputItems(
   return { items: await showRestored(ctx, response, items), hasMore };
 }
 
-/** An item may have been given twice: the place furthest on, so that paging comes to an end. */
+/** An item may occur twice: the furthest place is used, so that paging ends. */
 async function placeOf(
   ctx: Context,
   responseId: string,

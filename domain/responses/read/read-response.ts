@@ -11,15 +11,15 @@ import type { ResponseRow, ResponseRows, RowAddress } from '#domain/responses/st
 
 export interface ReadResponse {
   readonly record: ResponseRecord;
-  /** The record as JSON, once the response has ended: the text that its last event holds too. */
+  /** The record as JSON, once the response has ended: the same text as in its last event. */
   readonly finished: string | null;
   /** Sequence number of the next stream event. */
   nextN: number;
   /** By the database's clock. */
   expiresInMs: number;
-  /** Who reads it, with what it may do in the space. */
+  /** The reader with its permissions in the space. */
   caller: Caller;
-  /** Whose values this reader is shown in the place of tokens, as far as its roles in the space tell. */
+  /** Whose redacted values this reader may see, as far as its roles in the space decide. */
   reader: Reader;
 }
 
@@ -31,8 +31,8 @@ export interface ResponseAddress {
 }
 
 /**
- * One response with its authorisation, in one round trip. While it runs, `output` holds what readers of the
- * stream have: finished items, running calls and the open message with its text so far.
+ * One response with its authorisation, in one round trip. While it runs, `output` holds what readers of the stream
+ * have: finished items, running calls and the open message with its text so far.
  */
 export async function readResponse(rows: ResponseRows, address: ResponseAddress): Promise<ReadResponse> {
   const row = await rows.read(placeOf(address));
@@ -46,7 +46,7 @@ export async function readResponse(rows: ResponseRows, address: ResponseAddress)
       finished,
       nextN,
       expiresInMs,
-      // Most readers want the text alone.
+      // Parsed on demand: most readers need the text alone.
       get record() {
         return JSON.parse(finished) as ResponseRecord;
       },
@@ -59,7 +59,7 @@ export async function readResponse(rows: ResponseRows, address: ResponseAddress)
   return { caller, reader, finished, nextN, expiresInMs, record };
 }
 
-/** Who may read a response, of which nothing else is read. @throws as `readResponse` does */
+/** Authorises a reader of a response and reads nothing else. @throws as `readResponse` does */
 export async function admitReader(rows: ResponseRows, address: ResponseAddress): Promise<Caller> {
   const row = await rows.read({ ...placeOf(address), bare: true });
   const caller = admitTo(row, address);

@@ -6,17 +6,17 @@ import type {
 import type { InputContent, SummaryText } from './output-items.ts';
 import type { IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 
-/** A request as the wire schema has parsed it: shapes are right, meanings are not settled yet. */
+/** A request as the wire schema has parsed it: shapes are valid, references and limits are not checked yet. */
 export interface CreateResponseInput {
   spaceId: string;
   input: InputItem[];
   /** null: the space's default. */
   modelAlias: string | null;
-  /** null: everything that the space grants, or of a `plain` request what the space says. */
+  /** null: everything that the space grants; for a `plain` request as the space's settings say. */
   tools: RequestedTool[] | null;
-  /** Nobody who asks so expects tools that were not named. */
+  /** A request whose client expects no tools that it did not name. */
   plain?: boolean;
-  /** Tools that were named and that nothing here implements, by their type. */
+  /** Named tools that the platform does not implement, by their type. */
   unsupportedTools?: readonly string[];
   toolChoice: RequestedToolChoice;
   toolMode: 'auto_resolve' | 'manual' | 'none';
@@ -40,13 +40,13 @@ export interface CreateResponseInput {
   onUnknownToolOutcome: 'report' | 'fail';
   streamGranularity: 'token' | 'item';
   streamEvents: boolean;
-  /** Collections that knowledge_search may look into; null: all of the space. */
+  /** Collections that knowledge_search may search; null: all of the space. */
   collectionIds: string[] | null;
-  /** The thread whose messages its question and answer become; its first branch when none is named. */
+  /** The thread that stores question and answer as messages; its first branch unless one is named. */
   thread?: { threadId: string; branchId: string | null } | null | undefined;
-  /** Whose published version the response is given. */
+  /** The skill whose published version the response uses. */
   skillId?: string | null;
-  /** false: the content goes ten minutes after the end. */
+  /** false: the content expires ten minutes after the end. */
   store?: boolean;
   /** Whether the caller does not wait for the end; shown to clients that ask. */
   background?: boolean;
@@ -60,10 +60,10 @@ export type InputItem =
       type: 'message';
       role: 'user' | 'assistant' | 'system' | 'developer';
       text: string;
-      /** When it holds more than text; `text` is then what of it is text. */
+      /** Set if it holds more than text; `text` is then its text parts. */
       content?: InputContent[];
     }
-  /** One of ours by its id, else only what it says to people. */
+  /** Our own reasoning by its id, else the summary alone. */
   | { type: 'reasoning'; id: string | null; summary: SummaryText[] }
   | { type: 'item_reference'; id: string }
   | ToolInputItem;
@@ -87,7 +87,7 @@ export type RequestedTool =
       serverLabel: string;
       /** The tools' own or exposed names; null: all that are enabled. */
       allowedTools: string[] | null;
-      /** Tools whose calls need consent beside those of which the space says so; `all` or by name. */
+      /** Tools whose calls need approval in addition to those of the space's settings; `all` or by name. */
       requireApproval: 'all' | string[];
     }
   | { type: 'function'; name: string; description: string; parameters: Record<string, unknown> };

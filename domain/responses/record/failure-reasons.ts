@@ -32,7 +32,7 @@ export function failureReason(code: FailureCode): FailureReason {
   return { code, ...reasons[code], param: null };
 }
 
-/** The same of a vendor's error, with what may be said of it. */
+/** The failure for a vendor's error, with the details that may be shown. */
 export function vendorFailure(code: FailureCode, refusal: VendorRefusal | null): FailureReason {
   const reason = failureReason(code);
   if (refusal === null || code !== 'model_error') {

@@ -15,8 +15,8 @@ export function itemId(
 }
 
 /**
- * Of a message of a thread, the same for each response that is told it. It takes no secret, since whoever ends a
- * response has none at hand; the message's own id is as hard to guess.
+ * The item id of a thread's message, the same for each response that includes it. Made without a secret, since the
+ * code that ends a response has none; the message's own id is as hard to guess.
  */
 export function threadItemId(messageId: string): string {
   return `msg_${base32(createHash('sha256').update(`thread:${messageId}`).digest().subarray(0, 20))}`;
@@ -26,7 +26,7 @@ export function callId(secrets: Secrets, responseId: string, outputIndex: number
   return `call_${base32(secrets.mac('response-item', `${responseId}:call:${outputIndex}`).subarray(0, 15))}`;
 }
 
-/** The key under which a tool may recognise a repeated call: tenant, response, iteration and call index. */
+/** The key by which a tool may recognise a repeated call: tenant, response, iteration and call index. */
 export function toolCallKey(
   secrets: Secrets,
   call: { tenantId: string; responseId: string; iteration: number; callIndex: number },

@@ -2,7 +2,7 @@ import type { SearchResult } from '#domain/knowledge/search/knowledge-result.ts'
 import type { ToolMedia } from '#domain/capabilities/tools/tool-server.ts';
 import type { OfferedMcpTool } from './response-request.ts';
 
-/** Items as they stand on the wire and in the store (responses of the native surface). */
+/** Items in their wire and stored form (responses of the native surface). */
 
 export interface FileCitation {
   type: 'file_citation';
@@ -77,7 +77,7 @@ export interface SummaryText {
   text: string;
 }
 
-/** That the model reasoned, and what it lets people know of it. */
+/** The summary of a model's reasoning, as far as it may be shown. */
 export interface ReasoningItem {
   id: string;
   type: 'reasoning';
@@ -85,7 +85,7 @@ export interface ReasoningItem {
   summary: SummaryText[];
 }
 
-/** A call that waits for somebody's consent; the next response brings the answer. */
+/** A call that waits for an approval; the next response's input answers it. */
 export interface McpApprovalRequest {
   id: string;
   type: 'mcp_approval_request';
@@ -113,7 +113,10 @@ export type OutputItem =
   | McpApprovalRequest
   | McpListTools;
 
-/** What the model asked of a tool and was told, kept beside the item so that chains can repeat it. */
+/**
+ * A tool call with its arguments and result as the model saw them, stored beside the item so that chains can repeat
+ * it.
+ */
 export interface ToolExchange {
   call_id: string;
   name: string;
@@ -122,7 +125,7 @@ export interface ToolExchange {
   result: string | null;
   /** Images and sounds of the result. */
   media?: ToolMedia[];
-  /** Of a call that waits for consent: of the definition that the model was offered. */
+  /** Of a call that waits for approval: of the definition that the model was offered. */
   schema_hash?: string;
   /** Tools that a search found. */
   offers?: OfferedMcpTool[];
@@ -141,7 +144,7 @@ export type InputContent =
   | { type: 'input_image'; image_url: string; detail: 'auto' | 'low' | 'high' }
   | { type: 'input_file'; filename: string; file_data: string };
 
-/** What the caller's own tool answered. */
+/** The output of the caller's own tool. */
 export interface FunctionCallOutput {
   id: string;
   type: 'function_call_output';

@@ -4,16 +4,16 @@ import type {
   ProviderKind,
 } from '#domain/capabilities/models/model-gateway.ts';
 
-/** Whose state it is: it goes back only to the same provider's same model. */
+/** The owner of a provider state, which is sent back only to the same provider's same model. */
 export interface StateOwner {
   providerKind: ProviderKind;
   providerModel: string;
 }
 
 /**
- * What a provider wants back beside an item (`items.provider_state`), and the item's place in what the provider
- * put out: reasoning behind the beginning of a message stands behind the message, so the order of the output is not
- * always the provider's own.
+ * State that a provider needs back beside an item (`items.provider_state`), and the item's place in the provider's
+ * own order: reasoning produced after a message was opened follows the message in the output, so the two orders
+ * differ.
  * Never on our wire.
  */
 export interface ProviderState {
@@ -33,7 +33,7 @@ interface Stated {
   provider_state: ProviderState | null;
 }
 
-/** An item of the conversation with the state that its reader may have, and the turn that it came from. */
+/** An item of the conversation with the state for this provider and model, and the turn that it came from. */
 export interface Arranged<T> {
   row: T;
   turn: string | null;
@@ -41,11 +41,11 @@ export interface Arranged<T> {
 }
 
 /**
- * Puts each turn's items back into the provider's order and takes away what belongs to another provider or
- * model: its reasoning goes as a whole, its texts and calls stay without state.
+ * Restores the provider's order within each turn and removes state of other providers or models: their reasoning is
+ * dropped, their texts and calls stay without state.
  */
 export function arrange<T extends Stated>(rows: readonly T[], owner: StateOwner): Arranged<T>[] {
-  // Reasoning that no provider wants back is not told to any, and does not come between the items of its turn.
+  // Reasoning without provider state is sent to no provider, and does not separate the items of its turn.
   const wanted = rows.filter((row) => row.type !== 'reasoning' || row.provider_state !== null);
   const arranged = wanted.map((row): Arranged<T> => {
     const state = row.provider_state;
@@ -53,7 +53,7 @@ export function arrange<T extends Stated>(rows: readonly T[], owner: StateOwner)
   });
   const kept = inTurns(arranged).flatMap((turn) => {
     const inOrder = turn.toSorted((a, b) => (a.state?.place ?? 0) - (b.state?.place ?? 0));
-    // A call that was cut off left reasoning that leads to nothing, which every provider refuses.
+    // A call that was cut off leaves reasoning without a successor, which every provider refuses.
     return inOrder.slice(0, inOrder.findLastIndex(({ row }) => row.type !== 'reasoning') + 1);
   });
   return kept.flatMap((item) => {

@@ -2,8 +2,8 @@ import type { Database } from '#domain/foundation/persistence/database.ts';
 import type { ResponseRequest } from './response-request.ts';
 
 /**
- * What was asked of a response, settled; it never changes. Whoever shows it has read the response itself
- * before, and with it the right to. Null: unknown, expired or deleted.
+ * The resolved request of a response, which never changes. The caller must have read the response, and so its
+ * permission, before. Null: unknown, expired or deleted.
  */
 export async function readRequest(
   database: Database,

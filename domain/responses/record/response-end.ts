@@ -9,9 +9,9 @@ export type Ending =
   | { status: 'failed'; failure: FailureReason }
   | { status: 'cancelled'; by: Caller | null };
 
-/** How a response ended, in codes alone: what Temporal shows of it. */
+/** How a response ended, in codes alone, as Temporal shows it. */
 export interface ResponseEnd {
-  /** `gone`: deleted, or out of reach. */
+  /** `gone`: deleted or expired. */
   status: TerminalStatus | 'gone';
   reason: string | null;
 }

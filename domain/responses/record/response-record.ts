@@ -4,7 +4,7 @@ import type { OutputItem } from './output-items.ts';
 import type { Governance } from './response-request.ts';
 import type { FailureReason, ResponseStatus } from './response-status.ts';
 
-/** The contract's Response. It stands in stream events too, hence in the domain and not in `api/present`. */
+/** The contract's Response. It is part of stream events too, hence in the domain and not in `api/present`. */
 export interface ResponseRecord {
   id: string;
   object: 'response';
@@ -28,7 +28,7 @@ export interface ResponseRecord {
     tool_call_count: number;
     cancelled_by: string | null;
     metadata: Record<string, string> | null;
-    /** Left out where it has none. */
+    /** Absent without a thread. */
     thread_id?: string;
     branch_id?: string;
   };
@@ -36,14 +36,14 @@ export interface ResponseRecord {
 
 export interface UsageRecord {
   input_tokens: number;
-  /** Those of the input that the vendor had in its cache; left out by records of an earlier version. */
+  /** Input tokens from the vendor's cache; absent in records of an earlier version. */
   cached_input_tokens?: number;
   output_tokens: number;
   reasoning_tokens: number;
   cost_usd: string;
 }
 
-/** The ledger's sum as the database answers it. */
+/** The ledger's sum as the database returns it. */
 export interface UsageSum {
   input_tokens: number;
   cached_input_tokens: number;

@@ -8,21 +8,21 @@ import type {
   ToolChoice,
 } from '#domain/capabilities/models/model-gateway.ts';
 
-/** What was asked, settled: defaults filled, aliases resolved, limits clamped. The input lives in items. */
+/** The resolved request: defaults filled, aliases resolved, limits clamped. The input is stored in items. */
 export interface ResponseRequest {
   instructions: string | null;
   /** The tools offered to the model, by name. */
   tools: OfferedTool[];
-  /** Set where the caller named none: they are not shown as what was asked for. */
+  /** Set if the caller named no tools: the offered ones are then not shown as requested. */
   tools_unasked?: true;
   tool_choice: ToolChoice;
   /** Enforced on every call when set by `tool_choice: {type: allowed_tools}`. */
   allowed_tools: string[] | null;
-  /** Of a choice that forces some tool of a server: what the first turn of the model is offered. */
+  /** Of a choice that forces some tool of a server: the tools offered in the first turn of the model. */
   forced_tools: string[] | null;
   tool_mode: 'auto_resolve' | 'manual' | 'none';
   reasoning_effort: ReasoningEffort | null;
-  /** null: reasoning stays unsaid. */
+  /** null: reasoning is not shown. */
   reasoning_summary: ReasoningSummary | null;
   format: TextFormat;
   temperature: number | null;
@@ -37,39 +37,39 @@ export interface ResponseRequest {
   listed_servers: string[];
   /** Calls of earlier responses that the caller's input approves: they run before the first turn of the model. */
   approved_calls: ApprovedCall[];
-  /** The version of a skill that it was accepted with. */
+  /** The pinned version of the skill. */
   skill?: PinnedSkill;
-  /** Set when the content is to go ten minutes after the end. */
+  /** Set if the content expires ten minutes after the end. */
   store?: false;
   background?: true;
-  /** Set when the space demanded that personal data is replaced. */
+  /** Set if the space requires that personal data is replaced. */
   redaction?: Redaction;
 }
 
 export interface ApprovedCall {
   approval_request_id: string;
   call_id: string;
-  /** As models know it. */
+  /** The name that models use. */
   name: string;
   server_label: string;
   tool: string;
-  /** Of the definition that the call was asked for with. */
+  /** Of the definition that the model used for the call. */
   schema_hash: string;
   arguments: string;
 }
 
-/** The iteration in which the model is asked first. */
+/** The iteration of the first model call. */
 export function firstModelTurn(request: ResponseRequest): number {
   return request.approved_calls.length > 0 ? 1 : 0;
 }
 
 export type OfferedTool = OfferedSearch | OfferedToolSearch | OfferedMcpTool | OfferedFunction;
 
-/** Finds tools of servers that there was no room for. */
+/** Finds tools of servers that did not fit into the request. */
 export interface OfferedToolSearch {
   type: 'tool_search';
   name: 'tool_search';
-  /** Where it looks, and how much more consent than the space's the caller asked for there. */
+  /** The servers that it searches, and the approval that the caller requires in addition to the space's settings. */
   servers: { label: string; require_approval: 'all' | string[] }[];
 }
 
@@ -88,7 +88,7 @@ export interface OfferedMcpTool {
   tool: string;
   description: string;
   parameters: Record<string, unknown>;
-  /** Of the definition: no other is called in its place. */
+  /** Of the definition: a tool with another definition is not called. */
   schema_hash: string;
   require_approval: boolean;
 }
@@ -110,7 +110,7 @@ export interface Limits {
   max_cost_usd: string | null;
 }
 
-/** What the space's governance made of the request; shown as `platform.governance_applied`. */
+/** The effect of the space's governance on the request; shown as `platform.governance_applied`. */
 export interface Governance {
   policy_version: number;
   model_source: 'requested' | 'space_default';
@@ -118,17 +118,17 @@ export interface Governance {
   tools_withheld: WithheldTool[];
   /** Places in which personal data was replaced. */
   redactions: number;
-  /** What was looked for; left out where the space demands nothing. */
+  /** The kinds of personal data searched for; absent if the space requires none. */
   pii?: { mode: 'redact' | 'block'; kinds: string[] };
   limits: Limits;
   skill?: Pick<PinnedSkill, 'id' | 'version_id' | 'version'>;
-  /** Set where the space has its responses traced. */
+  /** Set if the space has its responses traced. */
   traced?: true;
 }
 
 export type WithheldTool =
   | { name: string; missing_permission: string }
-  /** `count`: so many tools, whose names begin so. */
+  /** `count`: number of tools whose names begin with `name`. */
   | { name: string; reason: WithheldReason; count?: number };
 
 export type WithheldReason =

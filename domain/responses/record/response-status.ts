@@ -1,4 +1,4 @@
-/** Life of a response. A lost worker is no transition: the response stays `in_progress`. */
+/** Life cycle of a response. A lost worker is no transition: the response stays `in_progress`. */
 export const responseStatuses = [
   'queued',
   'in_progress',
@@ -18,7 +18,7 @@ const transitions: Readonly<Record<ResponseStatus, readonly ResponseStatus[]>> =
   cancelled: [],
 };
 
-/** How long a response waits for a worker to begin it before it fails. */
+/** How long a response waits for a worker before it fails. */
 export const queueLimitMs = 3_600_000;
 
 export type TerminalStatus = Exclude<ResponseStatus, 'queued' | 'in_progress'>;

@@ -62,8 +62,8 @@ export class Response extends schema.class {
     return workflowIdOf('generateResponse', { tenantId: this.tenantId, responseId: this.id });
   }
 
-  /** One that waits, or ended before its turn came, has nothing that another could go on from. */
-  get hasHadItsTurn(): boolean {
+  /** False for a response that is blocked, or that ended while it was: it has no context to continue from. */
+  get hasWholeContext(): boolean {
     return this.blockedBy == null && !this.historyDue;
   }
 
@@ -71,12 +71,12 @@ export class Response extends schema.class {
     return this.finishedAt !== null && this.finishedAt !== undefined;
   }
 
-  /** Whoever asked wants its content kept no longer than it takes to fetch the answer. */
+  /** The caller wants its content stored only until the answer was fetched. */
   get isUnstored(): boolean {
     return this.request.store === false;
   }
 
-  /** A new writer takes the model lane; every earlier one is fenced. */
+  /** A new writer claims the model lane; every earlier one is fenced. */
   bumpEpoch(): number {
     this.writerEpoch += 1;
     return this.writerEpoch;

@@ -32,7 +32,7 @@ export type StreamEvent =
       content_index: number;
       annotation_index: number;
       annotation: FileCitation;
-      /** How often each token stands before it, where a reader may be shown what they stand for. */
+      /** How often each redaction token occurs before it, if some readers are shown the values instead. */
       tokens_before?: Record<string, number>;
     }
   | {
@@ -99,7 +99,7 @@ export type TerminalType =
   | 'response.cancelled';
 type LifecycleType = 'response.created' | 'response.queued' | 'response.in_progress' | TerminalType;
 
-/** A run of events as it is stored: one JSON document a line, numbered from `firstN`. */
+/** A run of events as it is stored: one JSON document per line, numbered from `firstN`. */
 export interface EventRun {
   firstN: number;
   n: number;

@@ -1,9 +1,9 @@
 import type { ToolExchange } from './output-items.ts';
 
 /**
- * Brings each call together with its result, wherever in the conversation that came: a client's output, a call
- * that was approved later, a refusal. A call stands where the model made it, once; one without a result keeps
- * none, so that every call in a prompt is answered and every answer has its call.
+ * Joins each call with its result, wherever in the conversation the result is: a client's output, a call that was
+ * approved later, a refusal. A call keeps its first place and occurs once; a call without a result gets null, so that
+ * every call in a prompt has an answer and every answer its call.
  */
 export function joinResults<T extends { exchange: ToolExchange | null }>(items: readonly T[]): T[] {
   const results = new Map<string, Pick<ToolExchange, 'result' | 'media'>>();

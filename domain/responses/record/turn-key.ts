@@ -1,4 +1,4 @@
-/** What names a turn of a response. */
+/** Identifies a turn of a response. */
 export interface TurnKey {
   tenantId: string;
   responseId: string;
@@ -6,7 +6,7 @@ export interface TurnKey {
   iteration: number;
 }
 
-/** What names a call that a turn asked for. */
+/** Identifies a call of a turn. */
 export interface CallKey extends TurnKey {
   /** From 0, within its turn. */
   callIndex: number;

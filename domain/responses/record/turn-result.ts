@@ -1,6 +1,6 @@
 import type { ResponseEnd } from './response-end.ts';
 
-/** What a committed turn asks of the workflow. Ids, counts and tool names only. */
+/** What the workflow does after a committed turn. Ids, counts and tool names only. */
 export interface TurnResult {
   next: 'done' | 'tools';
   calls: PlannedCall[];

@@ -3,11 +3,11 @@ import type { FileSearchCall, McpCall, McpCallError } from '#domain/responses/re
 import type { SearchResult } from '#domain/knowledge/search/knowledge-result.ts';
 import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 
-/** What a ledger row says of its item. */
+/** The columns of a ledger row that its item shows. */
 export interface CallPlace {
   itemId: string;
   outputIndex: number;
-  /** As models know it. */
+  /** The name that models use. */
   tool: string;
   arguments: string;
   serverLabel?: string | null | undefined;
@@ -44,7 +44,7 @@ export function callItem(place: CallPlace, end: CallEnd): FileSearchCall | McpCa
   };
 }
 
-/** The events that open a call: readers see its arguments whole, never half of them. */
+/** The events that open a call: its arguments are published as a whole, never in part. */
 export function opening(place: CallPlace): StreamEvent[] {
   const item = callItem(place, { status: 'in_progress' });
   const at = { item_id: item.id, output_index: place.outputIndex };

@@ -44,7 +44,7 @@ export async function usageOf(em: EntityManager, response: Response): Promise<Us
   return row.usage;
 }
 
-/** The response as it stands in this transaction. Flushes, so that it includes what was just written. */
+/** The response as it is in this transaction. Flushes, so that it includes pending writes. */
 export async function currentRecord(em: EntityManager, response: Response): Promise<ResponseRecord> {
   await em.flush();
   const output = (await doneItems(em, response.id)).map(({ wire }) => JSON.parse(wire) as OutputItem);

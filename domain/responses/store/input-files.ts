@@ -4,7 +4,7 @@ import type { InputContent } from '#domain/responses/record/output-items.ts';
 
 const dataUrl = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i;
 
-/** A content part of a stored message as the model is told it. Text documents go as their text. */
+/** A content part of a stored message as part of a prompt. Text documents are included as text. */
 export function toPromptPart(part: InputContent): PromptPart {
   switch (part.type) {
     case 'input_text':
@@ -36,7 +36,7 @@ export function estimateFile({ mediaType, data, detail }: PromptFile): number {
 
 const embedded = /"(data:[a-z]+\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]*)"/gi;
 
-/** Tokens of a stored item, by estimate; embedded files count as what they are, not as their letters. */
+/** Tokens of a stored item, by estimate; embedded files count as files, not by their base64 characters. */
 export function estimateStored(wire: string): number {
   if (!wire.includes(';base64,')) {
     return estimateTokens(wire);

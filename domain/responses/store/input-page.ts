@@ -4,13 +4,13 @@ import type { Item } from '#domain/responses/record/output-items.ts';
 
 export interface InputPage {
   responseId: string;
-  /** The place that the page begins behind; null: at the beginning. */
+  /** The page begins after this place; null: at the beginning. */
   after: number | null;
   order: 'asc' | 'desc';
   limit: number;
 }
 
-/** A page of what a response was given, with the last place in it. Their sizes are read first: an item may be a file. */
+/** A page of a response's input items, with the last place in it. Sizes are read first, since an item may be a file. */
 export async function readInputPage(
   em: EntityManager,
   { responseId, after, order, limit }: InputPage,

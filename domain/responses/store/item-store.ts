@@ -33,7 +33,10 @@ export function toItemRow({
   };
 }
 
-/** The stored events since `firstN`, one JSON document each. They expire with the response, which names their partition. */
+/**
+ * The stored events since `firstN`, one JSON document each. They expire with the response, whose expiry selects the
+ * partition.
+ */
 export async function readTurnEvents(
   em: EntityManager,
   { id, expiresAt }: Response,
@@ -46,7 +49,7 @@ export async function readTurnEvents(
   return runs.flatMap((run) => run.events.split('\n'));
 }
 
-/** The query of a knowledge_search call; arguments that are not its JSON give none. */
+/** The query of a knowledge_search call; invalid arguments give none. */
 export function queriesOf(argumentsText: string): string[] {
   try {
     const parsed = JSON.parse(argumentsText) as { query?: unknown };

@@ -28,7 +28,7 @@ export interface Closing {
   supersededBy?: string;
 }
 
-/** Ends a message as it stands. */
+/** Closes a message with its text so far. */
 export function closeMessage(
   open: OpenMessage,
   closing: Closing,

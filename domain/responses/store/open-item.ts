@@ -1,6 +1,6 @@
 import type { FileCitation, OutputItem, OutputMessage } from '#domain/responses/record/output-items.ts';
 
-/** A message that was begun and not finished: what readers of the stream have of it. */
+/** An unfinished message as readers of the stream have it. */
 export interface OpenMessage {
   item: OutputMessage;
   outputIndex: number;
@@ -9,7 +9,7 @@ export interface OpenMessage {
   partOpen: boolean;
 }
 
-/** What a turn's events amount to: items closed on the way (superseded messages, reasoning) and the message still open. */
+/** The items that a turn's events have closed (superseded messages, reasoning) and the message still open. */
 export interface FoldedTurn {
   closed: { outputIndex: number; item: OutputItem }[];
   open: OpenMessage | null;
@@ -23,7 +23,7 @@ interface FoldedEvent {
   annotation?: FileCitation;
 }
 
-/** Folds a turn's stored events, one JSON document a line. */
+/** Folds a turn's stored events, one JSON document per line. */
 export function foldTurn(lines: Iterable<string>): FoldedTurn {
   const folded: FoldedTurn = { closed: [], open: null };
   for (const line of lines) {
@@ -69,7 +69,7 @@ function fold(folded: FoldedTurn, event: FoldedEvent): void {
   }
 }
 
-/** The text that was published from sequence number `firstN` on: what one attempt came to. */
+/** The text published from sequence number `firstN` on: the output of one attempt. */
 export function textSince(lines: Iterable<string>, firstN: number): string {
   let text = '';
   for (const line of lines) {

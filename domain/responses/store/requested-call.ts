@@ -3,23 +3,23 @@ import type { ProviderState } from '#domain/responses/record/provider-state.ts';
 import type { ResponseChange } from './response-change.ts';
 import type { OfferedMcpTool } from '#domain/responses/record/response-request.ts';
 
-/** What a search came to: what the model is told, and what it is offered from its next turn on. */
+/** The result of a tool search for the model, and the tools offered from its next turn on. */
 export interface FoundTools {
   result: string;
   offers: OfferedMcpTool[];
 }
 
-/** A call as the model asked for it. `arguments` is JSON text, not yet checked. */
+/** A call as the model requested it. `arguments` is unchecked JSON text. */
 export interface RequestedCall {
   name: string;
   arguments: string;
-  /** What the provider wants back with it. */
+  /** State that the provider needs back with the call. */
   providerState?: ProviderState | null;
   /** Of a search for tools. */
   found?: FoundTools;
 }
 
-/** What it takes to put a call where it belongs: into the ledger, or back to the caller. */
+/** What planning a call needs, to add it to the ledger or return it to the caller. */
 export interface Planning {
   change: ResponseChange;
   secrets: Secrets;

@@ -7,12 +7,12 @@ import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
 import { lockHead } from './head.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
 
-/** A caller's own responses need no grant, other people's need the permission. @throws `missing_permission` */
+/** A caller's own responses need no permission of their own, others' need `permission`. @throws `missing_permission` */
 export function authorizeResponse(caller: Caller, permission: Permission, owner: string): void {
   authorizeOwn(caller, permission, owner, 'responses.create');
 }
 
-/** What the content-free row of an id tells once the content is out of reach. */
+/** The error for a response that cannot be read any more, from the row of its id, which holds no content. */
 export function goneError(ids: { expired: boolean; deleted: boolean } | null): DomainError {
   if (ids?.deleted) {
     return new DomainError('response_deleted', 'This response was deleted.');
@@ -22,7 +22,7 @@ export function goneError(ids: { expired: boolean; deleted: boolean } | null): D
     : notFound('response_not_found');
 }
 
-/** A response that runs on past its expiry is in sight until it has ended, and nobody's to reach. */
+/** Excludes a response that still runs past its expiry: no caller may access it. */
 export const unexpired = () => ({ expiresAt: { $gt: raw('now()') } });
 
 /** The head of a response of the caller's space, locked. @throws not found, expired, deleted or a refusal */

@@ -15,7 +15,7 @@ import type { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.t
 import type { Turn } from '#domain/responses/record/turn.entity.ts';
 import type { FinalUsage } from './usage.ts';
 
-/** One prepared call each to read and to write; the ORM for what is rare. */
+/** Prepared calls for reading and writing; the ORM for rare operations. */
 export interface ResponseStore {
   database: Database;
   unitOfWork: UnitOfWork;
@@ -32,7 +32,7 @@ export type NewCall = Pick<
     >
   >;
 
-/** An attempt as it begins, with the usage row that it reserves. */
+/** A new attempt, with the usage row that it reserves. */
 export type NewAttempt = Pick<
   TurnAttempt,
   'iteration' | 'attempt' | 'epoch' | 'firstN' | 'prefixLength' | 'continuation' | 'runId' | 'startedAt'
@@ -45,7 +45,7 @@ type CallStep = Pick<
   'iteration' | 'callIndex' | 'status' | 'attempts' | 'outcome' | 'resultDigest' | 'startedAt' | 'doneAt'
 > & { was: ToolCall['status'] } & CallHold;
 
-/** By what an attempt takes a step of a call that another one may hold. */
+/** The claim under which an attempt updates a call that another attempt may hold. */
 export interface CallHold {
   nonce?: string;
   /** Set when the step begins or renews the lease. */
@@ -55,14 +55,14 @@ export interface CallHold {
 }
 
 /**
- * `conflict`: the response is no longer as it was read. `blocked`: it would end, and another response waits for that.
- * Nothing is written then.
+ * `conflict`: the response has changed since it was read. `blocked`: it would end, and another response waits for its
+ * end. Nothing is written in either case.
  */
 export type ChangeAnswer = 'applied' | 'conflict' | 'blocked';
 
 /**
- * All that one step changes of a response, gathered, so that one call writes it: compared with what was read and
- * set, in one transaction. `response` is the head as it is to become. A head that the ORM manages is not changed by it.
+ * Collects all changes of one step to a response, so that one call writes them in one transaction, compared with the
+ * state that was read. `response` is the new head. A head that the ORM manages is not updated.
  */
 export class ResponseChange {
   readonly response: Response;
@@ -77,8 +77,8 @@ export class ResponseChange {
   attempt: NewAttempt | null = null;
   committed: CommittedAttempt | null = null;
   /**
-   * It is written in a transaction that holds the head, also past its expiry, and that releases those who wait for its
-   * end: the end is not answered `awaited`.
+   * The change is written in a transaction that has locked the head, also past its expiry, and that releases waiting
+   * responses itself: the end is not answered `blocked`.
    */
   isLocked = false;
   #call: CallStep | null = null;
@@ -100,7 +100,9 @@ export class ResponseChange {
     this.items.push(toItemRow(finished));
   }
 
-  /** A call's step through the ledger; it is taken only from where the call was `before`, and from no other holder. */
+  /**
+   * Moves a call through the ledger; applied only if the call is still as in `before`, and held by no other attempt.
+   */
   step(before: ToolCall, after: ToolCall, hold: CallHold = {}): void {
     const { iteration, callIndex, status, attempts, outcome, resultDigest, startedAt, doneAt } = after;
     const row = { iteration, callIndex, status, attempts, outcome, resultDigest, startedAt, doneAt };
@@ -114,7 +116,7 @@ export class ResponseChange {
     this.items.push({ id, outputIndex: null, type, wire, exchange, providerState: null, supersededBy: null });
   }
 
-  /** Puts items, its own or others', into what the response is given. */
+  /** Adds items, its own or of other responses, to the response's context. */
   addContext(itemIds: readonly string[], position: number): void {
     this.#context.push(...itemIds.map((itemId, i) => ({ position: position + i, itemId })));
   }
@@ -178,7 +180,7 @@ export class ResponseChange {
   }
 }
 
-/** Of a change that is written outside of a unit of work, this process sends no start. */
+/** A change written outside of a unit of work: the relays send its starts, not this process. */
 const leftToRelays = () => 0;
 
 function bigintAsText(_name: string, value: unknown): unknown {

@@ -4,17 +4,17 @@ import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavail
 import type { CallPlace } from './call-items.ts';
 import type { ResponseHead, UsageSum } from '#domain/responses/record/response-record.ts';
 
-/** One response beside one who asks for it. */
+/** One response and the reader that requests it. */
 export interface RowAddress {
   tenantId: string;
   principalId: string;
   spaceId: string;
   responseId: string;
-  /** Only the access and the owner are asked for, and whether it is gone. */
+  /** Reads only the access, the owner, and whether the response is gone. */
   bare?: boolean;
 }
 
-/** What `app.read_responses` says of it; without `owner` it is unknown. */
+/** A row of `app.read_responses`; without `owner` the response is unknown. */
 export interface ResponseRow {
   access: AccessRecord | null;
   owner: string | null;
@@ -22,9 +22,9 @@ export interface ResponseRow {
   expires_in_ms: number;
   /** The JSON of its record, once it has ended. */
   record: string | null;
-  /** Set when its content is out of reach. */
+  /** Set if it is expired or deleted. */
   ids: { expired: boolean; deleted: boolean } | null;
-  /** The following are set while it has not ended; neither they nor its record are for one who asked for it bare. */
+  /** Set while the response has not ended; neither these nor the record are set for a bare read. */
   head: ResponseHead | null;
   items: { output_index: number; wire: string }[] | null;
   usage: UsageSum | null;
@@ -38,13 +38,13 @@ interface Waiting extends RowAddress {
   reject: (error: unknown) => void;
 }
 
-/** Half of the pool: what else is called is not made to wait for readers. */
+/** Half of the pool, so that readers do not delay other calls. */
 const callsAtOnce = 3;
 const rowsPerCall = 64;
 
 /**
- * Reads responses for everybody who asks at the same moment in one call of the database, and the access of a reader
- * once for all that it asks for in that call. Nothing is kept: each call begins after everybody in it has asked.
+ * Batches concurrent reads of responses into one database call, and reads the access of each reader once per call.
+ * Nothing is cached: each call begins after all of its requests have arrived.
  */
 export class ResponseRows {
   readonly #database: Database;
@@ -64,7 +64,7 @@ export class ResponseRows {
     });
   }
 
-  /** After whatever else has arrived in this turn of the event loop. */
+  /** After the other requests of this turn of the event loop. */
   #schedule(): void {
     if (!this.#scheduled && this.#calls < callsAtOnce && this.#waiting.length > 0) {
       this.#scheduled = true;
@@ -84,7 +84,7 @@ export class ResponseRows {
       if (batch.length === 1 || isDatabaseUnavailable(error)) {
         batch.forEach(({ reject }) => reject(error));
       } else {
-        // What is wrong with one is not the others' business.
+        // Retries one by one, so that an error of one read does not fail the others.
         await Promise.all(batch.map((one) => this.#answer([one]).catch(one.reject)));
       }
     } finally {

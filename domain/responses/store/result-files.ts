@@ -1,7 +1,7 @@
 import type { InputModality, PromptFile } from '#domain/capabilities/models/model-gateway.ts';
 import type { ToolMedia } from '#domain/capabilities/tools/tool-server.ts';
 
-/** The images and sounds of a tool's result, as far as the model takes their kind; its text names each. */
+/** The images and sounds of a tool's result that the model accepts; the result's text names each. */
 export function resultFiles(media: readonly ToolMedia[], accepted: readonly InputModality[]): PromptFile[] {
   return media.flatMap(({ mediaType, data }): PromptFile[] => {
     const kind = mediaType.startsWith('image/') ? 'image' : 'audio';

@@ -14,7 +14,7 @@ export type AppendAnswer = 'in' | 'fenced' | 'busy';
 
 /**
  * Appends the runs of many responses in one commit.
- * @returns per element whether it is in, fenced off by another writer, or to be tried again.
+ * @returns per element whether it is in, fenced by another writer, or must be retried
  */
 export async function appendStream(
   database: Database,
@@ -37,7 +37,7 @@ export async function appendStream(
   return row?.answers ?? [];
 }
 
-/** Where a lane stands now, with the database's time. */
+/** The current state of a lane, with the database's time. */
 export interface LaneState {
   epoch: number;
   nextN: number;
@@ -46,7 +46,7 @@ export interface LaneState {
   awaited: boolean;
 }
 
-/** Asked before a turn's commit, and after a commit whose answer was lost. Null: unknown, expired or deleted. */
+/** Read before a turn's commit, and after a commit whose answer was lost. Null: unknown, expired or deleted. */
 export async function readLane(
   database: Database,
   tenantId: string,

@@ -1,7 +1,7 @@
-/** Bytes of UTF-8 that a model is told at most of one result. */
+/** Max bytes of UTF-8 of one result in a prompt. */
 const maxResultLength = 262_144;
 
-/** Cuts a result that is too long at a character, and says so where it ends. */
+/** Truncates a long result at a character boundary and appends a note with its size. */
 export function truncateResult(text: string): string {
   const size = Buffer.byteLength(text);
   if (size <= maxResultLength) {
@@ -9,7 +9,7 @@ export function truncateResult(text: string): string {
   }
   const marker = `\n[truncated: ${size} bytes in all]`;
   const bytes = Buffer.from(text).subarray(0, maxResultLength - Buffer.byteLength(marker));
-  // A character that the cut split would come out as U+FFFD.
+  // Streaming mode drops a character that the cut split, instead of decoding it as U+FFFD.
   const kept = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
   return kept + marker;
 }

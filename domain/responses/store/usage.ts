@@ -26,7 +26,7 @@ export interface AttemptPlace {
   attempt: number;
 }
 
-/** Settles an attempt once: by the provider's figures, or by estimate when it was cut off (`text` is what came of it). */
+/** Settles an attempt once: by the provider's figures, or by estimate if it was cut off (`text` is its output). */
 export async function finaliseUsage(
   em: EntityManager,
   response: Response,
@@ -52,7 +52,7 @@ export interface FinalUsage extends TokenUsage {
   estimated: boolean;
 }
 
-/** The figures of an attempt: the provider's, or an estimate from the reserved input and the text that came. */
+/** The figures of an attempt: the provider's, or an estimate from the reserved input and the received text. */
 export function computeFinalUsage(attempt: {
   price: Price;
   inputTokens: number;
@@ -69,7 +69,7 @@ export function computeFinalUsage(attempt: {
   return { ...usage, costPicoUsd: costPicoUsd(attempt.price, usage), estimated: attempt.usage === null };
 }
 
-/** The ledger's sum as it becomes when an attempt is settled by these figures. */
+/** The ledger's sum after an attempt is settled by these figures. */
 export function addUsage(sum: UsageSum, usage: FinalUsage): UsageSum {
   return {
     input_tokens: sum.input_tokens + usage.inputTokens,
@@ -81,21 +81,21 @@ export function addUsage(sum: UsageSum, usage: FinalUsage): UsageSum {
 }
 
 /**
- * Settles every attempt that a crash or an abort left open, each by what it had published; the last one of a run
- * counts for all that the run said. One whose run (`carriedOn`) is to be read again stays open until that is begun,
- * so that the run is paid for once, and also when nobody comes to read it.
+ * Settles every attempt that a crash or an abort left open, each by its published text; the last attempt at a run
+ * counts the whole text of the run. An attempt whose run (`resumedRun`) will be read again stays open until that read
+ * begins, so that the run is paid for exactly once, also if it is never read.
  */
 export async function finaliseOrphanedUsage(
   em: EntityManager,
   response: Response,
   turnEvents: readonly string[],
-  carriedOn: string | null = null,
+  resumedRun: string | null = null,
 ): Promise<void> {
   const orphans = await em.find(UsageEntry, { responseId: response.id, settled: false });
   for (const { iteration, attempt } of orphans) {
     const place = { responseId: response.id, iteration };
     const { runId, firstN } = await em.findOneOrFail(TurnAttempt, { ...place, attempt });
-    if (carriedOn !== null && runId === carriedOn) {
+    if (resumedRun !== null && runId === resumedRun) {
       continue;
     }
     const [begun] =

@@ -1,17 +1,20 @@
-/** Shortest run of equal characters that counts as recognition; shorter ones happen by chance. */
+/** Min length of a match that counts as a repeat; shorter matches happen by chance. */
 const MIN_MATCH = 16;
-/** White space a model may put before what it repeats; from this length on it is taken as its text. */
+/** White space that a model may put before a repeat; from this length on it counts as new text. */
 const MAX_LEADING_SPACE = 512;
-/** From this length on, held text is judged each time it has grown by a sixteenth: a look costs as much as it is long. */
+/**
+ * From this length on, held text is judged each time it has grown by a sixteenth: a judgement costs as much as the
+ * text is long.
+ */
 const MAX_JUDGED_EACH_TIME = 1_024;
 
-/** What the new text turned out to be: a repeat of the whole prefix, of its end, or of nothing. */
+/** What the new text repeats: the whole prefix, its end, or nothing. */
 export type Matched = 'whole_prefix' | 'overlap' | 'none';
 
 /**
  * - `hold`: nothing may be published yet.
  * - `append`: publish `text` (perhaps empty) behind the prefix.
- * - `restart`: the model tells another answer; close the partial item and publish `text` in a new one.
+ * - `restart`: the model gives another answer; close the partial item and publish `text` in a new one.
  */
 export type Decision =
   | { kind: 'hold' }
@@ -23,34 +26,34 @@ type Verdict = { kind: 'open' } | { kind: 'match'; drop: number; matched: Matche
 const OPEN: Verdict = { kind: 'open' };
 
 /**
- * The prefix as a model must be shown it: without white space at its end. Vendors refuse or trim that white space,
- * so the model writes it again, and the matcher takes the part we have off its start. Showing a model the white space
- * as well would make a second, equal one look like a repeat.
+ * The prefix as a model must be shown it: without white space at its end. Vendors refuse or trim that white space, so
+ * the model writes it again, and the matcher removes the part that readers have from the start of the new text. If
+ * the model were shown the white space too, a second, equal one would look like a repeat.
  */
 export function shownPrefix(prefix: string): string {
   return prefix.trimEnd();
 }
 
 /**
- * Joins a model's new text to the prefix that readers already have, after `shownPrefix(prefix)` was sent to it.
- * Text is held only while it repeats some part of the prefix (or opens with white space), for as long as it does;
- * the first character that no reading explains settles it. In this order:
+ * Joins a model's new text to the prefix that readers already have, after `shownPrefix(prefix)` was sent to it. Text
+ * is held only while it repeats some part of the prefix (or opens with white space); the first character that no case
+ * explains decides. In this order:
  * 1. starts with the whole prefix: that is dropped;
  * 2. the prefix's end and the text's start have at least 16 characters in common: the longest such run is dropped;
- * 3. the text and the prefix (without white space before it) begin with the same 16 or more characters and then differ,
- *    or the text ends: restart;
+ * 3. the text and the prefix (without white space before it) begin with the same 16 or more characters, and then they
+ *    differ or the text ends: restart;
  * 4. else it is new and appended.
- * White space before a repeat of 16 or more characters is dropped with it. Text that opens with white space is never a
- * restart: it is a next sentence, line or row that opens like the first. White space at the prefix's end stays ours: of
+ * White space before a repeat of 16 or more characters is dropped with it. Text that opens with white space is never
+ * a restart: it is a next sentence, line or row that opens like the first. White space at the prefix's end stays: of
  * the white space behind a dropped repeat (or at the start of new text), the longest run that equals the beginning or
- * the end of ours is taken off. The result does not depend on how the text is cut into pushes.
+ * the end of the prefix's white space is removed. The result does not depend on how the text is cut into pushes.
  */
 export class ContinuationMatcher {
   readonly #prefix: string;
   readonly #shown: string;
   readonly #space: string;
   #held = '';
-  /** Length from which what is held is judged again. */
+  /** Min length at which the held text is judged again. */
   #judgedFrom = 0;
   #matched: Matched | undefined;
 
@@ -61,14 +64,14 @@ export class ContinuationMatcher {
     if (prefix === '') this.#matched = 'none';
   }
 
-  /** Takes the next piece of the model's text. After the first decision every piece is appended as it is. */
+  /** Adds the next piece of the model's text. After the first decision every piece is appended unchanged. */
   push(delta: string): Decision {
     if (this.#matched !== undefined) return { kind: 'append', text: delta, matched: this.#matched };
     this.#held += delta;
     return this.#held.length < this.#judgedFrom ? { kind: 'hold' } : this.#decide(false);
   }
 
-  /** The model's text is complete: decides on what is held, never `hold`. */
+  /** The model's text is complete: decides on the held text, never `hold`. */
   end(): Decision {
     if (this.#matched !== undefined) return { kind: 'append', text: '', matched: this.#matched };
     return this.#decide(true);
@@ -90,7 +93,7 @@ export class ContinuationMatcher {
     return { kind: 'append', text: text.slice(verdict.drop), matched: verdict.matched };
   }
 
-  /** At the end of a whole repeat at once: what comes behind it is new. */
+  /** Judges at once at the end of a whole repeat: the text after it is new. */
   #nextJudged(length: number): number {
     if (length < MAX_JUDGED_EACH_TIME) return 0;
     const later = length + length / 16;
@@ -110,7 +113,10 @@ export class ContinuationMatcher {
     return this.#dropSpace(text, { at: 0, matched: 'none', ended });
   }
 
-  /** How `text` repeats the prefix; undefined when it does not. `minLength` is the shortest whole prefix to recognise. */
+  /**
+   * How `text` repeats the prefix; undefined if it does not. `minLength` is the min length of a whole prefix to
+   * recognise.
+   */
   #repeat(text: string, { ended, minLength }: { ended: boolean; minLength: number }): Verdict | undefined {
     if (this.#shown.length >= minLength && text.startsWith(this.#shown)) {
       return this.#dropSpace(text, { at: this.#shown.length, matched: 'whole_prefix', ended });
@@ -137,15 +143,15 @@ export class ContinuationMatcher {
   }
 }
 
-/** Whether `text` stands in `prefix` before its end, so that more of it may yet make it the prefix's end. */
+/** Whether `text` occurs in `prefix` before its end, so that a longer text may still match the prefix's end. */
 function mayStillReachEnd(prefix: string, text: string): boolean {
   const at = prefix.indexOf(text);
   return at !== -1 && at + text.length < prefix.length;
 }
 
 /**
- * Length of the longest end of `prefix` that `text` starts with; 0 below `minLength`. Each character is looked at a few
- * times at most (the search of Knuth, Morris and Pratt): both texts are a model's, who may repeat itself for ever.
+ * Length of the longest end of `prefix` that `text` starts with; 0 below `minLength`. Linear time (Knuth, Morris and
+ * Pratt): both texts are a model's, which may repeat itself without end.
  */
 function overlap(prefix: string, text: string, minLength = MIN_MATCH): number {
   const limit = Math.min(prefix.length, text.length);
@@ -158,7 +164,7 @@ function overlap(prefix: string, text: string, minLength = MIN_MATCH): number {
   return length >= minLength ? length : 0;
 }
 
-/** Of each start of `text` up to `limit` characters, the length of its longest end that it starts with, too. */
+/** For each start of `text` up to `limit` characters, the length of its longest proper end that is also its start. */
 function bordersOf(text: string, limit: number): Int32Array {
   const borders = new Int32Array(limit);
   for (let at = 1, length = 0; at < limit; at += 1) {
@@ -168,7 +174,7 @@ function bordersOf(text: string, limit: number): Int32Array {
   return borders;
 }
 
-/** How much of the start of `text` stands at the end of what is read once `by` is read behind `length` of it. */
+/** The length of the start of `text` that is matched once `by` is read after `length` matched characters. */
 function extended(text: string, borders: Int32Array, read: { length: number; by: number }): number {
   let { length } = read;
   while (length > 0 && text.charCodeAt(length) !== read.by) length = borders[length - 1] ?? 0;
@@ -181,7 +187,10 @@ function commonStart(a: string, b: string): number {
   return length;
 }
 
-/** Splits `text` so that `ready` never ends in half a surrogate pair; `rest` is that half, to be put before what follows. */
+/**
+ * Splits `text` so that `ready` never ends in half a surrogate pair; `rest` is that half, to be prepended to the next
+ * text.
+ */
 export function splitAtCodePoint(text: string): { ready: string; rest: string } {
   const last = text.charCodeAt(text.length - 1);
   const boundary = last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;

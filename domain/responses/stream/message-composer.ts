@@ -12,7 +12,7 @@ import type { OpenMessage } from '#domain/responses/store/open-item.ts';
 import { placeReasoning, type Reasoned } from './reasoning-items.ts';
 import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 
-/** The file behind a citation label, and its place in the list of files. */
+/** The file of a citation label, and its place in the list of files. */
 export interface CitedFile {
   fileId: string;
   filename: string;
@@ -20,20 +20,23 @@ export interface CitedFile {
 }
 
 export interface ComposerOptions {
-  /** What readers already have of the message that this turn was writing when it was cut off. */
+  /** What readers have of the message that was open when this turn was cut off. */
   open: OpenMessage | null;
-  /** Give the open message up and begin a new one, whatever the model says. */
+  /** Give up the open message and begin a new one, whatever the model says. */
   restart: boolean;
-  /** Characters at the open message's end that the model is going to say again, exactly. */
+  /** Characters at the open message's end that the model is going to repeat exactly. */
   reread?: number;
-  /** Reasoning that readers have of this turn. What the model reasons now is the same to them, and takes its place. */
+  /** Reasoning that readers have of this turn. The model's new reasoning replaces it without being published again. */
   repeatedReasoning?: readonly FinishedItem[];
   nextOutputIndex: number;
-  /** Hold a whole message back until it is complete. */
+  /** Hold a whole message until it is complete. */
   buffered: boolean;
   citations: ReadonlyMap<number, CitedFile>;
   itemId(prefix: 'msg' | 'rs', outputIndex: number): string;
-  /** What a citation's event says of the text before it, parts of which some readers are shown in another length. */
+  /**
+   * Additional members of a citation's event about the text before it, whose length differs for readers of restored
+   * values.
+   */
   citedBehind?(text: string): { tokens_before?: Record<string, number> };
 }
 
@@ -46,10 +49,12 @@ export interface ComposedEnd {
 const mark = /\[(\d{1,4})\]/g;
 const maxMarkLength = 6;
 
-/** Of one message; further marks stay text. */
+/** Per message; further marks stay text. */
 const maxCitations = 1_000;
 
-/** Turns a model's text and reasoning into stream events, from the exact character at which readers stand. */
+/**
+ * Turns a model's text and reasoning into stream events, from the exact character up to which readers have the text.
+ */
 export class MessageComposer {
   readonly #options: ComposerOptions;
   #open: OpenMessage | null;
@@ -63,10 +68,10 @@ export class MessageComposer {
   #skip = 0;
   #restartPending: boolean;
   #end: ComposedEnd | null = null;
-  /** Reasoning that waits for the message that it led to, or for the end. */
+  /** Reasoning that waits for its message, or for the end. */
   #reasoned: Reasoned[] = [];
   readonly #repeated: FinishedItem[];
-  /** Messages that were given up on the way, and reasoning that has its place. */
+  /** Superseded messages, and placed reasoning. */
   readonly #done: FinishedItem[] = [];
 
   constructor(options: ComposerOptions) {
@@ -76,7 +81,7 @@ export class MessageComposer {
     this.#repeated = [...(options.repeatedReasoning ?? [])];
     this.#restartPending = options.restart && options.open !== null;
     const prefix = options.restart ? '' : (options.open?.text ?? '');
-    // What such a run was asked to go on from; it is told from what the run said by its length alone.
+    // The prefix that such a run was asked to continue; only its length separates it from the run's own text.
     const before = prefix.slice(0, Math.max(0, prefix.length - (options.reread ?? 0)));
     this.#skip = before === '' ? 0 : prefix.length - before.length;
     this.#matcher = prefix === '' ? null : new ContinuationMatcher(before === '' ? prefix : before);
@@ -91,7 +96,7 @@ export class MessageComposer {
     return this.#nextOutputIndex;
   }
 
-  /** Events for a piece of the model's text; none while it is not yet understood. */
+  /** Events for a piece of the model's text; none while the matcher holds it. */
   text(delta: string): StreamEvent[] {
     const { ready, rest } = splitAtCodePoint(this.#rest + delta);
     this.#rest = rest;
@@ -99,8 +104,8 @@ export class MessageComposer {
   }
 
   /**
-   * Takes reasoning that is finished. It is published together with the text that it led to, before its message; where
-   * that message is open already, or no text comes, behind everything at the end.
+   * Adds finished reasoning. It is published with the text that it led to, before the message of that text; if the
+   * message is open already, or no text follows, it is published after everything at the end.
    */
   reasoning(reasoned: readonly Reasoned[]): void {
     for (const one of reasoned) {
@@ -113,7 +118,7 @@ export class MessageComposer {
     }
   }
 
-  /** Ends the message, if one is open, with whatever was still held back. Repeated, it answers the same. */
+  /** Ends the message, if one is open, with all held text. Idempotent. */
   end(closing: Closing): ComposedEnd {
     this.#end ??= this.#close(closing);
     return this.#end;
@@ -124,7 +129,7 @@ export class MessageComposer {
     const done = this.#done;
     if (this.#open !== null) {
       const { outputIndex } = this.#open;
-      // A message that was to be given up and got no successor is not complete.
+      // A message that was to be superseded but has no successor is incomplete.
       const end = closeMessage(this.#open, this.#restartPending ? { status: 'incomplete' } : closing);
       events.push(...end.events);
       done.push({ outputIndex, item: end.item });
@@ -153,7 +158,7 @@ export class MessageComposer {
     });
   }
 
-  /** What is still held when the model has ended its text. */
+  /** The events of the held text, once the model has ended its text. */
   endOfText(): StreamEvent[] {
     const tail = this.#rest;
     this.#rest = '';
@@ -200,7 +205,7 @@ export class MessageComposer {
     return events;
   }
 
-  /** Sees to an open message with an open part. */
+  /** Ensures an open message with an open part. */
   #ready(): StreamEvent[] {
     const events: StreamEvent[] = [];
     const begins = this.#open === null || this.#restartPending;
@@ -231,7 +236,7 @@ export class MessageComposer {
     if (open === null) {
       return [];
     }
-    // Marks are looked for in what is new, and never in a text of megabytes that grows by a word.
+    // Searches only new text for marks, never the whole of a long message that grows by a word.
     const seen = this.#tail + text;
     const seenFrom = open.text.length - this.#tail.length;
     open.text += text;

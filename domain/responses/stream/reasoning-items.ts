@@ -5,12 +5,12 @@ import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 
 /** One finished item of reasoning of a model call. */
 export interface Reasoned {
-  /** What it lets people know; empty unless a summary was asked for. */
+  /** Shown to readers; empty unless a summary was requested. */
   summary: string[];
   providerState: ProviderState;
 }
 
-/** Finished reasoning as an item of the output, with all its events: it is never published by halves. */
+/** Finished reasoning as an item of the output, with all its events: it is never published in part. */
 export function placeReasoning(
   { id, outputIndex }: { id: string; outputIndex: number },
   { summary, providerState }: Reasoned,

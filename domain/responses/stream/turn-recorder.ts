@@ -11,11 +11,11 @@ import type { Reasoned } from './reasoning-items.ts';
 
 type Reasoning = Extract<ModelPart, { type: 'reasoning' }>;
 
-/** Notes what a model call puts out beside its text, each with its place in the provider's own order. */
+/** Records the output of a model call other than its text, each part with its place in the provider's own order. */
 export class TurnRecorder {
   readonly #of: StateOwner & { turn: number; summary: ReasoningSummary | null };
   readonly #reasoned: { place: number; parts: Reasoning[] }[] = [];
-  /** Items of reasoning that were taken out. */
+  /** Number of reasoning items that were drained. */
   #taken = 0;
   readonly calls: RequestedCall[] = [];
   #text: { place: number; state?: OpaqueState } | null = null;
@@ -65,7 +65,7 @@ export class TurnRecorder {
     this.#reasoning = true;
   }
 
-  /** The finished reasoning that was not taken out before. To be asked where reasoning has ended: at text and at the end. */
+  /** The finished reasoning since the last drain. Called where reasoning has ended: at text and at the end. */
   drainReasoned(): Reasoned[] {
     const finished = this.#reasoned.slice(this.#taken);
     this.#taken = this.#reasoned.length;
@@ -83,13 +83,13 @@ export class TurnRecorder {
     }));
   }
 
-  /** Of the turn's text; null when nothing of the turn depends on its place. */
+  /** The state of the turn's text; null if nothing in the turn depends on its place. */
   get textState(): ProviderState | null {
     const text = this.#text;
     if (text?.state === undefined && this.calls.length === 0 && this.#reasoned.length === 0) {
       return null;
     }
-    // Text of an earlier attempt, which this one had nothing to add to, stands before the first call.
+    // The text of an earlier attempt, to which this one added nothing, precedes the first call.
     const place = text?.place ?? (this.calls[0]?.providerState?.place ?? this.#place) - 0.5;
     return this.#state(place, text?.state === undefined ? {} : { state: text.state });
   }
@@ -104,7 +104,7 @@ export class TurnRecorder {
   }
 }
 
-/** As jsonb can hold it. */
+/** Removes characters that jsonb cannot store. */
 function storableState(state: OpaqueState): OpaqueState {
   return JSON.parse(JSON.stringify(state), (_key, value: unknown) =>
     typeof value === 'string' ? cleanText(value) : value,

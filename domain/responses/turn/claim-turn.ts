@@ -28,7 +28,7 @@ import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import type { TurnKey } from '#domain/responses/record/turn-key.ts';
 import { estimatePrompt } from '#domain/responses/store/usage.ts';
 
-/** Crashes in a row, without one new published character, after which a turn is given up. */
+/** Consecutive crashes without a new published character after which a turn fails. */
 const poisonLimit = 10;
 
 export type TurnClaim = { kind: 'settled'; result: TurnResult } | { kind: 'claimed'; turn: ClaimedTurn };
@@ -38,8 +38,8 @@ function done(end: ResponseEnd): TurnClaim {
 }
 
 /**
- * Takes a turn for one attempt: begins the response, fences earlier writers, settles what they left, checks
- * rights and limits, and says from where the text goes on. A turn that was committed answers its result.
+ * Claims a turn for one attempt: begins the response, fences earlier writers, settles their usage, checks permissions
+ * and limits, and plans how the text continues. A committed turn returns its result.
  */
 export async function claimTurn(store: ResponseStore, secrets: Secrets, key: TurnKey): Promise<TurnClaim> {
   for (;;) {
@@ -52,17 +52,17 @@ export async function claimTurn(store: ResponseStore, secrets: Secrets, key: Tur
       return { kind: 'settled', result: existing.result ?? { next: 'done', calls: [] } };
     }
     const decision = decide(secrets, state, key.iteration);
-    // Whoever changed the response since it was read is taken into account by reading it again.
+    // A concurrent change of the response makes the write fail, and the turn is read again.
     switch (decision.kind) {
       case 'end':
         if (await endClaimed(store.unitOfWork, decision.change, decision.ending)) {
           return done(endOf(decision.ending));
         }
         break;
-      case 'settle_lost':
+      case 'reconcile_lost':
         await reconcileLostAttempts(store.unitOfWork, key, state.response.writerEpoch);
         break;
-      case 'tell_history':
+      case 'include_history':
         await includeHistory(store.unitOfWork, state);
         break;
       case 'write':
@@ -74,26 +74,26 @@ export async function claimTurn(store: ResponseStore, secrets: Secrets, key: Tur
 }
 
 type Decision =
-  /** The response ends here; `change` holds what became of it before. */
+  /** The response ends here; `change` holds the changes before its end. */
   | { kind: 'end'; change: ResponseChange; ending: Ending }
-  /** First what earlier attempts left is settled; then the turn is read again. */
-  | { kind: 'settle_lost' }
-  /** First it is told what its branch holds; then the turn is read again. */
-  | { kind: 'tell_history' }
+  /** Settle the leftovers of earlier attempts, then read the turn again. */
+  | { kind: 'reconcile_lost' }
+  /** Include the history of the branch, then read the turn again. */
+  | { kind: 'include_history' }
   | { kind: 'write'; change: ResponseChange; claim: TurnClaim };
 
 function decide(secrets: Secrets, state: TurnState, iteration: number): Decision {
   const change = new ResponseChange(state.response);
   const { response } = change;
-  const refused = mayNotGoOn(state, iteration);
+  const refused = requiredEnding(state, iteration);
   if (refused !== null) {
     return { kind: 'end', change, ending: refused };
   }
   if (response.historyDue) {
-    return { kind: 'tell_history' };
+    return { kind: 'include_history' };
   }
   if (hasOpenAttempts(state, iteration)) {
-    return { kind: 'settle_lost' };
+    return { kind: 'reconcile_lost' };
   }
   if (response.status === 'queued') {
     response.begin(state.now);
@@ -111,8 +111,8 @@ function decide(secrets: Secrets, state: TurnState, iteration: number): Decision
   return attempt(secrets, state, change, opened);
 }
 
-/** The end that stands in the way of another attempt, if any. */
-function mayNotGoOn(state: HeadState, iteration: number): Ending | null {
+/** The ending that prevents another attempt, if any. */
+function requiredEnding(state: HeadState, iteration: number): Ending | null {
   const { response, now } = state;
   if (response.status === 'queued' && now.getTime() - response.queuedSince.getTime() > queueLimitMs) {
     return { status: 'failed', failure: failureReason('engine_unavailable') };
@@ -137,7 +137,10 @@ function isStillGranted({ response, requester }: HeadState): boolean {
   }
 }
 
-/** Whether earlier attempts left something; one whose run is read again is settled with the attempt that reads it. */
+/**
+ * Whether earlier attempts left something open; an attempt whose run is read again is settled with the attempt that
+ * reads it.
+ */
 function hasOpenAttempts({ model, attempts, unsettled }: TurnState, iteration: number): boolean {
   const run = resumableRun(model, attempts);
   const read = attempts.filter(({ runId }) => run !== null && runId === run).map(({ attempt }) => attempt);
@@ -210,7 +213,7 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
     firstN: response.nextN,
     prefixLength,
     continuation: plan.name,
-    // Known before its first event: whatever ends this attempt, the run is paid for once.
+    // Written before its first event: however this attempt ends, the run is paid for once.
     runId: resume,
     startedAt: now,
     priceId: state.price.id,
@@ -242,7 +245,7 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
       ...(plan.reread === undefined ? {} : { reread: plan.reread }),
       repeatedReasoning,
       nextOutputIndex: Math.max(turn.firstOutputIndex, ...last.map((index) => index + 1)),
-      // A model that is held to JSON cannot go on in the middle of it.
+      // A model with a JSON format cannot continue in the middle of the JSON.
       buffered: response.request.stream_granularity === 'item' || response.request.format.type !== 'text',
       citations: prompt.citations,
       itemId: (prefix, outputIndex) => itemId(secrets, prefix, response.id, outputIndex),
@@ -265,7 +268,7 @@ function attempt(secrets: Secrets, state: TurnState, change: ResponseChange, tur
   return { kind: 'write', change, claim: { kind: 'claimed', turn: claimed } };
 }
 
-/** Output tokens that limits and money leave for one more call, or the end that they demand. */
+/** Output tokens that limits and budget allow for one more call, or the ending that they require. */
 function outputBudget(
   state: TurnState,
   { inputTokens, published }: { inputTokens: number; published: string },

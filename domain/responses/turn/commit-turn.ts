@@ -29,21 +29,21 @@ import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import type { TurnResult } from '#domain/responses/record/turn-result.ts';
 import { addUsage, computeFinalUsage } from '#domain/responses/store/usage.ts';
 
-/** What a model call came to. */
+/** The outcome of a model call. */
 export interface TurnOutcome {
   composer: MessageComposer;
   calls: RequestedCall[];
-  /** What the provider wants back with the text. */
+  /** State that the provider needs back with the text. */
   textState: ProviderState | null;
   reason: 'stop' | 'length' | 'tool_calls' | 'content_filter';
   usage: TokenUsage | null;
-  /** Events that no append has taken yet. */
+  /** Events that are not appended yet. */
   rest: readonly StreamEvent[];
   /** Sequence number after the last published event of the model lane. */
   nextN: number;
 }
 
-/** Another writer took the turn, or the response ended: this attempt has nothing left to say. */
+/** Another writer claimed the turn, or the response ended: this attempt must stop writing. */
 export class Fenced extends Error {
   constructor() {
     super('Another writer holds the model lane.');
@@ -64,7 +64,7 @@ export async function lockLane(
 }
 
 /**
- * Commits a turn in one transaction: items, planned calls, usage, events and, where it ends here, the response.
+ * Commits a turn in one transaction: items, planned calls, usage, events and, if it ends here, the response.
  * @throws Fenced
  */
 export async function commitTurn(
@@ -81,7 +81,7 @@ export async function commitTurn(
   const { change, result, ending } = finaliseTurn(secrets, { turn, outcome, held, now: lane.now });
   hitFailpoint('turn.before_commit');
   const answer =
-    ending !== null && (lane.awaited || bringsMore(held))
+    ending !== null && (lane.awaited || hasRelatedWrites(held))
       ? await endAwaited(store.unitOfWork, change, ending)
       : await writeChange(store.database, ending === null ? change : ended(change, turn, lane.now, ending));
   switch (answer) {
@@ -90,7 +90,7 @@ export async function commitTurn(
     case 'conflict':
       throw new Fenced();
     case 'blocked':
-      // Somebody came to wait while this was decided.
+      // Another response began to wait for this one meanwhile.
       return commitTurn(store, secrets, turn, outcome);
   }
 }
@@ -102,7 +102,7 @@ interface Settling {
   now: Date;
 }
 
-/** What a turn comes to, all but the end of its response. */
+/** The changes of a turn without the end of its response. */
 function finaliseTurn(
   secrets: Secrets,
   { turn, outcome, held, now }: Settling,
@@ -116,7 +116,7 @@ function finaliseTurn(
     phase: outcome.calls.length > 0 ? 'commentary' : 'final_answer',
   });
   response.nextOutputIndex = outcome.composer.nextOutputIndex;
-  // Messages that were given up hold nothing that the provider knows.
+  // Superseded messages have no state that the provider knows.
   const said = composed.findLastIndex(({ item }) => item.type === 'message');
   const done = composed.map((finished, i) =>
     i === said ? { ...finished, providerState: outcome.textState } : finished,
@@ -140,13 +140,13 @@ function finaliseTurn(
   return { change, result, ending };
 }
 
-/** The same with the end of the response, for which no other waits. */
+/** Adds the end of the response, for which no other waits. */
 function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: Ending): ResponseChange {
   const { output, usage, requester } = turn.held;
   endChange(change, {
     ending,
     now,
-    // of earlier turns, so before all that this one adds
+    // Items of earlier turns, so before all that this turn adds.
     output: outputWith(
       output.map((wire) => ({ outputIndex: -1, wire })),
       change,
@@ -157,12 +157,12 @@ function ended(change: ResponseChange, turn: ClaimedTurn, now: Date, ending: End
   return change;
 }
 
-/** Whose end writes more than one call carries: messages of its thread, and what was found on the way. */
-function bringsMore({ threadId, request }: Response): boolean {
+/** Whether its end writes more than one call carries: messages of its thread, and found personal data. */
+function hasRelatedWrites({ threadId, request }: Response): boolean {
   return threadId != null || request.redaction !== undefined;
 }
 
-/** The same end in one transaction with what the waiting responses, or the thread, are given. */
+/** Ends the response in one transaction with the writes to waiting responses or to the thread. */
 function endAwaited(unitOfWork: UnitOfWork, change: ResponseChange, ending: Ending): Promise<ChangeAnswer> {
   const { tenantId, id } = change.response;
   return unitOfWork.inTenant(tenantId, async (em) => {
@@ -175,7 +175,7 @@ function endAwaited(unitOfWork: UnitOfWork, change: ResponseChange, ending: Endi
   });
 }
 
-/** The result of this attempt's own commit, when its answer was lost; null when another writer took the lane. */
+/** The result of this attempt's own commit if its answer was lost; null if another writer claimed the lane. */
 export async function committedResult(em: EntityManager, turn: ClaimedTurn): Promise<TurnResult | null> {
   const place = { responseId: turn.responseId, iteration: turn.iteration };
   const own = await em.findOne(TurnAttempt, { ...place, attempt: turn.attempt, outcome: 'committed' });

@@ -5,22 +5,22 @@ import { textSince, type FoldedTurn } from '#domain/responses/store/open-item.ts
 import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 import type { TurnAttempt } from '#domain/responses/record/turn-attempt.entity.ts';
 
-/** How an attempt goes on from what readers already have. */
+/** How an attempt continues from the text that readers have. */
 export interface ContinuationPlan {
   name: 'fresh' | 'replay' | 'reattach' | 'prefill' | 'instruct' | 'restart';
-  /** What is put behind the conversation. */
+  /** Appended to the conversation. */
   messages: PromptMessage[];
   /** Begin a new message instead of the open one. */
   restart?: boolean;
   /** The vendor's own run that is read again. */
   resume?: string;
-  /** Characters of the open message that this very run has said. */
+  /** Characters of the open message that came from this run. */
   reread?: number;
-  /** This very run began that message anew: what stands before the one given up is another run's. */
+  /** This run restarted that message: the items before the superseded one belong to another run. */
   startsOver?: boolean;
 }
 
-/** Whether an attempt adds to what was published of its turn, instead of saying that once more. */
+/** Whether an attempt adds to the published text of its turn, instead of repeating it. */
 export function continuesPrefix(name: ContinuationPlan['name']): boolean {
   return name === 'prefill' || name === 'instruct' || name === 'restart';
 }
@@ -29,7 +29,7 @@ const goOn =
   'Your answer was cut off. Continue it at exactly the character at which it ends. ' +
   'Repeat nothing and add no introduction.';
 
-/** @returns `give_up` when the caller would rather fail than see a joined text. */
+/** @returns `give_up` if the caller prefers a failure to a joined text */
 export function planContinuation(
   request: ResponseRequest,
   model: Pick<Model, 'continuation'>,
@@ -66,7 +66,7 @@ export function planContinuation(
   }
 }
 
-/** The vendor's own run that the next attempt reads again; null when it begins another. */
+/** The vendor's own run that the next attempt reads again; null if it begins another. */
 export function resumableRun(
   model: Pick<Model, 'continuation'>,
   earlier: readonly TurnAttempt[],
@@ -74,7 +74,7 @@ export function resumableRun(
   return model.continuation === 'reattach' ? lastRun(earlier) : null;
 }
 
-/** A run says again what it was asked for: a whole answer, what comes behind a prefix, or another message. */
+/** A run repeats what it was asked for: a whole answer, the text after a prefix, or another message. */
 function readAgain(
   resume: string,
   { earlier, events }: { earlier: readonly TurnAttempt[]; events: readonly string[] },
@@ -85,7 +85,7 @@ function readAgain(
   return { name: 'reattach', messages: [], resume, reread, startsOver, restart: startsOver && reread === 0 };
 }
 
-/** The reasoning that readers have of what an attempt goes on with: what it reasons itself takes the place of that. */
+/** The published reasoning of the text that an attempt continues; the attempt's own reasoning replaces it. */
 export function reasoningToRepeat(
   { closed }: FoldedTurn,
   { restart, startsOver }: ContinuationPlan,

@@ -14,12 +14,12 @@ import { finaliseUsage } from '#domain/responses/store/usage.ts';
 
 const vendorFailureCap = 5;
 
-/** What to do after a vendor's failure: try again after a while, or nothing, because the response has failed. */
+/** What follows a vendor's failure: a retry after a delay, or the failure of the response. */
 export type FailureVerdict = { kind: 'retry'; delayMs: number } | { kind: 'failed'; code: FailureCode };
 
 /**
- * Writes a vendor's failure down and decides. Failures of the vendor are counted per turn; crashes are not
- * among them. @throws Fenced
+ * Records a vendor's failure and decides about a retry. Failures are counted per turn; crashes are not included.
+ * @throws Fenced
  */
 export async function failTurn(
   em: EntityManager,
@@ -36,7 +36,7 @@ export async function failTurn(
   );
   const row = await em.findOneOrFail(Turn, place);
   const text = textSince(await readTurnEvents(em, response, row.firstN), turn.nextN);
-  // A run that may be read again is settled by whoever knows whether it was.
+  // A run that may be read again is settled when that is decided.
   if (runId == null) {
     await finaliseUsage(em, response, { ...turn, usage: null, text, aborted: true });
   }
@@ -58,7 +58,7 @@ function backoffMs(failures: number): number {
   return 250 * 2 ** failures;
 }
 
-/** The attempt stops without fault (its worker is asked to go): not counted as a crash. */
+/** Stops the attempt without fault (its worker shuts down): it does not count as a crash. */
 export async function yieldTurn(em: EntityManager, turn: ClaimedTurn): Promise<void> {
   await em.nativeUpdate(
     TurnAttempt,

@@ -14,8 +14,9 @@ import { placeHistory } from '#domain/responses/prompt/place-history.ts';
 import { Thread } from '#domain/conversations/threads/thread.entity.ts';
 
 /**
- * Tells a response that waited what its branch holds now that its turn has come: as one that is asked for at this
- * moment, so that who may not write there any more is told nothing, and what was deleted meanwhile is not told.
+ * Includes the history of its branch in a response that was blocked, once it may start. Permissions and messages are
+ * those of this moment: a requester that may no longer write there gets nothing, and messages deleted meanwhile are
+ * left out.
  */
 export async function includeHistory(unitOfWork: UnitOfWork, state: HeadState): Promise<void> {
   const { tenantId, id } = state.response;

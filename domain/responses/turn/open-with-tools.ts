@@ -5,7 +5,7 @@ import type { Planning } from '#domain/responses/store/requested-call.ts';
 import type { StreamEvent } from '#domain/responses/record/stream-events.ts';
 import type { TurnResult } from '#domain/responses/record/turn-result.ts';
 
-/** One item for each server that the caller named by `type: mcp`: what of it the model is offered. */
+/** One item for each server that the caller named by `type: mcp`: the tools of it that the model is offered. */
 export function listTools({ change, secrets }: Planning): StreamEvent[] {
   const { response } = change;
   const { request } = response;
@@ -37,7 +37,7 @@ export function listTools({ change, secrets }: Planning): StreamEvent[] {
   });
 }
 
-/** A turn without a model: the calls that the caller's input approves, before the model goes on. */
+/** A turn without a model: the calls that the caller's input approves, before the model continues. */
 export function planApproved(
   planning: Planning,
   iteration: number,

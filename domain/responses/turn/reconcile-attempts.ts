@@ -9,9 +9,9 @@ import { Turn } from '#domain/responses/record/turn.entity.ts';
 import { finaliseOrphanedUsage } from '#domain/responses/store/usage.ts';
 
 /**
- * Fences the attempts at a turn whose worker went without a word, counts them as crashed and settles what they
- * used; a run that is read again is left to the attempt that reads it. Whoever of them still writes is out from here
- * on. Nothing is done when the lane is not at `epoch` any more: it may be a later turn's.
+ * Fences the attempts at a turn whose worker was lost, counts them as crashed and settles their usage; a run that is
+ * read again is left to the attempt that reads it. From here on none of them can write. Does nothing if the lane's
+ * epoch differs from `epoch`: it may belong to a later turn.
  */
 export async function reconcileLostAttempts(
   unitOfWork: UnitOfWork,

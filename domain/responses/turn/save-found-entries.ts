@@ -8,9 +8,9 @@ import { recordDetection } from '#domain/governance/redaction/record-detection.t
 import type { PiiEntry } from '#domain/governance/redaction/redact.ts';
 
 /**
- * Keeps what a running response came upon, before anybody is told the tokens of it: a token that anybody has seen can
- * always be restored. What is known already is not kept again, and stays with those who brought it: a tool that is told
- * somebody's value may say it back to whoever asked for the call.
+ * Saves the personal data that a running response found, before its tokens are sent anywhere, so that a token that
+ * was ever seen can always be restored. Known values are not saved again and stay attributed to their sources: a tool
+ * that receives a person's value may return it to the requester of the call.
  */
 export async function saveFoundEntries(
   work: { em: EntityManager; secrets: Secrets },

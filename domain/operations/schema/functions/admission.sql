@@ -1,7 +1,7 @@
--- What a new response is admitted by.
+-- Admission of new responses.
 
--- What a new response is settled by: its space, the model by its alias or as the space's default, whether the space
--- may use it.
+-- What admits a new response: its space, the model by its alias or the space's default, and whether the space may use
+-- the model.
 create or replace function app.read_admission(p_tenant uuid, p_space uuid, p_alias text)
 returns table (space json, model json, allowed boolean) language plpgsql stable as $$
 declare
@@ -27,9 +27,9 @@ begin
   return next;
 end $$;
 
--- How many responses of a tenant, or of one of its spaces, are running; exact until the transaction ends as far as the
--- limit goes: others that count at the same time cannot pass it together with this one. Far below it they count side by
--- side, since the server has too few connections to reach it; near it they take turns.
+-- Number of running responses of a tenant, or of one of its spaces. Until the transaction ends, concurrent counts
+-- cannot pass the limit together with this one. Far below the limit they run in parallel under a shared lock, since
+-- the server has too few connections to reach it; near the limit an exclusive lock serialises them.
 create or replace function app.count_active(p_tenant uuid, p_space uuid, p_limit integer) returns integer language plpgsql as $$
 declare
   place constant bigint := hashtextextended('active/' || p_tenant || '/' || coalesce(p_space::text, ''), 0);
@@ -43,7 +43,7 @@ begin
       if active < p_limit - most_at_once then
         return active;
       end if;
-      -- takes the shared lock back, which would stand in the way of everybody who does the same
+      -- Releases the shared lock, on which concurrent counts would block each other's exclusive lock.
       raise exception using errcode = 'LM001';
     exception when sqlstate 'LM001' then
       null;
@@ -53,7 +53,7 @@ begin
   return app.count_running(p_tenant, p_space);
 end $$;
 
--- By what has been committed when it is called: not stable, so that it does not see the snapshot of its caller.
+-- Not stable: it counts what is committed when it is called, instead of using its caller's snapshot.
 create or replace function app.count_running(p_tenant uuid, p_space uuid) returns integer language plpgsql as $$
 begin
   return (select count(*) from responses r

@@ -1,7 +1,8 @@
 -- API keys.
 
--- Cross-tenant: ids only, and the credential's hash. Always one row: an id that no key has gets a stand-in of the same size, which nothing matches and nobody may use, so
--- that the time of an answer does not tell which ids there are.
+-- Cross-tenant: returns ids and the credential's hash only. Always returns one row: an unknown key id gets a
+-- placeholder row of the same size, which matches no secret and is not usable, so that response times do not reveal
+-- which ids exist.
 create or replace function app.find_credential(p_key_id text)
 returns table (tenant_id uuid, id uuid, principal_id uuid, secret_hash text, permissions text[], usable boolean, expires_in_ms double precision)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
@@ -22,7 +23,7 @@ begin
       and (last_used_at is null or last_used_at <= now() - interval '1 minute');
 end $$;
 
--- Processes remember for some seconds whose a key is. Whoever changes one, they are told.
+-- Processes cache the principal of a key for some seconds; a change of the key notifies them.
 create or replace function app.tell_key_change() returns trigger language plpgsql as $$
 begin
   perform pg_notify('access', old.tenant_id::text);

@@ -1,6 +1,6 @@
 -- Documents.
 
--- Documents that have waited too long for their extraction.
+-- Documents whose extraction takes too long.
 create or replace function app.list_unprocessed(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, document_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$

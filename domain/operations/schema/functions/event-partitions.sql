@@ -6,9 +6,9 @@ create or replace function app.event_months() returns setof timestamptz language
   where i.inhparent = 'public.events'::regclass and c.relname ~ '^events_\d{6}$'
 $$;
 
--- Partitions without gap and default are read in the order of their ids, newest first, and no further than a page
--- reaches; with a default all of them would be looked into. What has no month yet waits in events_past and
--- events_future. Months change between these two functions.
+-- Without gaps and without a default, partitions are scanned in the order of their ids, newest first, only as far as
+-- a page reaches; with a default, every query would scan all of them. Rows of a month without a partition are in
+-- events_past and events_future. Months are added and dropped between calls of these two functions.
 create or replace function app.open_event_months() returns void language plpgsql as $$
 begin
   alter table public.events detach partition public.events_past;
@@ -23,7 +23,7 @@ begin
     (select app.first_id(max(m) + interval '1 month') from app.event_months() m));
 end $$;
 
--- Gives a month its partition, and what waited for it.
+-- Creates the partition of a month and moves the month's rows into it.
 create or replace function app.add_event_month(p_month timestamptz) returns void
 language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
 declare
@@ -36,7 +36,7 @@ begin
   perform app.open_event_months();
   execute format('create table public.%I partition of public.events for values from (%L) to (%L)', part, low, high);
   foreach edge in array array['events_past', 'events_future'] loop
-    -- Not even their owner sees rows of a tenant.
+    -- Row-level security hides a tenant's rows even from the owner.
     execute format('alter table public.%I no force row level security', edge);
     execute format('with moved as (delete from public.%1$I where id >= %2$L and id < %3$L returning %4$s)
       insert into public.%5$I (%4$s) select %4$s from moved', edge, low, high, columns, part);
@@ -46,7 +46,7 @@ begin
   perform app.join_event_months();
 end $$;
 
--- Adds the oldest month that is due: one of a long stop, this one or the next. Says whether it added one.
+-- Adds the oldest month that is due: one missed by a long outage, this one or the next. Returns whether it added one.
 create or replace function app.add_due_month() returns boolean language plpgsql set timezone = 'UTC' as $$
 declare
   this constant timestamptz := date_trunc('month', now());
@@ -60,7 +60,7 @@ begin
   return cardinality(due) > 0;
 end $$;
 
--- Drops the months of the log that end at or before p_before. Their seals and counts have gone, tenant by tenant.
+-- Drops the months of the log that end at or before p_before. Their seals and counts were deleted before, by tenant.
 create or replace function app.drop_event_months(p_before timestamptz) returns integer
 language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
 declare
@@ -83,7 +83,7 @@ begin
   return dropped;
 end $$;
 
--- Called by the partitions' own functions, which alter tables as their owner.
+-- Called by the partition functions, which alter tables as their owner.
 select pg_temp.secure_function('app.event_months()', 'app_owner', '{}');
 select pg_temp.secure_function('app.open_event_months()', 'app_owner', '{}');
 select pg_temp.secure_function('app.join_event_months()', 'app_owner', '{}');

@@ -1,6 +1,6 @@
--- Sealing of the event log, and what keeps it in order.
+-- Sealing of the event log, and the triggers that protect it.
 
--- Tenants with work for the sealing step: events that are not sealed, or names that are not.
+-- Tenants with work for the sealing step: unsealed events or unsealed names.
 create or replace function app.list_unsealed() returns table (tenant_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select t.tenant_id from public.tenants t left join public.event_chains c on c.tenant_id = t.tenant_id
@@ -11,7 +11,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
       and ((p.name is not null and p.sealed_name is null) or (p.email is not null and p.sealed_email is null)))
 $$;
 
--- The last position that the log has, in any tenant; null while it is empty.
+-- The last position in the log of any tenant; null while the log is empty.
 create or replace function app.last_log_position() returns xid8
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select max(position) from (
@@ -22,7 +22,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
       order by e.transaction_id desc, e.id desc limit 1) e) as known (position)
 $$;
 
--- How far sealing is behind: events that are not sealed, and the age of the oldest.
+-- Backlog of sealing: number of unsealed events, and the age of the oldest.
 create or replace function app.sealing_lag() returns table (events bigint, oldest_seconds double precision)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select coalesce(sum(l.n), 0)::bigint, coalesce(extract(epoch from clock_timestamp() - min(l.oldest)), 0)::double precision
@@ -35,7 +35,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
       order by e.transaction_id, e.id limit 10000) u) l
 $$;
 
--- Tenants with chains that keep something older than p_before.
+-- Tenants whose chains retain events older than p_before.
 create or replace function app.list_event_tenants(p_before timestamptz) returns table (tenant_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select c.tenant_id from public.event_chains c where c.retained_from < p_before
@@ -47,7 +47,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   select c.tenant_id from public.event_chains c where c.tenant_id > p_after order by c.tenant_id limit p_limit
 $$;
 
--- What was sealed of a name that has changed is not its sealed form any more.
+-- A changed name or address invalidates its sealed form.
 create or replace function app.drop_stale_names() returns trigger language plpgsql as $$
 begin
   if new.name is distinct from old.name and new.sealed_name is not distinct from old.sealed_name then

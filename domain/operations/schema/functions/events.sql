@@ -1,6 +1,6 @@
 -- The event log: writing, lists and exact counts.
 
--- The least id of version 7 at a moment; the nil id for a moment before all time.
+-- The least id of version 7 at a moment; the nil id for a moment before 1970.
 create or replace function app.first_id(p_at timestamptz) returns uuid language sql immutable as $$
   select (left(h, 8) || '-' || substr(h, 9, 4) || '-0000-0000-000000000000')::uuid
   from (select lpad(to_hex(case
@@ -9,19 +9,20 @@ create or replace function app.first_id(p_at timestamptz) returns uuid language 
     else ceil(extract(epoch from p_at) * 1000)::bigint end), 12, '0') as h) as t
 $$;
 
--- Kinds of resources that have a handful of events each: those are counted by the index.
+-- Kinds of resources that have few events each, which are counted by the index.
 create or replace function app.is_fleeting(p_resource_type text) returns boolean language sql immutable as $$
   select p_resource_type in ('response', 'document', 'sync_run')
 $$;
 
--- The beginning of the month, day, hour or ten minutes (a grain) that a moment lies in. UTC's, whatever the server's zone.
+-- The start of the month, day, hour or ten minutes (a grain) that contains a moment; in UTC, whatever the server's
+-- zone.
 create or replace function app.floor_to(p_at timestamptz, p_grain text) returns timestamptz language sql stable as $$
   select case p_grain when '1 month' then date_trunc('month', p_at, 'UTC')
     else date_bin(p_grain::interval, p_at, timestamptz '2000-01-01 00:00+00') end
 $$;
 
--- A window (p_high exclusive) as few rows of the counts as say it: of the coarsest of p_grains what is whole, of the next
--- what that leaves at its edges, and so on. What not even the last one has whole is left out.
+-- Covers a window (p_high exclusive) with as few count rows as possible: whole units of the coarsest of p_grains,
+-- then of the next one at the remaining edges, and so on. Edges below the finest grain are left out.
 create or replace function app.cover_window(p_low timestamptz, p_high timestamptz, p_grains text[])
 returns table (grain text, low timestamptz, high timestamptz) language plpgsql stable set timezone = 'UTC' as $$
 begin
@@ -40,9 +41,9 @@ begin
   return query select * from app.cover_window(high, p_high, p_grains[2:]);
 end $$;
 
--- Events by category (space, collection, security, system) from p_low to p_high (exclusive, null: without end),
--- exactly: whole ten minutes (for one resource, days) from the counts of sealed events and the few that are not sealed
--- yet, what the window cuts from the index. All in the snapshot of the calling statement.
+-- Exact number of events by category (space, collection, security, system) from p_low to p_high (exclusive, null:
+-- without end). Whole ten minutes (for one resource, days) come from the counts of sealed events and the few unsealed
+-- events, the edges of the window from the index. All in the snapshot of the calling statement.
 create or replace function app.count_events(
   p_tenant uuid, p_resource_type text, p_resource_id text, p_low timestamptz, p_high timestamptz
 ) returns bigint[] language plpgsql stable
@@ -69,7 +70,7 @@ begin
   whole_high := app.floor_to(v_high, finest);
   if chain.tenant_id is null or whole_low >= whole_high or (p_resource_id is not null and not exists (
       select from event_resource_counts c where c.tenant_id = p_tenant and c.resource_id = p_resource_id)) then
-    -- nothing of it is in the counts
+    -- The counts hold nothing of the window.
     whole_low := v_high;
     whole_high := v_high;
   else
@@ -95,8 +96,8 @@ begin
         end loop;
       end if;
     end loop;
-    -- Only the order of sealing leads to these: every other condition would tempt the planner to another index,
-    -- hence the conditions that no index answers.
+    -- Only the index in sealing order is right here. The conditions are written so that no other index matches them,
+    -- since the planner would choose it.
     for found_row in
       select array_position(categories, e.category) as place, count(*) as n from events e
       where e.tenant_id = p_tenant
@@ -140,8 +141,8 @@ begin
   return totals;
 end $$;
 
--- One page, newest first, with the totals by category, all of one snapshot. Filters that are null do not filter;
--- p_after is the last id of the page before, p_low and p_high (exclusive) bound the creation.
+-- One page, newest first, with the totals by category, all of one snapshot. Null filters do not filter. p_after is
+-- the last id of the previous page; p_low and p_high (exclusive) bound the creation time.
 create or replace function app.list_events(
   p_tenant uuid, p_limit integer, p_after uuid, p_category text, p_resource_type text, p_resource_id text,
   p_low timestamptz, p_high timestamptz
@@ -187,7 +188,7 @@ begin
   return next;
 end $$;
 
--- Exactly one event, unless retention has passed it.
+-- One event, unless its retention is over.
 create or replace function app.read_event(p_tenant uuid, p_event uuid) returns jsonb language plpgsql stable as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);
@@ -196,9 +197,9 @@ begin
       '00000000-0000-0000-0000-000000000000'));
 end $$;
 
--- Writes events of one tenant, each with the name and the address of its actor as they are sealed at this moment, and
--- enqueues their fan-outs. An event whose dedupe key is known is not written, and gets no fan-out. A fan-out with a
--- coalescing key begins only where none with that key waits. Returns how many events were written.
+-- Writes events of one tenant, each with the name and address of its actor as sealed at this moment, and enqueues
+-- their fan-outs. An event with a known dedupe key is not written and gets no fan-out. A fan-out with a coalescing
+-- key starts only if no pending one has that key. Returns the number of events written.
 create or replace function app.record_events(p_tenant uuid, p_events jsonb) returns integer language plpgsql as $$
 declare
   written_count integer;
@@ -237,8 +238,8 @@ begin
   return written_count;
 end $$;
 
--- Begins the fan-out of an event, due after its delay, or leaves the event to the one that waits under the same key.
--- Until this transaction ends, that one keeps its key, so that it sees the event once it gives the key up.
+-- Enqueues the fan-out of an event, due after its delay, or leaves the event to the pending fan-out with the same
+-- key. That fan-out keeps its key until this transaction ends, so it sees the event when it releases the key.
 create or replace function app.coalesce_fan_out(p_tenant uuid, p_event uuid, p_event_type text, p_fan_out jsonb)
 returns void language plpgsql as $$
 declare
@@ -249,7 +250,7 @@ begin
     insert into fan_outs (tenant_id, event_id, event_type, coalescing_key) values (p_tenant, p_event, p_event_type, v_key)
       on conflict (tenant_id, coalescing_key) do nothing;
     if found then
-      -- as old as its being due: nobody waits for it before
+      -- Its age counts from its due time: before that it is not late.
       insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until, created_at)
         values (p_tenant, (p_fan_out ->> 'outbox_id')::uuid, 'start', p_fan_out ->> 'workflow_type',
           (p_fan_out ->> 'workflow_id_prefix') || p_event,
@@ -263,7 +264,7 @@ begin
   end loop;
 end $$;
 
--- As app.record_events for one event without a fan-out; for processes of the version before.
+-- As app.record_events for one event without a fan-out; for processes of the previous version.
 create or replace function app.record_event(
   p_tenant uuid, p_category text, p_event_type text, p_resource_type text, p_resource_id text, p_metadata jsonb, p_actor uuid
 ) returns uuid language plpgsql as $$

@@ -1,6 +1,6 @@
 -- Invites.
 
--- Pending invites whose time is over.
+-- Pending invites that have expired.
 create or replace function app.list_due_invites(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, invite_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$

@@ -1,7 +1,7 @@
 -- Maintenance of all partitions.
 
--- One change of partitions, for a transaction of its own; says whether another may be due. What is to be made comes before
--- what is to go. Whoever is at it already is not waited for.
+-- Makes one change of partitions, in a transaction of its own; returns whether another may be due. Creates partitions
+-- before it drops others. Does not wait for a concurrent maintenance.
 create or replace function app.maintain_partitions() returns boolean
 language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
 declare
@@ -10,7 +10,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtext('app.maintain_partitions')) then
     return false;
   end if;
-  -- As far as retention reaches today, and two days on.
+  -- Up to the latest expiry of today's responses, plus two days.
   for d in select current_date + n from generate_series(0,
       least(greatest(coalesce(app.last_expiry()::date - current_date, 0), 1), 400) + 2) n
       where current_date + n not in (select e from app.stream_days() e) order by n loop

@@ -1,7 +1,7 @@
--- Responses of all tenants that a sweep looks after.
+-- Responses of all tenants that a sweep processes.
 
--- Responses whose content may go, by keyset in the order in which it was due: ended and expired, or deleted long enough
--- for attached readers to see their end.
+-- Responses whose content may be purged, by keyset in the order of their due time: ended and expired, or deleted long
+-- enough ago for attached readers to receive their end.
 create or replace function app.list_expired(p_after timestamptz, p_after_id text, p_limit integer)
 returns table (tenant_id uuid, response_id text, due text)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
@@ -17,8 +17,8 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   order by d.at, d.id limit p_limit
 $$;
 
--- Non-terminal responses old enough that their workflow must exist, by keyset. One that waits has none yet, unless
--- what it waits for is gone or has ended.
+-- Non-terminal responses old enough that their workflow must exist, by keyset. A blocked response has no workflow
+-- yet, unless the response that blocks it has ended or is gone.
 create or replace function app.list_stale(p_after_created timestamptz, p_after_id text, p_limit integer)
 returns table (tenant_id uuid, response_id text, status text, created_at text, queued_since timestamptz, deadline_at timestamptz, expired boolean, waits boolean, stranded boolean, listed_at timestamptz)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
@@ -30,8 +30,8 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   order by r.created_at, r.id limit p_limit
 $$;
 
--- Ended responses with a call that was started and never settled, although no attempt at it can still run: an
--- attempt begins before the end and lasts ten minutes at most. Content out of reach is seen to by the purge.
+-- Ended responses with a call that was started and never settled, although no attempt at it can still run: an attempt
+-- begins before the end and lasts at most ten minutes. The purge handles expired and deleted responses.
 create or replace function app.list_lost_calls(p_after_tenant uuid, p_after_id text, p_limit integer)
 returns table (tenant_id uuid, response_id text)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$

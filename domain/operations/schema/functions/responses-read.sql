@@ -1,10 +1,10 @@
 -- Reading functions are STABLE: all their queries see the snapshot of the one call, so that a turn which commits
 -- meanwhile is seen either open or committed, never neither.
 
--- Responses for many readers at once, each with all that its GET needs. A row per place in the arrays: access (null:
--- as in the row before), owner, and for one that has ended its record as it is sent. What else is null was not
--- found, or is in the parts of one that runs; the caller tells expired from unknown by ids. With p_bare nothing is
--- read but what tells whether the reader may read it.
+-- Responses for many readers at once, each with all that its GET needs. One row per element of the arrays: access
+-- (null: as in the previous row), owner, and the record as JSON of a response that has ended. Other nulls mean not
+-- found, or that a running response is in the other columns; by ids the caller distinguishes expired from unknown.
+-- With p_bare only the columns for access control are read.
 create or replace function app.read_responses(
   p_tenant uuid[], p_principal uuid[], p_space uuid[], p_response text[], p_bare boolean[])
 returns table (access text, owner uuid, next_n integer, expires_in_ms double precision, record text,
@@ -22,7 +22,7 @@ begin
     open_calls := null;
     open_events := null;
     if i = 1 or p_tenant[i] <> p_tenant[i - 1] or p_principal[i] <> p_principal[i - 1] or p_space[i] <> p_space[i - 1] then
-      -- sets the tenant too
+      -- Sets the tenant too.
       access := app.read_access(p_tenant[i], p_principal[i], p_space[i]);
     end if;
     select r.principal_id, r.next_n, ceil(extract(epoch from r.expires_at - now()) * 1000),
@@ -30,7 +30,7 @@ begin
       into owner, next_n, expires_in_ms, record from responses r
       where r.tenant_id = p_tenant[i] and r.id = p_response[i] and r.space_id = p_space[i] and r.expires_at > now();
     if not found then
-      -- Only now does it matter why.
+      -- Only a missing response needs the reason.
       select d.principal_id, jsonb_build_object('expired', d.expires_at <= now(), 'deleted', d.deleted_at is not null)
         into owner, ids from response_ids d
         where d.tenant_id = p_tenant[i] and d.id = p_response[i] and d.space_id = p_space[i];
@@ -42,8 +42,8 @@ begin
   end loop;
 end $$;
 
--- The head, the finished items and the usage of a response that has no record yet and, while it runs, its calls and
--- the events of the open turn.
+-- The head, the finished items and the usage of a response without a record and, while it runs, its calls and the
+-- events of the open turn.
 create or replace function app.read_unfinished(p_tenant uuid, p_response text)
 returns table (head jsonb, items jsonb, usage jsonb, open_calls jsonb, open_events text) language plpgsql stable as $$
 declare
@@ -85,7 +85,7 @@ begin
   return next;
 end $$;
 
--- What was asked of a response. It may be large and few readers show it, so read_response leaves it out.
+-- The request of a response. It may be large and few readers need it, so read_response leaves it out.
 create or replace function app.read_request(p_tenant uuid, p_response text) returns jsonb language plpgsql stable as $$
 begin
   perform set_config('app.tenant_id', p_tenant::text, true);

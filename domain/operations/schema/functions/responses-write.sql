@@ -1,7 +1,7 @@
--- A turn and its calls: one reading call that brings all that the decision needs, and one writing call that
--- carries all that was decided. Nothing is decided here but whether the response is still as it was read.
+-- A turn and its calls: one reading call returns everything that the decision needs, and one writing call stores the
+-- decision. The functions decide only whether the response is still as it was read.
 
--- A head with the clock and with all that decides what its asker may do now.
+-- A head with the clock and with all that decides what its requester may do now.
 create or replace function app.read_head(p_tenant uuid, p_head responses) returns json language plpgsql stable as $$
 begin
   return json_build_object(
@@ -12,7 +12,7 @@ begin
             from api_keys k where k.tenant_id = p_tenant and k.id = p_head.api_key_id));
 end $$;
 
--- All that the claim of a turn is decided by, under one snapshot. No row: unknown or out of reach.
+-- Everything that the claim of a turn depends on, under one snapshot. No row: unknown, expired or deleted.
 create or replace function app.read_turn(p_tenant uuid, p_response text, p_iteration integer)
 returns table (head json, turn json, attempts json, events text, context json, own json, model json, price json, ledger json)
 language plpgsql stable as $$
@@ -35,7 +35,7 @@ begin
     select json_agg(a order by a.attempt) into attempts from turn_attempts a
       where a.tenant_id = p_tenant and a.response_id = p_response and a.iteration = p_iteration;
   end if;
-  -- images and sounds of the last results only: all of them would fill a process
+  -- Images and sounds of the last results only: all of them would exhaust a process's memory.
   select json_agg(json_build_object('response_id', g.response_id, 'type', g.type, 'wire', g.wire,
         'exchange', case when g.media > 4 then g.exchange - 'media' else g.exchange end,
         'provider_state', g.provider_state) order by g.position)
@@ -59,7 +59,7 @@ begin
     where p.tenant_id = p_tenant and p.model_id = r.model_id and p.valid_from <= now()
     order by p.valid_from desc, p.id desc limit 1;
   select json_build_object('usage', app.sum_usage(p_tenant, p_response),
-        -- what an interrupted attempt published is kept where the next one went on behind it
+        -- The text of an interrupted attempt is kept if the next attempt continued it.
         'kept_output_tokens', coalesce(sum(u.output_tokens) filter (where u.settled and (not u.aborted
           or u.iteration <> p_iteration and exists (select from turn_attempts next
             where next.tenant_id = p_tenant and next.response_id = p_response and next.iteration = u.iteration
@@ -70,7 +70,8 @@ begin
   return next;
 end $$;
 
--- Where the lane stands now, the database's clock and whether another response waits for this one to end.
+-- The epoch and next number of the lane, the database's clock, and whether another response waits for this one to
+-- end.
 create or replace function app.read_lane(p_tenant uuid, p_response text)
 returns table (epoch integer, next_n integer, now_ms double precision, awaited boolean)
 language plpgsql stable as $$
@@ -82,7 +83,7 @@ begin
     from responses r where r.tenant_id = p_tenant and r.id = p_response and r.expires_at > now();
 end $$;
 
--- A call of the ledger and the head above it; either is null when it is out of reach.
+-- A call of the ledger and the head of its response; either is null if it cannot be read.
 create or replace function app.read_call(p_tenant uuid, p_response text, p_iteration integer, p_index integer)
 returns table (head json, call json) language plpgsql stable as $$
 declare
@@ -98,7 +99,8 @@ begin
   return next;
 end $$;
 
--- Renews the lease of the attempt that holds a call, or gives it up. False: the call is another's by now, or settled.
+-- Renews the lease of the attempt that holds a call, or releases it. False: another attempt holds the call, or it is
+-- settled.
 create or replace function app.hold_call(p_tenant uuid, p_response text, p_iteration integer, p_index integer, p_nonce uuid,
   p_lease_seconds double precision)
 returns boolean language plpgsql as $$
@@ -111,11 +113,11 @@ begin
   return found;
 end $$;
 
--- Writes one change of a response, whole or not at all: the head's new values, rows and events, readers woken.
--- 'conflict': the response is not as it was read (its epoch or its next number differs, or the call's status does).
--- 'blocked': it would end while another response waits for that. Nothing is written in either case.
--- A change with `locked` is of a transaction that holds the head, also past its expiry, and that sees to those that
--- wait for its end: such an end is not refused.
+-- Writes one change of a response, all or nothing: the head's new values, rows and events; wakes readers.
+-- 'conflict': the response has changed since it was read (its epoch, its next number or the call's status differs).
+-- 'blocked': it would end while another response waits for its end. Nothing is written in either case.
+-- A change with `locked` comes from a transaction that has locked the head, also past its expiry, and that releases
+-- waiting responses itself: such an end is not refused.
 create or replace function app.write_response(p_tenant uuid, p_response text, p_epoch integer, p_next_n integer, p_change jsonb)
 returns text language plpgsql as $$
 declare
@@ -135,7 +137,7 @@ begin
     return 'blocked';
   end if;
   if p_change ? 'call' then
-    -- A call that another attempt holds is taken from it by nobody, unless it is to be settled by what is known.
+    -- A call under another attempt's lease stays with that attempt, unless the tool's answer is known.
     update tool_calls c set status = n.status, attempts = n.attempts, outcome = n.outcome,
         result_digest = n.result_digest, started_at = n.started_at, done_at = n.done_at,
         claim_nonce = coalesce(n.nonce, c.claim_nonce),
@@ -160,7 +162,7 @@ begin
         cancelled_by = new.cancelled_by, finished_at = new.finished_at, expires_at = new.expires_at, chain_depth = new.chain_depth,
         waits_for = new.waits_for, context_from = new.context_from, history_due = new.history_due, record = new.record
       where tenant_id = p_tenant and id = p_response;
-    -- Where the events of a response stand follows from its expiry, so they move with it.
+    -- Events of a response are partitioned by its expiry, so they move with it.
     if new.expires_at <> old.expires_at then
       update response_ids set expires_at = new.expires_at where tenant_id = p_tenant and id = p_response;
       update stream_runs set expires_at = new.expires_at where tenant_id = p_tenant and response_id = p_response;
@@ -205,7 +207,7 @@ begin
         n.run_id, n.started_at
       from jsonb_to_record(p_change -> 'attempt') as n(iteration integer, attempt integer, epoch integer,
         first_n integer, prefix_length integer, continuation text, run_id text, started_at timestamptz);
-    -- What is unsettled by now was of the run that this attempt reads again, and pays for.
+    -- Unsettled entries belong to the interrupted run, whose input this attempt reads again and pays for.
     update usage_ledger set input_tokens = 0, aborted = true, settled = true
       where tenant_id = p_tenant and response_id = p_response and kind = 'attempt' and not settled;
     insert into usage_ledger (tenant_id, response_id, iteration, attempt, space_id, principal_id, model_id, price_id,

@@ -1,4 +1,4 @@
--- Sign-in: its caller has no tenant yet. Ids only, by the keyed hash of what was sent.
+-- Sign-in: the caller has no tenant yet. Returns ids only, by the keyed hash of the presented value.
 
 create or replace function app.find_login_transaction(p_kind text, p_hash text) returns table (tenant_id uuid, id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
@@ -9,7 +9,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   select t.tenant_id, t.id from public.login_transactions t where p_kind = 'handle' and t.handle_hash = p_hash
 $$;
 
--- Providers with this id or slug, of the tenant that is named or of any; two mean that it has to be named.
+-- Providers with this id or slug, in the given tenant or in any; two rows mean that the tenant must be named.
 create or replace function app.find_identity_provider(p_tenant uuid, p_id uuid, p_slug text) returns table (tenant_id uuid, id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select i.tenant_id, i.id from public.identity_providers i

@@ -20,8 +20,8 @@ begin
   return null;
 end $$;
 
--- The bytes that a document leaves behind, also when it goes with its collection. Only the purge deletes them: another
--- document may have the same.
+-- Releases the bytes of a deleted document, also if its collection was deleted. Only the purge deletes them: another
+-- document may have the same bytes.
 create or replace function app.release_content() returns trigger
 language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 begin
@@ -31,7 +31,7 @@ begin
   return null;
 end $$;
 
--- For processes of the version before, which write the content into the document. They go with the column.
+-- For processes of the previous version, which write the content into the document. Dropped with the column.
 create or replace function app.store_inline_content() returns trigger
 language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 declare
@@ -51,7 +51,7 @@ begin
   return new;
 end $$;
 
--- A worker of the version before stores passages without a generation, which is the first.
+-- A worker of the previous version stores passages without a generation, which is the first.
 create or replace function app.raise_generation() returns trigger
 language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 begin
@@ -59,7 +59,7 @@ begin
   return new;
 end $$;
 
--- What the sweeps look for, by keyset: ids only.
+-- Rows for the sweeps, by keyset: ids only.
 create or replace function app.list_released_objects(p_after_tenant uuid, p_after_key text, p_limit integer)
 returns table (tenant_id uuid, key text)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
@@ -67,7 +67,7 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   where o.purge_after < now() and (o.tenant_id, o.key) > (p_after_tenant, p_after_key)
   order by o.tenant_id, o.key limit p_limit
 $$;
--- Not before searches that have begun with them are over.
+-- Delayed until searches that began with these passages are over.
 create or replace function app.list_stale_chunks(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, document_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$

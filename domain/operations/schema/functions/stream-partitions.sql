@@ -1,19 +1,19 @@
 -- Partitions of stream events: one for each day of their expiry.
 
--- Until when responses are kept that were accepted so far: the days up to then want their partitions.
+-- The latest expiry of the responses accepted so far: each day up to it needs a partition.
 create or replace function app.last_expiry() returns timestamptz
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select max(d.expires_at) from public.response_ids d
 $$;
 
--- Whether a response that expired before p_before has not ended: it ends by what its stream said.
+-- Whether a response that expired before p_before has not ended: its end is made from its stream events.
 create or replace function app.has_unfinished(p_before timestamptz) returns boolean
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select exists (select from public.responses r where r.finished_at is null and r.expires_at < p_before)
 $$;
 
--- The table is whole before it is attached: only the default partition has to be free for a moment then, which no writer
--- of a day that has its partition asks for, and not the parent, which every writer does.
+-- The table is complete before it is attached. Attaching then locks only the default partition for a moment, which no
+-- writer of a day with its own partition needs, and not the parent, which every writer needs.
 create or replace function app.add_stream_day(p_day date) returns boolean
 language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
 declare
@@ -25,7 +25,7 @@ begin
     part, p_day::timestamptz, (p_day + 1)::timestamptz);
   return true;
 exception when check_violation then
-  -- the default partition already holds rows of this range: they stay there until they are purged
+  -- The default partition already holds rows of this range: they stay there until they are purged.
   return false;
 end $$;
 
@@ -35,8 +35,8 @@ create or replace function app.stream_days() returns setof date language sql sta
   where i.inhparent = 'public.stream_runs'::regclass and c.relname ~ '^stream_runs_\d{8}$'
 $$;
 
--- Frees the oldest day whose streams have expired. It is emptied first, which asks for that one table; an empty one is
--- dropped, which asks for the parent, and for a moment only. Says whether it did either.
+-- Frees the oldest day whose streams have expired. It is truncated first, which locks that table alone; an empty one
+-- is dropped, which locks the parent for a moment. Returns whether it did either.
 create or replace function app.drop_stream_day() returns boolean
 language plpgsql security definer set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
 declare
@@ -54,7 +54,7 @@ begin
   return true;
 end $$;
 
--- Called by the partitions' own functions, which alter tables as their owner.
+-- Called by the partition functions, which alter tables as their owner.
 select pg_temp.secure_function('app.last_expiry()', 'app_system', '{app_owner}');
 select pg_temp.secure_function('app.has_unfinished(timestamptz)', 'app_system', '{app_owner}');
 select pg_temp.secure_function('app.add_stream_day(date)', 'app_owner', '{}');

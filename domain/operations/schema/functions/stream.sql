@@ -1,8 +1,8 @@
 -- Stream events of responses.
 
--- Appends runs of stream events for many responses at once. Per element: 'in', 'fenced' (another writer holds
--- the model lane, or next_n is not first_n) or 'busy' (somebody holds the head just now: try again). Waits for
--- nobody and never raises for one, so that a locked response does not hold up the others.
+-- Appends runs of stream events for many responses at once. Per element: 'in', 'fenced' (another writer holds the
+-- model lane, or next_n is not first_n) or 'busy' (another transaction has locked the head: retry). Never waits for a
+-- lock and never raises for one element, so that a locked response does not delay the others.
 create or replace function app.append_stream(
   p_tenant uuid[], p_response text[], p_epoch integer[], p_first_n integer[], p_n integer[], p_events text[]
 ) returns text[] language plpgsql as $$
@@ -16,7 +16,7 @@ begin
     select o from unnest(p_tenant, p_response) with ordinality as u(t, r, o) order by t, r
   loop
     perform set_config('app.tenant_id', p_tenant[i]::text, true);
-    -- Nobody is waited for: a head that somebody holds just now answers busy.
+    -- No waiting: a head that another transaction has locked returns busy.
     if not exists (select from responses r
         where r.tenant_id = p_tenant[i] and r.id = p_response[i] and r.expires_at > now()
         for no key update skip locked) then
@@ -47,9 +47,9 @@ begin
   return answers;
 end $$;
 
--- The runs after a cursor for many attached readers at once. A row is a run; n may lie before p_after
--- inside the first run, which the reader drops. Every run of a response expires with it, so that its expiry
--- names the one partition to look into. Of an expired one there is none to read, though it runs on.
+-- The runs after a cursor for many attached readers at once. A row is a run; n may lie before p_after inside the
+-- first run, which the reader drops. Every run of a response expires with it, so its expiry selects the single
+-- partition to read. An expired response returns no runs, although it may still be running.
 create or replace function app.read_streams(p_tenant uuid[], p_response text[], p_after integer[], p_limit integer)
 returns table (place integer, first_n integer, n integer, events text) language plpgsql stable as $$
 declare

@@ -1,6 +1,6 @@
--- Sweeps: when each is due, and the rows that they look for.
+-- Sweeps: when each is due, and the rows that they process.
 
--- Takes those that are due for the caller alone, and says how long until the next one is.
+-- Claims the due sweeps for the caller alone, and returns how long until the next one is due.
 create or replace function app.take_due_sweeps(p_names text[], p_every double precision[], out due text[], out wait_seconds double precision)
 language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 begin
@@ -18,8 +18,8 @@ begin
   from app.sweeps s join unnest(p_names, p_every) as p(name, every) on p.name = s.name;
 end $$;
 
--- The oldest rows of a table from a time on, as one stretch of time for each tenant that has any. It tells tenants and
--- times of tables whose times app_system may see, and of no other.
+-- The oldest rows of a table from a time on, as one time range per tenant. Returns tenants and times only of tables
+-- whose times app_system may read.
 create or replace function app.list_aged_rows(p_table text, p_column text, p_kept interval, p_from timestamptz, p_limit integer)
 returns table (tenant_id uuid, low timestamptz, high timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
@@ -41,5 +41,5 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   group by i.tenant_id order by i.tenant_id
 $$;
 
--- The purge takes no sweeps.
+-- The purge role claims no sweeps.
 select pg_temp.secure_function('app.take_due_sweeps(text[],double precision[])', 'app_owner', '{app_rt}');

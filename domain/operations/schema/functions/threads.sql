@@ -1,6 +1,6 @@
 -- Threads.
 
--- Threads that were deleted, whatever their tenant: what is purged next.
+-- Deleted threads of all tenants, which are purged next.
 create or replace function app.list_deleted_threads(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, thread_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
