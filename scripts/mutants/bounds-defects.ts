@@ -106,7 +106,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'streams continued at the pace of the server',
     file: 'adapters/tools/ending-transport.ts',
-    replace: [['Math.min(Math.max(delayMs, shortestMs), maxMs)', 'delayMs']],
+    replace: [['Math.min(Math.max(delayMs, minMs), maxMs)', 'delayMs']],
     test: 'test/adapters/tool-server-requests.test.ts',
     caughtBy: 'is not asked again at once',
   },
