@@ -32,7 +32,7 @@ export async function inMidDelivery<Done>(
       if (worker !== undefined) return await work(worker);
       await sleep(20);
     }
-    throw new Error('No worker tells any event.');
+    throw new Error('No worker delivers any event.');
   } finally {
     await holder.end();
   }

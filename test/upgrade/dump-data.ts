@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** Tables that every migration fills itself. */
+/** Tables that `migrate` fills itself. */
 const left = new Set(['app.function_files']);
 
 interface Table {
