@@ -27,7 +27,7 @@ import { signedInPage } from './pages/signed-in.ts';
 import { restV1 } from './rest/v1/index.ts';
 import { callsOf, serveProcedures } from './trpc/serve.ts';
 
-/** The gateway as a Fastify instance that listens nowhere yet. */
+/** Builds the gateway's Fastify instance, which does not listen yet. */
 export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstance> {
   const logger: FastifyBaseLogger = deps.logger;
   const app = fastify({
@@ -60,7 +60,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   logRequests(app, deps);
   const errors: ErrorHandling = {
     onRefusal: async (request, error) => {
-      // Nobody is known yet where somebody signs in: the use case writes its own event.
+      // A sign-in has no identity yet: its use case records the event itself.
       if (request.hasIdentity()) {
         const record = error.detail.reached === undefined ? recordRefusal : recordLimitReached;
         const origin = originOf(request, deps.secrets);

@@ -30,7 +30,7 @@ import type { OpenStreams } from './sse/response-stream.ts';
 import { StreamHub } from './sse/stream-hub.ts';
 import { StreamPlaces } from './sse/stream-places.ts';
 
-/** Everything that a gateway's routes and plugins may use. */
+/** Dependencies of a gateway's routes and plugins. */
 export interface GatewayDependencies {
   config: GatewayConfig;
   logger: Logger;
@@ -47,17 +47,17 @@ export interface GatewayDependencies {
   telemetry: Telemetry;
   openStreams: OpenStreams;
   streamPlaces: StreamPlaces;
-  /** Set when the process has been asked to stop: readiness says no. */
+  /** Set when the process was asked to stop: `/readyz` then fails. */
   draining: { value: boolean };
 }
 
 const gatewayTimeouts = { statementTimeoutMs: 5_000 };
 
-/** A gateway's parts with their beginning and end. */
+/** A gateway's parts, with start and stop. */
 export interface Gateway extends GatewayDependencies {
   /**
-   * Opens connections, as soon as the database is there, and begins background work.
-   * @throws when its login is not behind the wall
+   * Opens connections as soon as the database is reachable, and starts background work.
+   * @throws when the login bypasses row-level security
    */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ export interface Gateway extends GatewayDependencies {
 
 /**
  * Wires a gateway by hand, top to bottom. Nothing is connected before `start`.
- * @param sendInstead takes what would be sent to Temporal right after a commit
+ * @param sendInstead replaces the dispatcher that sends to Temporal after a commit
  */
 export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gateway {
   const logger = createLogger('gateway', config.LOG_LEVEL);

@@ -21,7 +21,7 @@ const limited = { status: 429, type: 'rate_limit_error' as const };
 const upstream = { status: 502, type: 'upstream_error' as const };
 const unavailable = { status: 503, type: 'unavailable_error' as const };
 
-/** Every code's status and class. A new code does not compile until it stands here. */
+/** Status and class of every code. A new code does not compile until it is listed here. */
 export const statusOf = {
   malformed_http: bad(400),
   invalid_header: bad(400),
@@ -120,7 +120,7 @@ export const statusOf = {
   engine_unavailable: unavailable,
 } as const satisfies Record<DomainErrorCode, { status: number; type: ErrorType }>;
 
-/** The one error body's inner object. */
+/** The object inside the error body. */
 export interface ErrorObject {
   type: ErrorType;
   code: DomainErrorCode;
@@ -138,7 +138,7 @@ export interface ErrorObject {
   used_by?: { type: string; id: string; name: string }[];
 }
 
-/** Status and error object in the dialect of the surface that the request came to, by its route if it has one. */
+/** Status and error object in the dialect of the requested surface, by the route if there is one. */
 export function answerFor(
   request: { url: string; id: string; routeOptions?: { url?: string | undefined } },
   error: DomainError,
@@ -182,7 +182,7 @@ export function toErrorObject(error: DomainError, requestId: string): ErrorObjec
   };
 }
 
-/** Members flattened as RFC 9457 wants them; the same object otherwise. */
+/** Members flattened as RFC 9457 requires; the same object otherwise. */
 export function toProblem(error: ErrorObject, status: number): Record<string, unknown> {
   const { type, message, ...rest } = error;
   return {

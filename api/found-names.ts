@@ -11,13 +11,13 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { GatewayDependencies } from './compose.ts';
 import type { SpaceOfCall } from './plugins/unit-of-work.ts';
 
-/** Of each kind: input first, then what is found in the database with it. */
+/** Max rounds of each kind: names in the input first, then in texts that the database adds. */
 const maxRounds = 2;
 
 /**
- * Runs a use case that may need a recogniser service, or long texts redacted in a thread: that is done between two
- * transactions, and the use case begins anew with what was found. Without either nothing is done twice.
- * @throws `engine_unavailable` when the service does not answer, `overloaded` when there is no thread in time
+ * Runs a use case that may need a recogniser service, or long texts redacted in a thread. That work is done between two
+ * transactions, and the use case then restarts with its result. If neither is needed the use case runs once.
+ * @throws `engine_unavailable` when the service does not answer, `overloaded` when no thread is free in time
  */
 export async function withFoundNames<T>(
   deps: Pick<GatewayDependencies, 'names' | 'longTexts'>,

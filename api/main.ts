@@ -17,12 +17,12 @@ const deps = assemble(config);
 await deps.start();
 const app = await buildApp(deps);
 
-/** The share of the drain time that open streams and waits have; in the rest those that are left are broken off. */
+/** Share of the drain time for open streams and waits; those that are left are then aborted. */
 const streamsShare = 0.8;
 
 /**
- * Readiness says no and nobody new is let in, while what is open goes on for most of the time. What is left then is
- * broken off, so that no client takes a part for the whole.
+ * Readiness fails and new requests are refused, while open requests continue for most of the drain time. Those that are
+ * left are then aborted, so that no client takes a part for the whole.
  */
 closeWithGrace({ delay: config.DRAIN_SECONDS * 1_000, logger: false }, async ({ err, signal }) => {
   if (err === undefined) {

@@ -17,10 +17,13 @@ interface ResponseKey {
   responseId: string;
 }
 
-/** How a record says that its space demanded redaction. Within texts, quotes are escaped. */
+/**
+ * Marks in a record that its space required redaction. Within texts, quotes are escaped, so the marker cannot occur
+ * there.
+ */
 const demanded = '"pii":{"mode"';
 
-/** The reader, if there may be anything to restore: told without another look at the database. */
+/** The reader, if there may be tokens to restore; decided without a query. */
 export function restoringReader(current: ReadResponse): Reader | null {
   const screened =
     current.finished === null
@@ -29,7 +32,7 @@ export function restoringReader(current: ReadResponse): Reader | null {
   return screened ? current.reader : null;
 }
 
-/** A response that was just read, as its reader may see it. */
+/** A response that was just read, restored for its reader. */
 export async function restoreRead(
   parts: Parts,
   key: ResponseKey,
@@ -49,8 +52,8 @@ export async function restoreRead(
 }
 
 /**
- * Who reads a response, by the rights of now, without looking at what it holds. @throws as `readResponse` does
- * @param threadId its thread, where a role in the thread's project may matter
+ * The reader of a response with current permissions, without reading its content. @throws as `readResponse` does
+ * @param threadId its thread, where a role in the thread's project may apply
  */
 export async function readerNow(
   { responseRows, unitOfWork }: Pick<GatewayDependencies, 'responseRows' | 'unitOfWork'>,
@@ -64,7 +67,7 @@ export async function readerNow(
     : unitOfWork.inTenant(caller.tenantId, (em) => readerIn({ caller, em }, threadId));
 }
 
-/** What the tokens of a response stand for, as far as a reader may see it. */
+/** The values of a response's tokens that the reader may see. */
 export async function openMapping(parts: Parts, key: ResponseKey, reader: Reader): Promise<PiiMapping> {
   const { unitOfWork, secrets } = parts;
   const { tenantId } = key;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 
-/** The workflow code as one script. About a second; nothing with I/O in it. */
+/** Bundles the workflow code as one script. Takes about a second; the code contains no I/O. */
 export function buildBundle(): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),

@@ -6,7 +6,7 @@ export interface TemporalOptions extends RenewedOptions {
   namespace: string;
 }
 
-/** A client that connects when it is first used, so that a process starts while Temporal is away. */
+/** A client that connects at its first use, so that a process starts while Temporal is unavailable. */
 export function connectLazily({ address, namespace, ...options }: TemporalOptions): Client {
   return new Client({ connection: new RenewedConnection(address, options), namespace });
 }

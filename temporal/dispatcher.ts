@@ -17,8 +17,8 @@ export interface DispatcherDependencies {
 }
 
 /**
- * Starts, signals and cancels workflows from outbox rows; a row goes when Temporal has acknowledged it. A signal can be
- * delivered again where a process dies between the two, so it carries the id of its row.
+ * Starts, signals and cancels workflows from outbox rows; a row is deleted when Temporal has acknowledged it. A signal
+ * may be delivered again when a process dies between the two, so it carries the id of its row.
  */
 export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   return {
@@ -30,7 +30,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
         await removeFromOutbox(deps.database, row);
         return true;
       } catch (error) {
-        // The row stays: a relay sends it again when its lease has run out.
+        // The row remains: a relay sends it again when its lease has expired.
         const name = error instanceof Error ? error.name : 'unknown';
         deps.logger.warn(
           { workflowId: row.workflowId, error: name },
@@ -62,13 +62,18 @@ async function send({ client, metrics }: DispatcherDependencies, row: Dispatch):
   }
 }
 
-/** Rows of one round of the relay. */
+/** Max rows of one round of the relay. */
 const batch = 50;
 
-/** How often a relay looks, in milliseconds. What is pending wants a worker anyway, so a gateway's relay may take longer. */
+/**
+ * Polling interval of a relay, in milliseconds. Pending rows need a worker anyway, so a gateway's relay polls less
+ * often.
+ */
 export const relayPauseMs = { worker: 1_000, gateway: 5_000 };
 
-/** Sends what nobody has sent, and without a pause for as long as there is a whole batch of it. Runs in gateway and worker alike. */
+/**
+ * Sends pending rows that no dispatcher has sent, without a pause while batches are full. Runs in gateways and workers.
+ */
 export function startRelay(
   deps: DispatcherDependencies,
   dispatcher: Dispatcher,

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { WorkflowHandle } from '@temporalio/client';
 
-/** What the client fetches and a replay takes. */
+/** A history as the client fetches it and a replay accepts it. */
 export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 
 interface MessageType {
@@ -14,8 +14,8 @@ interface ProtoJson {
 }
 
 /**
- * The SDK's own `historyToJSON` works with one copy of protobufjs alone: it asks a type that stems from the copy
- * below `@temporalio/proto` whether it is one of its own copy's. So both are taken from the same place here.
+ * The SDK's own `historyToJSON` works with one copy of protobufjs only: it checks that a type belongs to the copy below
+ * `@temporalio/proto`. So both are imported from the same place here.
  */
 const common = createRequire(import.meta.resolve('@temporalio/common'));
 const proto = createRequire(common.resolve('@temporalio/proto'));

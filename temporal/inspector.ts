@@ -5,7 +5,7 @@ export function createInspector(client: Client): WorkflowInspector {
   return {
     async stateOf(workflowId) {
       try {
-        // Not by its status: there are more than one of those that go on, and a later server may know others.
+        // Not by status: several statuses mean that the workflow is open, and a later server may add others.
         const { closeTime } = await client.workflow.getHandle(workflowId).describe();
         return closeTime === undefined ? 'open' : 'closed';
       } catch (error) {

@@ -5,7 +5,7 @@ import type { Dispatcher } from '#domain/foundation/durable/dispatcher.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 
 export interface PacedDispatcherDependencies {
-  /** Sends at once. */
+  /** Sends without a delay. */
   dispatcher: Dispatcher;
   pace: ContendedPace;
   database: Database;
@@ -13,8 +13,8 @@ export interface PacedDispatcherDependencies {
 }
 
 /**
- * Starts what a tenant asks for at a pace, since each start costs the Temporal server that all tenants share. A start
- * that has to wait stays in the outbox until it is due, where a relay finds it; nothing waits in this process.
+ * Limits the rate at which a tenant's workflows start, since each start costs the Temporal server that all tenants
+ * share. A delayed start stays in the outbox until it is due, where a relay finds it; nothing waits in this process.
  */
 export function pacedDispatcher({
   dispatcher,
@@ -31,7 +31,7 @@ export function pacedDispatcher({
       try {
         await postponeInOutbox(database, row, waitMs);
       } catch (error) {
-        // The lease that the row has since its commit ends soon, and a relay sends it then.
+        // The lease that the row has since its commit expires soon, and a relay sends it then.
         logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'start not postponed');
       }
       return false;

@@ -4,15 +4,15 @@ import type { DatabasePulse } from '#domain/foundation/persistence/database-puls
 import { answers, close, connect, startGroup, type GroupOptions, type WorkerGroup } from './worker-group.ts';
 
 const lookEveryMs = 500;
-/** Temporal is asked less often than the look at PostgreSQL, which costs nothing: its pulse is known. */
+/** Temporal is checked less often than PostgreSQL, whose heartbeat is already known. */
 const askEveryMs = 3_000;
 const answerWithinMs = 1_500;
-/** Asked once more when a new connection was answered at once. */
+/** Timeout of a second check of the old connection, when a new one has answered. */
 const lastChanceMs = 1_000;
-/** At the beginning nothing has answered yet, which is no news. */
+/** At startup no server has answered yet, which is not a fault. */
 const beginningMs = 5_000;
 
-/** What keeps a worker from taking work. */
+/** Servers whose absence stops a worker from taking work. */
 export type Missing = 'database' | 'temporal';
 
 export interface PollingDependencies {
@@ -23,9 +23,9 @@ export interface PollingDependencies {
 }
 
 /**
- * Takes work for as long as both servers answer. Workers cannot pause: without PostgreSQL they are shut down, which
- * gives their turns to workers that reach it, and new ones are made when it is back. The same when Temporal no longer
- * answers over a connection that is open, and does over a new one.
+ * Takes work while both servers answer. Workers cannot pause: without PostgreSQL they are shut down, which hands their
+ * turns to workers that reach it, and new workers are created when it is back. The same happens when Temporal no longer
+ * answers over an open connection, and does over a new one.
  */
 export class Polling {
   readonly #deps: PollingDependencies;
@@ -34,7 +34,7 @@ export class Polling {
   #group: WorkerGroup | null = null;
   #answeredAt = -Infinity;
   #missing: readonly Missing[] = ['database', 'temporal'];
-  /** What the log was told last. */
+  /** The state that was logged last. */
   #said: string | null = null;
   #startedAt = 0;
   #running: Promise<void> = Promise.resolve();
@@ -95,7 +95,7 @@ export class Polling {
     }
   }
 
-  /** A server that is only slow does not answer on a new connection either. */
+  /** A slow server does not answer on a new connection either, so the connection is kept. */
   async #renew(group: WorkerGroup): Promise<boolean> {
     if (performance.now() - this.#answeredAt < askEveryMs) {
       return true;

@@ -3,16 +3,15 @@ import { Connection, isGrpcDeadlineError, type ConnectionLike, type Metadata } f
 type Service = ConnectionLike['workflowService'];
 
 export interface RenewedOptions {
-  /** Told of each call that was not answered in time. */
+  /** Called for each call that was not answered in time. */
   onHung?: (() => void) | undefined;
-  /** No call of ours is a long poll. */
+  /** No call on this connection is a long poll. */
   answerWithinMs?: number;
 }
 
 /**
- * A connection on which each call has a deadline. One that passes it is taken for a sign that the host has vanished:
- * the calls after it go over a new connection, since gRPC's own keep-alive may not look more often than a server
- * allows.
+ * A connection on which each call has a deadline. A missed deadline is taken as a sign that the host has vanished:
+ * later calls use a new connection, since gRPC's own keep-alive may not ping more often than a server allows.
  */
 export class RenewedConnection implements ConnectionLike {
   readonly plugins = [];
@@ -80,7 +79,7 @@ export class RenewedConnection implements ConnectionLike {
     }
   }
 
-  /** What was asked of the old one together with the call that hung is let come to its own deadline. */
+  /** Other calls that are pending on the old connection run until their own deadline. */
   #renew(old: Connection): void {
     if (old === this.#current) {
       this.#current = this.#open();
@@ -93,7 +92,7 @@ export class RenewedConnection implements ConnectionLike {
       address: this.#address,
       connectTimeout: '5s',
       channelArgs: {
-        // Else a new connection would go over the old one's socket.
+        // Otherwise a new connection would reuse the old connection's socket.
         'grpc.use_local_subchannel_pool': 1,
         'grpc.keepalive_time_ms': 15_000,
         'grpc.keepalive_timeout_ms': 5_000,

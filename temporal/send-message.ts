@@ -16,7 +16,7 @@ const reusePolicies: Readonly<Record<WorkflowFacts['reuse'], WorkflowIdReusePoli
   always: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
 };
 
-/** An id that ran or runs already is success: the row in PostgreSQL is what makes it one. */
+/** A workflow id that is or was in use counts as success: the row in PostgreSQL makes it unique. */
 export async function sendStart(client: Client, message: StartMessage): Promise<'started' | 'existing'> {
   try {
     await client.workflow.start(message.workflowType, optionsOf(message, message.payload));
@@ -29,7 +29,7 @@ export async function sendStart(client: Client, message: StartMessage): Promise<
   }
 }
 
-/** @returns `dropped` where the workflow is gone and may not, or cannot, be started for it */
+/** @returns `dropped` where the workflow has ended and must not, or cannot, be started for the signal */
 export async function sendSignal(
   client: Client,
   message: SignalMessage,
@@ -53,7 +53,7 @@ export async function sendSignal(
   }
 }
 
-/** One that is unknown or has ended is as good as cancelled. */
+/** A workflow that is unknown or has ended counts as cancelled. */
 export async function sendCancel(
   client: Client,
   { workflowId }: Pick<CancelMessage, 'workflowId'>,
@@ -71,11 +71,11 @@ function isAlreadyStarted(error: unknown): boolean {
   return error instanceof Error && error.name === 'WorkflowExecutionAlreadyStartedError';
 }
 
-/** The options of a start as the registry names them, readable for operators. */
+/** The options of a start from the registry, readable for operators. */
 function optionsOf({ workflowType, workflowId, tenantId }: Message, input: object): WorkflowStartOptions {
   const { queue, reuse, summary, taskTimeoutSeconds = 2 } = factsOf(workflowType);
   const spaceId = 'spaceId' in input && typeof input.spaceId === 'string' ? input.spaceId : null;
-  // A message to a workflow of no tenant travels in the row of one.
+  // A message to a workflow without a tenant is sent from a row of some tenant.
   const owner = 'tenantId' in input ? tenantId : null;
   return {
     args: [input],

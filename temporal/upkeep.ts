@@ -13,8 +13,8 @@ import {
 import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { sendSignal } from './send-message.ts';
 
-/** For PostgreSQL that does not answer, and for clocks that differ by a little. */
-const [afterFaultMs, shortestMs, maxMs] = [1_000, 20, 60_000];
+/** Allows for PostgreSQL that does not answer, and for small clock differences. */
+const [afterFaultMs, minMs, maxMs] = [1_000, 20, 60_000];
 
 export interface UpkeepOptions {
   client: Client;
@@ -24,14 +24,14 @@ export interface UpkeepOptions {
 }
 
 /**
- * Wakes the actors of sweeps whose time has come and that would find something, for as long as this worker runs. Where
- * nothing is to be done Temporal hears nothing of it. An actor that Temporal lost, or that somebody ended, begins anew.
+ * Wakes the actors of due sweeps that have work, while this worker runs. A sweep without work sends nothing to
+ * Temporal. An actor that Temporal lost, or that an operator ended, is started again.
  */
 export function startUpkeep({ client, deps, paces, logger }: UpkeepOptions): { stop: () => Promise<void> } {
   const stopped = new AbortController();
   const everySeconds = Object.fromEntries(sweepNames.map((name) => [name, paces[sweeps[name].pace]]));
 
-  /** @returns false where nothing is to be done */
+  /** @returns false where the sweep has no work */
   const wake = async (name: SweepName): Promise<boolean> => {
     const { sweep, budgetSeconds }: PlannedSweep = sweeps[name];
     if ((await sweep.isDue?.(deps)) === false) {
@@ -61,7 +61,7 @@ export function startUpkeep({ client, deps, paces, logger }: UpkeepOptions): { s
         deps.database,
         names.filter((_, n) => busy[n] === false),
       );
-      return Math.min(Math.max(waitSeconds * 1_000, shortestMs), maxMs);
+      return Math.min(Math.max(waitSeconds * 1_000, minMs), maxMs);
     } catch (error) {
       logger.warn({ error: error instanceof Error ? error.name : 'unknown' }, 'no sweep taken');
       return afterFaultMs;

@@ -7,7 +7,7 @@ const connectWithinMs = 5_000;
 export interface GroupOptions extends Pick<WorkerOptions, 'workflowBundle' | 'interceptors'> {
   address: string;
   namespace: string;
-  /** What is particular to each queue. */
+  /** Settings of each queue. */
   queues: readonly Pick<
     WorkerOptions,
     'taskQueue' | 'activities' | 'maxConcurrentActivityTaskExecutions' | 'maxConcurrentWorkflowTaskExecutions'
@@ -19,7 +19,7 @@ export interface WorkerGroup {
   /** Resolves when all have stopped. @throws when one of them failed */
   readonly ended: Promise<void>;
   answers(withinMs: number): Promise<boolean>;
-  /** Takes no more work, and gives back what is under way. */
+  /** Stops polling, and returns running work to the queue. */
   stop(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function startGroup({
   }
 }
 
-/** One that fails takes the others with it. */
+/** The failure of a worker stops the others. */
 async function runAll(workers: readonly Worker[], connection: NativeConnection): Promise<void> {
   const running = workers.map(async (worker) => {
     try {
@@ -68,7 +68,7 @@ function shutDown(workers: readonly Worker[]): void {
   workers.filter((worker) => worker.getState() === 'RUNNING').forEach((worker) => worker.shutdown());
 }
 
-/** The SDK's own attempt has no limit. */
+/** Adds a timeout: the SDK's own attempt has none. */
 export async function connect(address: string): Promise<NativeConnection> {
   const connecting = NativeConnection.connect({ address });
   const late = sleep(connectWithinMs, null, { ref: false });
@@ -91,7 +91,7 @@ export async function answers(connection: NativeConnection, withinMs: number): P
   return Promise.race([asked, sleep(withinMs + 250, false, { ref: false })]);
 }
 
-/** A worker that had to be cut off still holds it, until the process ends. */
+/** A worker that had to be aborted holds the connection until the process ends. */
 export async function close(connection: NativeConnection): Promise<void> {
   await connection.close().catch(() => undefined);
 }

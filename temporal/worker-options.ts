@@ -10,7 +10,7 @@ export const recoveryOptions = {
   defaultHeartbeatThrottleInterval: '500ms',
 } satisfies Partial<WorkerOptions>;
 
-/** A fixed number of slots where people wait. */
+/** A fixed number of slots for interactive work. */
 export const interactiveOptions = {
   maxConcurrentActivityTaskExecutions: 400,
   maxConcurrentWorkflowTaskExecutions: 40,
@@ -21,7 +21,7 @@ export const batchOptions = {
   maxConcurrentWorkflowTaskExecutions: 10,
 } satisfies Partial<WorkerOptions>;
 
-/** A place for each of a few sources; it stands idle where nothing is synchronised, so it polls little. */
+/** A slot for each of a few sources; without synchronised sources the queue is idle, so it polls little. */
 export const synchronisationOptions = {
   maxConcurrentActivityTaskExecutions: 10,
   maxConcurrentWorkflowTaskExecutions: 4,
@@ -30,7 +30,7 @@ export const synchronisationOptions = {
   workflowThreadPoolSize: 1,
 } satisfies Partial<WorkerOptions>;
 
-/** A place for each sweep, so that none waits for another; they share few connections of their own. */
+/** A slot for each sweep, so that no sweep waits for another; all share few connections of their own. */
 export const upkeepOptions = {
   maxConcurrentActivityTaskExecutions: 20,
   maxConcurrentWorkflowTaskExecutions: 4,

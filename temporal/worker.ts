@@ -73,15 +73,15 @@ Runtime.install({
 const metrics = createTelemetry();
 const watch = new ConnectionWatch(() => metrics.hungCall({ target: 'postgresql' }));
 metrics.observeConnections(() => watch.connections);
-/** Of what people wait for: a call that hangs holds them up for no longer than this and a little. */
+/** For interactive work: a hanging call blocks it for little longer than this timeout. */
 const promptly = { statementTimeoutMs: 5_000, watch };
-/** Of sweeps, over everything that there is. */
+/** For sweeps, which read all rows. */
 const patiently = { statementTimeoutMs: 30_000, watch };
 const database = new Database({ url: config.DATABASE_URL, ...promptly, poolSize: 12 });
-// Before anything works with it.
+// Checked before the first use of the pool.
 await ensureRestrictedRole(database);
 const orm = createOrm({ url: config.DATABASE_URL, ...promptly, poolSize: 12 });
-// Upkeep's own, so that it never waits for answers to people, nor they for it.
+// A pool of its own, so that sweeps and responses never wait for each other's connections.
 const upkeepOrm = createOrm({ url: config.DATABASE_URL, ...patiently, poolSize: 3 });
 const upkeepDatabase = new Database({ url: config.DATABASE_URL, ...patiently, poolSize: 2 });
 const purgeOrm = createOrm({ url: config.DATABASE_PURGE_URL, ...patiently, poolSize: 4 });
@@ -191,7 +191,7 @@ const server = createServer((request, response) => {
 });
 server.listen(config.WORKER_PORT, config.HOST);
 
-/** `/readyz` says whether work is taken, and what is missing where not; `/metrics` is for Prometheus. */
+/** `/readyz` reports whether the worker takes work, and which server is missing; `/metrics` is for Prometheus. */
 async function answer(path: string): Promise<{ status: number; text: string }> {
   switch (path) {
     case '/healthz':

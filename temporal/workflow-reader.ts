@@ -8,14 +8,14 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { PendingStep, WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
 import { historyToJson } from './history-json.ts';
 
-/** People wait for the answer. */
+/** A caller waits for the answer. */
 const answerWithinMs = 5_000;
-/** As gRPC numbers its answers. */
+/** The status code of gRPC. */
 const grpcNotFound = 5;
 
 type RawStep = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
-/** As the proto numbers them. */
+/** The numbers of the proto's enumeration. */
 const states: Readonly<Record<number, PendingStep['state']>> = {
   1: 'scheduled',
   2: 'started',
@@ -61,7 +61,7 @@ async function asked<T>(client: Client, question: () => Promise<T>): Promise<T |
   }
 }
 
-/** The client translates the answer for some calls only. */
+/** The client translates this error for some calls only. */
 function isUnknown(error: unknown): boolean {
   if (error instanceof WorkflowNotFoundError) {
     return true;

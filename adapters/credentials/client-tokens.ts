@@ -3,16 +3,16 @@ import type { CredentialIdentity } from '#domain/capabilities/credentials/creden
 
 export interface ClientToken {
   token: string;
-  /** Of its validity, from when it was asked for; null: the endpoint has not said. */
+  /** Lifetime, counted from the request for the token; null: the endpoint did not state it. */
   expiresInMs: number | null;
 }
 
-/** A token is not used in the last part of its time, when it may run out on the way. */
+/** A token is not used in the last part of its lifetime: it may expire on the way. */
 const marginMs = 60_000;
 const unsaidMs = 300_000;
 const maxMs = 3_600_000;
 
-/** Tokens of client credentials, in memory, for those alone whose credential they came of. */
+/** Caches tokens of client credentials in memory, each bound to the credential that it was obtained with. */
 export class ClientTokens {
   readonly #tokens = new LRUCache<string, { version: number; token: Promise<string>; until: number }>({
     max: 500,
@@ -23,7 +23,7 @@ export class ClientTokens {
     this.#now = now;
   }
 
-  /** Uses that come at once ask for one token. A rotated credential asks for a new one. */
+  /** Concurrent uses share one token request. A rotated credential requests a new token. */
   of(identity: CredentialIdentity, version: number, ask: () => Promise<ClientToken>): Promise<string> {
     const key = keyOf(identity);
     const known = this.#tokens.get(key);

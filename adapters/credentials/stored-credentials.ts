@@ -10,12 +10,12 @@ import { ClientTokens } from './client-tokens.ts';
 import { requestToken } from './token-endpoint.ts';
 
 export interface StoredCredentialOptions extends BoundedFetchOptions {
-  /** Reads and opens a credential in its tenant; null where it may not be used there. */
+  /** Reads and decrypts a credential in its tenant; null where it may not be used there. */
   open: (use: CredentialUse) => Promise<OpenedCredential | null>;
   now?: () => number;
 }
 
-/** The values of stored credentials. Each use reads the row: a rotation is seen by the very next one. */
+/** Resolves stored credentials. Each use reads the row, so a rotation takes effect at the next use. */
 export function createStoredCredentials({ open, now, ...egress }: StoredCredentialOptions): CredentialSource {
   const fetch = boundedFetch('token_endpoint', egress);
   const tokens = new ClientTokens(now);
@@ -43,7 +43,7 @@ export function createStoredCredentials({ open, now, ...egress }: StoredCredenti
           return { ...bearer(version, token), secrets: [token, value.client_secret] };
         }
         case 'access_key':
-          // Signs requests of connectors, and is no header.
+          // An access key signs requests of connectors and is never sent as a header.
           throw new CredentialFailure('missing');
       }
     },

@@ -5,8 +5,8 @@ import type { ClientToken } from './client-tokens.ts';
 type Client = Extract<CredentialValue, { kind: 'oauth2_client' }>;
 
 /**
- * A token by the client credentials grant (RFC 6749, 4.4), the client known by basic authentication. Nothing that the
- * endpoint says is passed on but the token.
+ * Requests a token with the client credentials grant (RFC 6749, 4.4) and basic authentication. Only the token of the
+ * endpoint's answer is passed on.
  * @throws CredentialFailure
  */
 export async function requestToken(fetch: typeof globalThis.fetch, client: Client): Promise<ClientToken> {
@@ -40,7 +40,7 @@ export async function requestToken(fetch: typeof globalThis.fetch, client: Clien
   return token;
 }
 
-/** As RFC 6749 has it for the parts of the pair. */
+/** RFC 6749, 2.3.1: client id and secret are form-encoded before they are joined. */
 function formEncoded(text: string): string {
   return new URLSearchParams({ _: text }).toString().slice(2);
 }

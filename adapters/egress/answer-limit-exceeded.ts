@@ -2,15 +2,15 @@ import type { AnswerUse } from './answer-limits.ts';
 
 export type PassedLimit = 'bytes' | 'event' | 'encodings' | 'headers' | 'idle' | 'total';
 
-/** An answer that was ended from our side, for the metrics. */
+/** A server's answer that the platform cut off, for the metrics. */
 export interface ExceededLimit {
   use: AnswerUse;
   limit: PassedLimit;
-  /** That had been read of it, after inflation. */
+  /** Bytes read until then, after inflation. */
   bytes: number;
 }
 
-/** A server's answer was too large or too late, and its connection is destroyed. */
+/** A server's answer was too large or too late, and its connection was destroyed. */
 export class AnswerLimitExceeded extends Error {
   readonly limit: PassedLimit;
 
@@ -24,7 +24,7 @@ export class AnswerLimitExceeded extends Error {
     return this.limit === 'headers' || this.limit === 'idle' || this.limit === 'total';
   }
 
-  /** The cut that a client's package has wrapped into an error of its own. */
+  /** Finds this error inside an error in which a client package has wrapped it. */
   static in(error: unknown): AnswerLimitExceeded | null {
     for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
       if (cause instanceof AnswerLimitExceeded) {

@@ -1,18 +1,18 @@
-/** How much of one answer is read, and how long each part of it may be waited for. */
+/** Size limits and timeouts of one answer. */
 export interface AnswerLimits {
   /** After inflation. */
   maxBytes: number;
-  /** Of one server-sent event, and so of one line; null: the answer is no stream of events. */
+  /** Of one server-sent event, and so of one line; null: the answer is not an event stream. */
   maxEventBytes: number | null;
-  /** Values in the JSON of one event: a few bytes of text may become hundreds of bytes of memory. */
+  /** Max JSON values in one event: a few bytes of text may become hundreds of bytes of memory. */
   maxEventValues: number | null;
-  /** null: as many as there is room for. */
+  /** null: unlimited within `maxBytes`. */
   maxEvents: number | null;
-  /** An answer of status 400 or above ends here, as if it had no more to say; null: it is limited like any other. */
+  /** An answer of status 400 or above is truncated here; null: it has no limit of its own. */
   maxErrorBytes: number | null;
-  /** From the request to the head of the answer, informational heads not counted. */
+  /** From the request to the answer's headers; informational headers do not count. */
   headersMs: number;
-  /** Between two pieces of the body. */
+  /** Max time between two chunks of the body. */
   idleMs: number;
   /** From the request to the last byte; null: the caller has a deadline. */
   totalMs: number | null;
@@ -21,10 +21,10 @@ export interface AnswerLimits {
 const KiB = 1_024;
 const MiB = 1_048_576;
 
-/** What a process asks of servers that somebody else runs. */
+/** Purposes for which a process calls servers of third parties. */
 export type AnswerUse = keyof typeof answerLimits;
 
-/** An answer that is no stream of events, and whose every part has the same time. */
+/** Limits of an answer that is not an event stream, with one timeout for all its parts. */
 const oneDocumentWithin = (ms: number) => ({
   maxEventBytes: null,
   maxEventValues: null,
@@ -35,7 +35,7 @@ const oneDocumentWithin = (ms: number) => ({
 });
 
 export const answerLimits = {
-  /** The longest patience, for models that think; `idle-limit.ts` has less with others. */
+  /** The longest timeout, for models that reason; `idle-limit.ts` sets a shorter one for other models. */
   model: {
     maxBytes: 256 * MiB,
     maxEventBytes: 4 * MiB,
@@ -46,7 +46,7 @@ export const answerLimits = {
     idleMs: 300_000,
     totalMs: null,
   },
-  /** A server that answers with JSON has no head to send before its tool is done: the client's own patience is shorter. */
+  /** A server that answers with JSON sends no headers before its tool is done: the client's own timeout is shorter. */
   tool_server: {
     maxBytes: 16 * MiB,
     maxEventBytes: 4 * MiB,
@@ -62,13 +62,13 @@ export const answerLimits = {
     maxErrorBytes: null,
     ...oneDocumentWithin(5_000),
   },
-  /** Gives tokens for the credentials of clients. */
+  /** Issues tokens for client credentials. */
   token_endpoint: {
     maxBytes: 64 * KiB,
     maxErrorBytes: 64 * KiB,
     ...oneDocumentWithin(10_000),
   },
-  /** Only the status is of interest. */
+  /** Only the status of the answer is used. */
   tracing: {
     maxBytes: 64 * KiB,
     maxErrorBytes: 64 * KiB,
@@ -81,5 +81,5 @@ export const answerLimits = {
   },
 } satisfies Record<string, AnswerLimits>;
 
-/** How long the rest of a refusal is waited for: its status is known. */
+/** Timeout for the rest of an error answer, whose status is already known. */
 export const errorBodyMs = 5_000;

@@ -6,37 +6,40 @@ import { Pace } from '#domain/foundation/kernel/pace.ts';
 const KiB = 1_024;
 const MiB = 1_048_576;
 
-/** An event beyond this length is long: what is read of it has to be kept until its end. */
+/** An event above this length is long: what is read of it is buffered until it ends. */
 export const longEventBytes = 64 * KiB;
 
 /**
- * Of one process. Text that is written comes at a few hundred bytes a piece on the wire; a worker writes about a
- * thousand pieces a second.
+ * Limits of one process. Model text arrives at a few hundred bytes a chunk; a worker writes about a thousand chunks a
+ * second.
  */
 const limits = {
   /** After inflation. */
   bytes: { burst: 8 * MiB, perSecond: 4 * MiB },
-  /** Text, thoughts and arguments. */
+  /** Text, reasoning and arguments. */
   characters: { burst: MiB, perSecond: 256 * KiB },
   keptCharacters: 16 * MiB,
   longEvents: { slots: 32, slotsPerKey: 4, waitersPerKey: 10_000, waitMs: 3_600_000 },
 };
 
-/** What one tenant may take while the answers to it are read. Each wait ends with the answer's own limits. */
+/** The share of one tenant while its answers are read. Each wait ends with the answer's own limits. */
 export interface AnswerShare {
-  /** Before what was read is looked at. */
+  /** Waits for the tenant's byte budget before a chunk is parsed. */
   read(bytes: number, signal: AbortSignal): Promise<void>;
-  /** Before what was said is written, which is kept until the answer ends. @returns false: too much is kept already */
+  /**
+   * Reserves memory for text before it is written; it is held until the answer ends. @returns false: the tenant holds
+   * too much already
+   */
   reserve(characters: number, signal: AbortSignal): Promise<boolean>;
-  /** The answer has ended, and all that was kept of it is not any more. */
+  /** Releases the reserved characters when the answer has ended. */
   forget(characters: number): void;
-  /** Before more is read of an event that is long. @returns what gives the place back */
+  /** Waits for a place before more of a long event is read. @returns releases the place */
   longEvent(signal: AbortSignal): Promise<() => void>;
 }
 
 /**
- * Divides a process among the tenants whose models and tool servers answer it: a server that says all that it can, in
- * as many answers as there may be, keeps neither the event loop nor the memory from the others.
+ * Divides a process among the tenants whose models and tool servers answer it: a server that sends all that it can, in
+ * as many answers as there may be, takes neither the event loop nor the memory from other tenants.
  */
 export class AnswerShares {
   readonly #turns = new FairTurns();

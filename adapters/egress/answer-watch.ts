@@ -2,9 +2,9 @@ import { AnswerLimitExceeded, type PassedLimit } from './answer-limit-exceeded.t
 
 type Wait = Extract<PassedLimit, 'headers' | 'idle' | 'total'>;
 
-/** The clocks and the count of one answer, and the signal that destroys its connection. */
+/** Timers and byte count of one answer, and the signal that destroys its connection. */
 export class AnswerWatch {
-  /** Read so far. */
+  /** Bytes read so far. */
   bytes = 0;
   readonly #stop = new AbortController();
   #then: () => void = () => undefined;
@@ -19,7 +19,7 @@ export class AnswerWatch {
     return this.#stop.signal;
   }
 
-  /** Waits so long for what `received` tells of. */
+  /** Starts the timer of one wait, which `received` clears. */
   allow(wait: Wait, ms: number | null): void {
     this.received(wait);
     if (ms !== null) {
@@ -44,12 +44,12 @@ export class AnswerWatch {
     return exceeded;
   }
 
-  /** Calls `then` when the answer is over, whichever way; more than once perhaps. */
+  /** Calls `then` when the answer has ended for any reason; possibly more than once. */
   onEnd(then: () => void): void {
     this.#then = then;
   }
 
-  /** The answer is over, whichever way. */
+  /** Marks the answer as ended, for any reason. */
   end(): void {
     this.#then();
     for (const wait of this.#timers.keys()) {

@@ -5,18 +5,18 @@ import { longEventBytes, type AnswerShare } from './answer-shares.ts';
 import { EventMeter } from './event-meter.ts';
 
 export interface BoundedFetchOptions {
-  /** The guarded one. */
+  /** The guarded fetch. */
   fetch: typeof globalThis.fetch;
-  /** Instead of those that `answerLimits` has for the use. */
+  /** Overrides of the limits that `answerLimits` has for the use. */
   limits?: Partial<AnswerLimits>;
-  /** Of the tenant that is answered. */
+  /** Share of the tenant whose request is answered. */
   share?: AnswerShare | undefined;
   onLimitExceeded?: (exceeded: ExceededLimit) => void;
 }
 
 /**
- * The one reader of what servers answer. It counts behind inflation, hands on a piece only when it is asked for, and
- * destroys the connection of an answer that passes a limit.
+ * The only reader of answers of external servers. It counts after inflation, passes a chunk on only when it is
+ * requested, and destroys the connection of an answer that exceeds a limit.
  * @throws AnswerLimitExceeded also while the body is read
  */
 export function boundedFetch(use: AnswerUse, options: BoundedFetchOptions): typeof globalThis.fetch {
@@ -96,7 +96,7 @@ function within(
   });
 }
 
-/** Ends with what there is when the limit is reached: the status has told what matters. */
+/** Truncates at the limit: the status already carries the needed information. */
 function beginningOf(body: ReadableStream<Uint8Array>, watch: AnswerWatch, max: number): ReadableStream {
   watch.allow('total', errorBodyMs);
   return relayBody(body, watch, async (reader, controller) => {
@@ -123,7 +123,7 @@ type Pull = (
   controller: ReadableStreamDefaultController<Uint8Array>,
 ) => Promise<void>;
 
-/** A piece is read when somebody wants it, and none ahead. */
+/** A chunk is read when the consumer requests it, and none ahead. */
 function relayBody(body: ReadableStream<Uint8Array>, watch: AnswerWatch, pull: Pull): ReadableStream {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(

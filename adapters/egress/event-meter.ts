@@ -11,8 +11,8 @@ const openBrace = 123;
 type Limits = Pick<AnswerLimits, 'maxEventBytes' | 'maxEventValues' | 'maxEvents'>;
 
 /**
- * Measures the events of a `text/event-stream`: what a reader must keep until an empty line ends one. An answer that is
- * no such stream is one event.
+ * Measures the events of a `text/event-stream`: what a reader must buffer until an empty line ends an event. An answer
+ * of another type counts as one event.
  */
 export class EventMeter {
   readonly #limits: Limits;
@@ -28,12 +28,12 @@ export class EventMeter {
     this.#limits = limits;
   }
 
-  /** Of the event that has not ended yet, in bytes. */
+  /** Bytes of the event that has not ended yet. */
   get length(): number {
     return this.#length;
   }
 
-  /** @returns whether a limit is passed */
+  /** @returns whether a limit is exceeded */
   passes(chunk: Uint8Array): boolean {
     const { maxEventBytes, maxEventValues, maxEvents } = this.#limits;
     const maxBytes = maxEventBytes ?? Infinity;
@@ -63,12 +63,12 @@ export class EventMeter {
       this.#values = 0;
     }
     this.#isLineEmpty = true;
-    // No text in JSON goes over the end of a line.
+    // A JSON string never spans a line end.
     this.#isInText = false;
     this.#isEscaped = false;
   }
 
-  /** Values are counted by what stands before them. */
+  /** Counts values by the characters that precede them. */
   #readJson(byte: number): void {
     if (this.#isInText) {
       this.#isInText = byte !== quote || this.#isEscaped;

@@ -1,6 +1,6 @@
 /**
- * Turns at the event loop: one in each of its rounds, so that whatever else waits for the loop comes in between, and
- * the keys in turn, so that however many wait for one key, the first of another waits for one turn of it at most.
+ * Round-robin turns at the event loop. One turn runs in each round of the loop, so other work is not starved. The keys
+ * alternate, so the first waiter of a key waits for at most one turn of each other key.
  */
 export class FairTurns {
   /** In the order of their turns. */
@@ -29,7 +29,7 @@ export class FairTurns {
   #next(): void {
     this.#scheduled = false;
     for (const [key, queue] of this.#waiting) {
-      // Behind all others, for its next turn.
+      // The key moves to the end of the queue.
       this.#waiting.delete(key);
       queue.shift()?.();
       if (queue.length > 0) {

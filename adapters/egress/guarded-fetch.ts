@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
 import { createResolve, type Resolve } from './resolve-names.ts';
 
-/** Refused before a byte left: the address is not public and its origin is not on the operator's list. */
+/** Refused before a byte was sent: the address is not public and its origin is not on the operator's list. */
 export class EgressRefused extends Error {
   constructor() {
     super('This address may not be reached from here.');
@@ -13,15 +13,16 @@ export class EgressRefused extends Error {
 
 const azureWireServer = '168.63.129.16';
 
-/** How names are resolved and addresses dialled; a name is resolved once for each connection. */
+/** Resolves names and dials addresses; a name is resolved once for each connection. */
 interface Network {
   resolve: Resolve;
   connect: buildConnector.connector;
 }
 
 /**
- * The one way out. Public addresses over https only, except for the exact origins that the operator lists
- * (scheme, host and port). Addresses are checked when dialled, so a name that resolves anew gains nothing.
+ * The only way for requests to leave the platform. It allows public addresses over https only, except for the exact
+ * origins that the operator lists (scheme, host and port). Addresses are checked when dialled, so DNS rebinding gains
+ * nothing.
  */
 export function createGuardedFetch(
   allowedOrigins: readonly string[],

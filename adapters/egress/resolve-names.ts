@@ -5,13 +5,13 @@ export type Resolve = (
   done: (error: Error | null, addresses: readonly { address: string }[]) => void,
 ) => void;
 
-/** One question to one name server; each is asked twice. */
+/** Timeout of one query to one name server; each server is queried twice. */
 const questionMs = 2_000;
 
 /**
- * Asks the name servers of the machine from here, for all addresses of a name. The operating system's own look-up
- * blocks one of four threads that the whole process shares, so a tenant whose name is never answered would stop everybody
- * else's look-ups. A name that is not fully qualified, or stands in the hosts file alone, is not found.
+ * Queries the machine's name servers directly, for all addresses of a name. The operating system's own look-up blocks
+ * one of four threads that the whole process shares, so a tenant with a name that is never answered would stop all
+ * other look-ups. A name that is not fully qualified, or stands in the hosts file alone, is not found.
  * @param servers instead of the machine's
  */
 export function createResolve(servers?: readonly string[]): Resolve {
@@ -24,7 +24,7 @@ export function createResolve(servers?: readonly string[]): Resolve {
     let failure: Error | null = null;
     let open = 2;
     const collect = (place: number) => (error: Error | null, addresses: string[] | undefined) => {
-      // What has no address of the one kind may have one of the other.
+      // A name without addresses of one family may have some of the other.
       failure ??= error;
       found[place] = error === null ? (addresses ?? []) : [];
       open -= 1;

@@ -1,5 +1,5 @@
-/** Shorter than this, a form would also be found where no secret is: in every word, if it is one letter. */
-const shortestForm = 6;
+/** A shorter form would also match where there is no secret: a single letter would match in every word. */
+const minFormLength = 6;
 
 /**
  * The forms in which a server is likely to send back a header's value, in printable ASCII: with and without its scheme,
@@ -8,13 +8,15 @@ const shortestForm = 6;
 export function secretForms(value: string): string[] {
   const forms = valuesOf(value).flatMap((secret) => [secret, ...encoded(secret)]);
   return [...new Set(forms.map((form) => form.replaceAll(/[^!-~]/g, '')))].filter(
-    (form) => form.length >= shortestForm,
+    (form) => form.length >= minFormLength,
   );
 }
 
 const schemes = new Set(['bearer', 'basic', 'token', 'apikey', 'api-key']);
 
-/** What stands behind a scheme, and what `Basic` hides there; the scheme itself is no secret. */
+/**
+ * The value behind an authentication scheme, and the decoded credentials of `Basic`; the scheme itself is not secret.
+ */
 function valuesOf(value: string): string[] {
   const [word = ''] = value.split(' ', 1);
   const scheme = word.toLowerCase();
@@ -59,7 +61,7 @@ function toBase64Url(form: string): string {
   return form.replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/** The digits that the bytes alone decide when so many others stand before them. */
+/** The base64 digits that depend on these bytes alone when `offset` other bytes precede them. */
 function base64At(bytes: Buffer, offset: number): string {
   const digits = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
   return digits.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));

@@ -1,15 +1,15 @@
 import { secretForms } from './secret-forms.ts';
 import { codes, firstCode, SecretStream } from './secret-stream.ts';
 
-/** Finds all forms of what was sent in one pass over a text, as an automaton of Aho and Corasick does. */
+/** Finds all forms of the sent secrets in one pass over a text, with an Aho–Corasick automaton. */
 export class SecretRemover {
-  /** The states behind the root, by code; the others keep their children as lists, since few have more than one. */
+  /** Children of the root, by code; other states keep their children as lists, since few have more than one. */
   readonly #first = new Int32Array(codes);
   readonly #code: Int32Array;
   readonly #child: Int32Array;
   readonly #sibling: Int32Array;
   readonly #fallback: Int32Array;
-  /** For each state how much of a form leads to it. */
+  /** For each state the length of the matched prefix. */
   readonly #depth: Int32Array;
   /** For each state the length of the longest form that ends there, 0 for none. */
   readonly #found: Int32Array;
@@ -28,15 +28,15 @@ export class SecretRemover {
   }
 
   /**
-   * What is no printable ASCII is passed over: a secret is found as well when lines, parts of a result or hidden
-   * characters break it.
+   * Skips characters that are not printable ASCII: a secret is also found when line breaks, part boundaries or hidden
+   * characters split it.
    */
   text(text: string): string {
     const stream = this.stream();
     return stream.push(text) + stream.end();
   }
 
-  /** The same for a text that comes in pieces, wherever these were cut. */
+  /** Like `text`, for a text that arrives in chunks with any boundaries. */
   stream(maxPassedOver = Number.POSITIVE_INFINITY): SecretStream {
     return new SecretStream(
       {
@@ -48,7 +48,7 @@ export class SecretRemover {
     );
   }
 
-  /** The same in every text and every name of a value that came as JSON. */
+  /** Like `text`, for every string and every member name of a JSON value. */
   value<T>(value: T): T {
     return this.#value(value) as T;
   }
@@ -90,7 +90,7 @@ export class SecretRemover {
     }
   }
 
-  /** Breadth first: what does not go on in a form goes on in the longest other one that it may be the beginning of. */
+  /** Sets the failure links, breadth first: the longest proper suffix that is a prefix of a form. */
   #link(): void {
     const queue = [...this.#first].filter((state) => state !== 0);
     for (const state of queue) {

@@ -3,32 +3,35 @@ export const firstCode = 33;
 export const codes = 94;
 const removed = '[credential removed]';
 
-/** The automaton of the forms that are looked for; 0 is its beginning. */
+/** The automaton of the searched forms; 0 is its start state. */
 interface Automaton {
   step(state: number, code: number): number;
-  /** Of the longest form that ends there, 0 for none. */
+  /** Length of the longest form that ends in the state, 0 for none. */
   found(state: number): number;
-  /** How much of a form leads there. */
+  /** Length of the prefix that leads to the state. */
   depth(state: number): number;
 }
 
-/** Removes forms from a text that comes in pieces: what may be the beginning of one is held until that is known. */
+/**
+ * Removes forms from a text that arrives in chunks. A possible beginning of a form is held back until the next
+ * characters decide.
+ */
 export class SecretStream {
   readonly #forms: Automaton;
   readonly #maxPassedOver: number;
   #state = 0;
   #held = '';
-  /** Place in what is held of the last character that counts, and how many have been passed over since. */
+  /** Index in the held text of the last printable character, and the count of characters skipped since. */
   #last = -1;
   #passedOver = 0;
 
-  /** @param maxPassedOver characters that do not count, in a row, behind which a form has not gone on */
+  /** @param maxPassedOver count of consecutive skipped characters after which a partial match is abandoned */
   constructor(forms: Automaton, maxPassedOver: number) {
     this.#forms = forms;
     this.#maxPassedOver = maxPassedOver;
   }
 
-  /** @returns what can be told by now */
+  /** @returns the text that can be released by now */
   push(piece: string): string {
     const text = this.#held + piece;
     const kept: string[] = [];
@@ -56,7 +59,7 @@ export class SecretStream {
     return kept.join('') + text.slice(keptTo, from);
   }
 
-  /** What was held: no form has come of it. */
+  /** Releases the held text: no form was completed. */
   end(): string {
     const rest = this.#held;
     this.#held = '';
@@ -65,7 +68,7 @@ export class SecretStream {
   }
 }
 
-/** Where the last `length` printable characters up to `end` begin. */
+/** Start of the last `length` printable characters before `end`. */
 function startOf(text: string, end: number, length: number): number {
   let start = end;
   for (let left = length - 1; left > 0;) {

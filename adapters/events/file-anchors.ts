@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { truncationMark, type AnchorLog } from '#domain/foundation/events/anchor.ts';
 
-/** Anchors as lines of a file that only ever grows; without a path they are kept nowhere. */
+/** Appends anchors to a file, one a line; without a path they are discarded. */
 export function fileAnchors(path: string | undefined): AnchorLog {
   return {
     append: async (anchors) => {
@@ -20,7 +20,7 @@ export function fileAnchors(path: string | undefined): AnchorLog {
   };
 }
 
-/** Whether the last line has no end, because its writer was killed or the disk was full. */
+/** Whether the last line is incomplete, because its writer was killed or the disk was full. */
 async function isTorn(file: FileHandle): Promise<boolean> {
   const { size } = await file.stat();
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(1), position: Math.max(0, size - 1) });

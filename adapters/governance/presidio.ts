@@ -3,14 +3,14 @@ import type { NameRecogniser } from '#domain/governance/redaction/found-names.ts
 import type { Finding } from '#domain/governance/recognition/pii-kinds.ts';
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 
-/** Offsets count Unicode characters, as Python does. */
+/** Offsets count Unicode code points, as Python does. */
 const answer = z.array(
   z.looseObject({ entity_type: z.string(), start: z.int().min(0), end: z.int().min(0), score: z.number() }),
 );
 
 const minScore = 0.5;
 
-/** Names by a Presidio analyzer: `POST <url>/analyze`, one text at a time. */
+/** Recognises names with a Presidio analyzer: `POST <url>/analyze`, one text at a time. */
 export function createPresidio(options: BoundedFetchOptions): NameRecogniser {
   const fetch = boundedFetch('name_recogniser', options);
   return {
@@ -40,7 +40,7 @@ function toFindings(text: string, entities: z.infer<typeof answer>): Finding[] {
     .map(({ start, end }) => ({ kind: 'person', start: offsetOf(start), end: offsetOf(end) }));
 }
 
-/** From Unicode characters to UTF-16 units; most texts have none beyond the first plane. */
+/** Maps offsets in code points to UTF-16 units; most texts have no characters outside the basic plane. */
 function unitOffsets(text: string): (characters: number) => number {
   if (!/[\ud800-\udfff]/.test(text)) {
     return (characters) => Math.min(characters, text.length);

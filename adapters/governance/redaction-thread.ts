@@ -7,7 +7,7 @@ import {
 import { macUnder } from '#domain/foundation/kernel/secrets.ts';
 
 export interface ThreadTask {
-  /** Of tokens, and of nothing else. */
+  /** Key for tokens only. */
   key: KeyObject;
   task: RedactionTask;
 }

@@ -3,14 +3,14 @@ import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { ThreadPool, type ThreadLimits } from '../process/thread-pool.ts';
 import type { ThreadTask } from './redaction-thread.ts';
 
-/** Where people wait for an answer: they had better try again than wait for long. */
+/** For the gateway, whose callers wait: a quick refusal that they can retry is better than a long wait. */
 export const gatewayRedaction: ThreadLimits = {
   timeoutMs: 20_000,
   heapMb: 256,
   waitersPerKey: 16,
   waitMs: 10_000,
 };
-/** A turn, and what a tool said, can wait longer. */
+/** For turns and tool results, which can wait longer. */
 export const workerRedaction: ThreadLimits = { ...gatewayRedaction, waitersPerKey: 200, waitMs: 60_000 };
 
 export function createRedactionThreads(secrets: Secrets, limits: ThreadLimits): LongTextRedactor {

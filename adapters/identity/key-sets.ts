@@ -5,19 +5,19 @@ const keptMs = 600_000;
 const refetchAtMostEveryMs = 30_000;
 const keptSets = 1_000;
 
-/** Who brought a token: its provider, over a connection that we opened, or anybody at all. */
+/** Where a token came from: from its provider, over a connection that the platform opened, or from any client. */
 export type TokenSource = 'provider' | 'stranger';
 
 interface KeySet {
   keys: ReturnType<typeof createRemoteJWKSet>;
-  /** When an unknown key id last had the set read anew, by who had brought it. */
+  /** When an unknown key id last caused a refetch of the set, by source of the token. */
   refetchedAt: Record<TokenSource, number>;
 }
 
 /**
- * Providers' keys, kept for ten minutes. A key id that is not among them has the set read anew, so that a rotation
- * refuses nobody, but once in 30 seconds at most, whatever key ids strangers make up. What the provider itself hands
- * over has a budget of its own, which no stranger can use up, nor another provider that names the same address.
+ * Caches the keys of identity providers for ten minutes. An unknown key id refetches the set, so that a rotation
+ * refuses nobody, but at most once in 30 seconds, whatever key ids strangers make up. Tokens from the provider itself
+ * have a budget of their own, which neither a stranger nor another provider with the same address can use up.
  */
 export class KeySets {
   readonly #fetch: typeof globalThis.fetch;
@@ -48,7 +48,7 @@ export class KeySets {
     if (set === undefined) {
       const keys = createRemoteJWKSet(new URL(address), {
         cacheMaxAge: keptMs,
-        // Never by itself: the budget above decides.
+        // The library never refetches by itself: the budget above decides.
         cooldownDuration: Infinity,
         timeoutDuration: 5_000,
         [customFetch]: this.#fetch,

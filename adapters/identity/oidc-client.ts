@@ -14,13 +14,13 @@ const clockToleranceSeconds = 5;
 const maxTokenAgeSeconds = 300;
 const maxNonceLength = 200;
 
-/** Providers are named by tenants. */
+/** Tenants configure the providers, so requests to them pass the guarded fetch. */
 export function createOidcClient(options: BoundedFetchOptions): OidcClient {
   const bounded = providerFetch(options);
   const keySets = new KeySets(bounded);
   const discovered = new LRUCache<string, Promise<oidc.ServerMetadata>>({ max: keptProviders, ttl: keptMs });
 
-  /** A configuration of one's own each time, of metadata that are shared. */
+  /** A new configuration for each use, from shared metadata. */
   async function configure(provider: ProviderConnection): Promise<oidc.Configuration> {
     const metadata = await metadataOf(provider);
     const config = new oidc.Configuration(
@@ -67,7 +67,7 @@ export function createOidcClient(options: BoundedFetchOptions): OidcClient {
     async exchangeCode(provider, { callbackUrl, state, nonce, codeVerifier }) {
       const config = await reached(() => configure(provider));
       const tokens = await mapProviderErrors(() =>
-        // The library leaves the signature, the age and more unchecked: both doors go on to `verify` and behind it.
+        // The library leaves signature, age and more unchecked: both sign-in paths call `verify` afterwards.
         oidc.authorizationCodeGrant(config, new URL(callbackUrl), {
           expectedState: state,
           pkceCodeVerifier: codeVerifier,
@@ -127,17 +127,17 @@ async function discover(
     execute: isPlain(issuer) ? [oidc.allowInsecureRequests] : [],
   });
   const metadata = config.serverMetadata();
-  // The library compares addresses; a token's issuer is text.
+  // The library compares URLs; a token's issuer is compared as text.
   if (metadata.issuer !== issuer || !endpoints.every((name) => isEndpoint(metadata[name], issuer))) {
     throw unavailable();
   }
   return metadata;
 }
 
-/** Where browsers are sent, and what is asked from here; a provider may have no use for some. */
+/** Addresses to which browsers are redirected or requests are sent; a provider may lack some of them. */
 const endpoints = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
 
-/** An address of the web, as safe as the issuer's own: a script, a file or a text in its place leads nobody anywhere. */
+/** An http(s) URL with at least the issuer's protection: `javascript:`, `file:` and `data:` URLs are refused. */
 function isEndpoint(address: string | undefined, issuer: string): boolean {
   const protocol = address === undefined ? 'https:' : URL.parse(address)?.protocol;
   return protocol === 'https:' || (protocol === 'http:' && isPlain(issuer));
@@ -170,7 +170,7 @@ function unavailable(cause?: unknown): DomainError {
   );
 }
 
-/** Whatever goes wrong here is the provider's doing. */
+/** Maps every error to `ProviderAway`: all of them are the provider's fault. */
 async function reached<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -179,7 +179,7 @@ async function reached<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whatever goes wrong here is the fault of what was brought, unless the provider was away. */
+/** Maps errors to a fault of the presented token or code, unless the provider was unreachable. */
 async function mapProviderErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,6 +1,6 @@
 import { boundedFetch, type BoundedFetchOptions } from '../egress/bounded-fetch.ts';
 
-/** The provider did not answer, must not be asked, failed by itself, or sent more than such a document ever holds. */
+/** The provider did not answer, is not an allowed address, failed, or sent more than such a document ever holds. */
 export class ProviderAway extends Error {
   constructor(options?: ErrorOptions) {
     super('The identity provider did not answer.', options);
@@ -8,10 +8,7 @@ export class ProviderAway extends Error {
   }
 }
 
-/**
- * A fetch that has read the whole answer when it returns: what a provider sends is no stream.
- * @throws `ProviderAway`
- */
+/** A fetch that returns once the whole answer has been read: providers send no streams. @throws `ProviderAway` */
 export function providerFetch(options: BoundedFetchOptions): typeof globalThis.fetch {
   const fetch = boundedFetch('identity_provider', options);
   return async (input, init) => {

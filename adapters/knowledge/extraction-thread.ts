@@ -10,12 +10,12 @@ import type {
 } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { markdownSections } from './markdown-sections.ts';
 
-// What a library says of a document must not get into the logs.
+// Messages of libraries may quote the document, so they must not reach the logs.
 globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }));
 
 /**
- * Reads and cuts one document. Runs in a thread: libraries work through foreign text here.
- * @returns null when it cannot be read; what a library throws may quote it
+ * Extracts and splits one document. Runs in a thread, because libraries parse untrusted text here.
+ * @returns null when the document cannot be read: the error of a library may quote it
  */
 export default async function extract(source: DocumentContent): Promise<ExtractedDocument | null> {
   const extracted = await read(source).catch(() => null);
@@ -30,7 +30,7 @@ async function read({ mediaType, content: bytes }: DocumentContent): Promise<Ext
     case 'text/markdown':
       return markdown(cleanText(content));
     case 'text/html': {
-      // Only here: its libraries take longer to load than most texts to read.
+      // Imported on demand: loading these libraries takes longer than reading most texts.
       const { readHtml } = await import('./read-html.ts');
       return markdown(cleanText(await readHtml(content)));
     }

@@ -9,12 +9,14 @@ interface Heading {
 /** Only its pass over the lines is used for a document: in time and memory it grows with the text. */
 const parser = new MarkdownIt('commonmark');
 parser.core.ruler.enableOnly(['normalize', 'block']);
-/** As the parser tells lines apart. */
+/** The line ends that the parser recognises. */
 const lineEnd = /\r\n?|\n/g;
-/** In UTF-16 units. A longer title is no title; what reads its markup takes longer than the pass over lines. */
+/**
+ * In UTF-16 units. A longer heading is not used as a title: parsing its markup takes longer than the pass over lines.
+ */
 const maxTitleLength = 1_000;
 
-/** Cuts markdown at its headings, as CommonMark has them; one within a list, a quote or code is none. */
+/** Splits markdown at its CommonMark headings; headings within a list, a quote or code do not count. */
 export function markdownSections(text: string): Section[] {
   const starts = lineStarts(text);
   const startOf = (line: number) => starts[line] ?? text.length;

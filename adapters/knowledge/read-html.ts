@@ -2,8 +2,8 @@ import { Defuddle } from 'defuddle/node';
 import { parseHTML } from 'linkedom';
 
 /**
- * The main text of a page as markdown. A hostile page keeps a processor busy or eats the heap, so this runs in a thread
- * that can be ended. linkedom loads no resource; the readers that would ask other sites are off.
+ * Extracts the main text of a page as markdown. A hostile page may use up a processor or the heap, so this runs in a
+ * thread that can be terminated. linkedom loads no resource; the readers that would call other sites are off.
  */
 export async function readHtml(html: string): Promise<string> {
   const page = /<html[\s>]/i.test(html)

@@ -8,10 +8,10 @@ import {
   type ExtractedDocument,
 } from '#domain/knowledge/ingestion/document-extractor.ts';
 
-/** Waiting and reading together stay below what the activity may take. */
+/** Waiting and extraction together stay below the activity's timeout. */
 const defaults: ThreadLimits = { timeoutMs: 45_000, heapMb: 256, waitersPerKey: 2, waitMs: 60_000 };
 
-/** Reads plain text, markdown and HTML, the last as markdown of its main content, in threads. */
+/** Extracts plain text, markdown and HTML in threads; of HTML the main content, as markdown. */
 export function createTextExtractor(limits: Partial<ThreadLimits> = {}): DocumentExtractor {
   const pool = new ThreadPool<DocumentContent, ExtractedDocument | null>(
     new URL('./extraction-thread.ts', import.meta.url),

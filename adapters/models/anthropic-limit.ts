@@ -5,12 +5,12 @@ interface Body {
   thinking?: { type: string; budget_tokens?: number };
 }
 
-/** Below it the vendor refuses a budget. */
-const smallestBudget = 1_024;
+/** Min budget that the vendor accepts. */
+const minBudget = 1_024;
 
 /**
- * The provider package adds a budget for thinking on top of the output's limit. Our limit holds for both, so the
- * request is cut down to it: at most half of it is thought away, and a limit that is too small leaves no thoughts.
+ * The provider package adds the thinking budget to the output limit. The platform's limit covers both, so the request
+ * is cut to it: thinking takes at most half of it, and is off where the limit is too small.
  */
 export function withinLimit(fetch: Fetch, maxOutputTokens: number): Fetch {
   return (input, init) => {
@@ -24,7 +24,7 @@ export function withinLimit(fetch: Fetch, maxOutputTokens: number): Fetch {
     const limited = {
       ...rest,
       max_tokens: maxOutputTokens,
-      ...(left < smallestBudget ? {} : { thinking: { ...thinking, budget_tokens: left } }),
+      ...(left < minBudget ? {} : { thinking: { ...thinking, budget_tokens: left } }),
     };
     return fetch(input, { ...init, body: JSON.stringify(limited) });
   };

@@ -30,8 +30,8 @@ export function anthropic(options: VendorOptions): ModelGateway {
 }
 
 /**
- * The vendor refuses thinking beside a forced tool, and in the middle of a tool loop whose calls came without
- * thoughts of its own: after a switch of models, or when the caller brought the calls.
+ * The vendor refuses thinking beside a forced tool, and in the middle of a tool loop whose calls came without reasoning
+ * of its own: after a change of model, or when the caller supplied the calls.
  */
 function mayThink({ messages, tools, toolChoice }: ModelRequest): boolean {
   const asked = messages.findLastIndex(({ role }) => role === 'user');

@@ -3,21 +3,21 @@ import { readableSentences } from './builtin-sentences.ts';
 
 export interface CitedSentence {
   text: string;
-  /** Such as `[1]`. */
+  /** Citation label such as `[1]`. */
   label: string;
 }
 
 interface Candidate extends CitedSentence {
   words: Set<string>;
-  /** Words of the headings above it: they tell what it is about, so they count in part. */
+  /** Words of the headings above the passage: they describe its topic, so they count in part. */
   context: Set<string>;
 }
 
 const max = 5;
 const min = 3;
-/** Least share of the question's weight in the best sentence. */
+/** Min share of the question's weight in the best sentence. */
 const minOverlap = 0.25;
-/** Share of the best overlap that a sentence beyond the first three needs. */
+/** Share of the best score that a sentence beyond the first three needs. */
 const near = 0.6;
 const contextShare = 0.5;
 
@@ -29,9 +29,9 @@ const stopWords = new Set(
 );
 
 /**
- * The three to five sentences with the largest share of the question's words, a word weighing more the fewer
- * sentences have it. Equal sentences stay in the order in which they were found.
- * @returns none when no sentence is about the question.
+ * The three to five sentences with the largest share of the question's words. A word weighs more the fewer sentences
+ * have it. Equal sentences keep the order of the search.
+ * @returns none when no sentence matches the question.
  */
 export function extractAnswer(question: string, findings: Finding[]): CitedSentence[] {
   const asked = [...wordsOf(question)];
@@ -93,7 +93,7 @@ function wordsOf(text: string): Set<string> {
   return new Set(words.filter((word) => !stopWords.has(word)).map(stem));
 }
 
-/** Takes the commonest English endings off, so that `painted` meets `paint` and `harbours` meets `harbour`. */
+/** Strips the commonest English endings, so that `painted` matches `paint` and `harbours` matches `harbour`. */
 function stem(word: string): string {
   const short = word
     .replace(/(?<=\p{L}{3})(?:ies|ied)$/u, 'y')

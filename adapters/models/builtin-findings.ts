@@ -4,7 +4,7 @@ const results = z.object({
   results: z.array(z.object({ label: z.string(), heading: z.string().nullable(), text: z.string() })),
 });
 
-/** A passage as the tool told it. */
+/** A passage of a search result. */
 export type Finding = z.infer<typeof results>['results'][number];
 
 /** @returns null when no result could be read: every search failed. */

@@ -4,19 +4,19 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 const unfinished =
   /(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|approx|ca|Fig|Inc|Ltd|Co|Jan|Feb|Aug|Sept|Oct|Nov|Dec)|\b(?:e\.g|i\.e|z\.B|d\.h)|\b\p{Lu})\.\s?$/u;
-/** At the end of a text, in UTF-16 units: more than `unfinished` looks at. */
+/** At the end of a text, in UTF-16 units: longer than what `unfinished` matches. */
 const tailLength = 16;
 const maxLength = 600;
 
-/** A passage may begin within a list, whose entries are indented: that makes no code of them. */
+/** A passage may begin within a list with indented entries, which must not parse as code. */
 const parser = new MarkdownIt().disable('code');
 
-/** The complete sentences of a passage without the signs of its markup. */
+/** The complete sentences of a passage without markup. */
 export function readableSentences(passage: string): string[] {
   return blocks(passage).flatMap(sentencesOf).map(showCode).filter(isComplete);
 }
 
-/** Where the signs of code are put while sentences are cut: in code they end none. */
+/** Placeholder for the characters of code while sentences are split: punctuation in code ends no sentence. */
 const hidden = 0xf_0000;
 
 function hideCode(code: string): string {

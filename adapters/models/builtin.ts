@@ -16,13 +16,12 @@ const whatItIs =
   'I can only answer from the documents of this space, by quoting them, and this request does not offer me the ' +
   'search. Name the tool file_search (knowledge_search), or choose another model.';
 
-/** Words with the white space before them; a mark such as `[1]` is one. */
+/** A word with the white space before it; a mark such as `[1]` is one word. */
 const word = /(?<!\s)\s*\S+/gu;
 
 /**
- * A model without a network: it searches the space's knowledge and answers with the sentences that fit best,
- * word for word, each with its mark. The same request has the same answer to the byte, so a broken stream is
- * continued by playing it again.
+ * A model without a network. It searches the space's knowledge and answers with the best matching sentences, verbatim,
+ * each with its mark. Equal requests have byte-equal answers, so a broken stream is continued by replay.
  */
 export const builtinModel: ModelGateway = {
   async *stream(request, signal) {
@@ -53,7 +52,7 @@ export const builtinModel: ModelGateway = {
 
 interface Turn {
   question: string;
-  /** What the tool said since the question was asked. */
+  /** Results of the tool since the question. */
   results: string[];
 }
 

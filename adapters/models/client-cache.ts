@@ -1,11 +1,11 @@
 import type { VendorConnection } from './vendor-connection.ts';
 
-/** The latest are kept; more models than that are seldom in use at once. */
+/** The least recently used client is evicted. */
 const maxClients = 200;
 
 /**
- * A package builds its schemas anew for each client, which costs more than the call itself, and a client holds nothing
- * of a call: so one is kept for each model at each address with each key, and for each whose stored credential it sends.
+ * A package rebuilds its schemas for each client, which costs more than the call itself, and a client holds no state of
+ * a call. So clients are cached by model, address, key and stored credential.
  */
 export function cacheClients<T>(
   make: (connection: VendorConnection, model: string) => T,

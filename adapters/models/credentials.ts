@@ -1,6 +1,6 @@
 import { own } from '#domain/foundation/kernel/own.ts';
 
-/** Where the vendors' own keys may go; a listed variable with an address of its own goes there instead. */
+/** Origins to which the vendors' own keys may be sent; a listed variable with an address goes there instead. */
 const vendors: Record<string, string> = {
   OPENAI_API_KEY: 'https://api.openai.com',
   ANTHROPIC_API_KEY: 'https://api.anthropic.com',
@@ -8,8 +8,8 @@ const vendors: Record<string, string> = {
 };
 
 /**
- * Hands a key to its own vendor only: whoever may add a model names its address, and must not be able to have a
- * key of the deployment sent there. `listed` holds `NAME` or `NAME@https://address`.
+ * Sends a key to its own vendor only. A principal who may add a model also names its address, and must not be able to
+ * have a key of the deployment sent there. `listed` holds `NAME` or `NAME@https://address`.
  */
 export function createCredentials(
   listed: readonly string[],

@@ -3,17 +3,17 @@ import { answerLimits } from '../egress/answer-limits.ts';
 
 const maxMs = answerLimits.model.idleMs;
 
-/** A model that reasons may say nothing for minutes, unless its vendor tells of its thoughts. */
+/** A model that reasons may be silent for minutes, unless its vendor streams its reasoning. */
 export function idleMsOf({ supportsReasoning }: Pick<ModelSpec, 'supportsReasoning'>): number {
   return supportsReasoning ? maxMs : 60_000;
 }
 
-/** Until a call begins to be answered. A run at the vendor's may stand in a queue there. */
+/** Timeout until the answer begins. A background run may be queued at the vendor. */
 export function openingMsOf(model: Pick<ModelSpec, 'supportsReasoning' | 'storesRuns'>): number {
   return model.storesRuns ? maxMs : idleMsOf(model);
 }
 
-/** Ends a stream that has been silent for so long. There is no limit on its whole time but the deadline. */
+/** Ends a stream that was silent for `idleMs`. Its total time is limited by the deadline alone. */
 export async function* withIdleLimit<T>(stream: ReadableStream<T>, idleMs: number): AsyncGenerator<T> {
   const reader = stream.getReader();
   try {

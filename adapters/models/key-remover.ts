@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { ModelPart } from '#domain/capabilities/models/model-gateway.ts';
 import { SecretRemover } from '../egress/secret-remover.ts';
 
-/** A shorter one is a word that local servers ask for, and no secret. */
-const shortestKey = 16;
-/** Text in other scripts is not held back for long. */
+/** A shorter key is a placeholder that local servers require, and no secret. */
+const minKeyLength = 16;
+/** Limits how long text in other scripts is held back. */
 const maxPassedOver = 64;
 
 const removers = new LRUCache<string, SecretRemover>({ max: 50 });
@@ -17,15 +17,15 @@ function removerOf(secrets: readonly string[]): SecretRemover {
 }
 
 /**
- * The parts of an answer without the key that was sent, in whatever pieces and form the server says it back.
- * @param stored what a stored credential consists of: it is a secret however short it is
+ * Removes the sent key from the parts of an answer, whatever the chunks and the form in which the server repeats it.
+ * @param stored the parts of a stored credential: each is a secret however short it is
  */
 export async function* withoutKey(
   apiKey: string,
   parts: AsyncIterable<ModelPart>,
   stored: readonly string[] = [],
 ): AsyncGenerator<ModelPart> {
-  const secrets = apiKey.length < shortestKey ? stored : [apiKey, ...stored];
+  const secrets = apiKey.length < minKeyLength ? stored : [apiKey, ...stored];
   if (secrets.length === 0) {
     yield* parts;
     return;

@@ -4,7 +4,7 @@ import { deniesAccess, toVendorRefusal } from '#domain/capabilities/models/vendo
 import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
 
-/** Strips a vendor's error to a code: the original carries the prompt and may quote it. */
+/** Reduces a vendor's error to a code: the original carries the prompt and may quote it. */
 export function toModelFailure(error: unknown): ModelFailure {
   if (error instanceof ModelFailure) {
     return error;
@@ -13,7 +13,7 @@ export function toModelFailure(error: unknown): ModelFailure {
   if (exceeded !== null) {
     return new ModelFailure(exceeded.isLate ? 'model_timeout' : 'model_error', { retryable: true });
   }
-  // A status below 400 says nothing of the failure: the stream behind it broke.
+  // A status below 400 does not describe the failure: the stream after it broke.
   if (APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 400) {
     return fromStatus(error.statusCode, error);
   }

@@ -1,7 +1,7 @@
 import type { ModelGateway, ProviderKind } from '#domain/capabilities/models/model-gateway.ts';
 import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
 
-/** One gateway over all provider kinds. */
+/** Routes a request to the gateway of its provider kind. */
 export function modelRouter(kinds: Partial<Record<ProviderKind, ModelGateway>>): ModelGateway {
   return {
     stream(request, signal) {

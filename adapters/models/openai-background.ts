@@ -4,23 +4,23 @@ import type { VendorConnection } from './vendor-connection.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-/** Characters at the beginning of an answer in which the run's id must stand. */
+/** The run's id must occur within this many characters of the answer. */
 const maxBegun = 16_384;
 
-/** A call that runs on OpenAI's side, whoever listens. */
+/** A call that runs at OpenAI, whether or not a client is connected. */
 export interface BackgroundRun {
   fetch: Fetch;
-  /** The vendor's id of it, as soon as the vendor has said it. */
+  /** The vendor's id of the run, as soon as the answer contains it. */
   named: Promise<string>;
   id(): string | null;
-  /** Whether the vendor still has the run that was to be read again. */
+  /** Whether the vendor still has the run that was to be resumed. */
   found(): boolean;
 }
 
 /**
- * The provider package knows no background runs, so they are made in its fetch: a new call is sent with
- * `background`, and `resume` asks for a run's events again, from the first one, because reasoning and calls
- * that came before the crash were not kept. The package reads both as the stream of a call.
+ * The provider package does not support background runs, so its fetch implements them. A new call is sent with
+ * `background`. `resume` requests a run's events again, from the first event, because reasoning and calls that came
+ * before the crash were not stored. The package reads both as the stream of a call.
  */
 export function backgroundRun(fetch: Fetch, resume: string | null): BackgroundRun {
   let id = resume;
@@ -57,7 +57,7 @@ export function backgroundRun(fetch: Fetch, resume: string | null): BackgroundRu
   return { fetch: resume === null ? start : again, named, id: () => id, found: () => isFound };
 }
 
-/** The answer itself, with an eye on the id in its first event. */
+/** Passes the answer through and extracts the id from its first event. */
 function watched(answer: Response, found: (id: string) => void): Response {
   if (!answer.ok || answer.body === null) {
     return answer;
@@ -85,7 +85,7 @@ function watched(answer: Response, found: (id: string) => void): Response {
   });
 }
 
-/** Ends a run. One that has ended already is fine. */
+/** Cancels a run; a run that has already ended is no error. */
 export async function cancelRun(
   { baseURL, apiKey, fetch }: VendorConnection,
   runId: string,

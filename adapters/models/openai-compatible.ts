@@ -3,7 +3,7 @@ import type { ModelGateway } from '#domain/capabilities/models/model-gateway.ts'
 import { cacheClients } from './client-cache.ts';
 import { vendorGateway, type VendorOptions } from './vendor-gateway.ts';
 
-/** Any server that speaks Chat Completions: Ollama, vLLM, LM Studio, a gateway. */
+/** Any server with the Chat Completions API: Ollama, vLLM, LM Studio, a gateway. */
 export function openAiCompatible(options: VendorOptions): ModelGateway {
   const clientOf = cacheClients(({ baseURL, apiKey, fetch }, model) =>
     createOpenAICompatible({
@@ -19,8 +19,8 @@ export function openAiCompatible(options: VendorOptions): ModelGateway {
     {
       baseUrl: '',
       summarises: false,
-      // Models that think between calls want their thoughts back; others refuse or ignore old ones.
-      // A tool's message holds text only there.
+      // Models that reason between calls need that reasoning back; others refuse or ignore earlier reasoning.
+      // A tool message may hold text only.
       prompting: { systemFirst: false, resultFiles: [], reasoningWithCallsOnly: true },
       connect: ({ model }, connection) => ({ model: clientOf(connection, model.providerModel) }),
       options: ({ reasoningEffort, tools, parallelToolCalls, format }) => ({

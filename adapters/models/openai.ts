@@ -7,7 +7,7 @@ import { connectionOf, vendorGateway, type VendorOptions } from './vendor-gatewa
 const minTokens = 16;
 const baseUrl = vendorAddress.openai;
 
-/** OpenAI over the Responses API. Nothing is kept there, unless the model's row asks for runs that can be read again. */
+/** OpenAI over the Responses API. Nothing is stored there, unless the model's row asks for resumable runs. */
 export function openAi(options: VendorOptions): ModelGateway {
   const gateway = vendorGateway(
     {
@@ -23,12 +23,12 @@ export function openAi(options: VendorOptions): ModelGateway {
         };
       },
       options: (request) => ({
-        // What is left of a limit may be less than the vendor takes.
+        // The rest of a limit may be below the vendor's min.
         maxOutputTokens: Math.max(request.maxOutputTokens, minTokens),
         ...(request.reasoningEffort === null ? {} : { reasoning: request.reasoningEffort }),
         providerOptions: {
           openai: {
-            // What a background run keeps is not referred to either: a later call may be another provider's.
+            // What a background run stores is not referenced: a later call may go to another provider.
             store: false,
             reasoningSummary: request.reasoningSummary,
             forceReasoning: request.model.supportsReasoning,

@@ -8,7 +8,7 @@ import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-/** @throws ModelFailure: without its credential the model is not called */
+/** @throws ModelFailure: the model is not called without its credential */
 export async function readStored(
   source: CredentialSource | undefined,
   use: CredentialUse,
@@ -25,10 +25,10 @@ export async function readStored(
   }
 }
 
-/** Where the vendors' packages put a key. */
+/** Headers in which the vendors' packages send a key. */
 const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key'];
 
-/** A fetch whose requests carry a credential in its own header, and no key. */
+/** A fetch that sends a credential in its own header and removes the package's key. */
 export function sendingHeader(fetch: Fetch, { name, value }: UsableCredential['header']): Fetch {
   return (input, init) => {
     const headers = new Headers(init?.headers);

@@ -1,11 +1,11 @@
-/** Where one model of a vendor is reached, and with which key. */
+/** Address and credential of one model. */
 export interface VendorConnection {
   baseURL: string;
-  /** Empty: none, or one that `fetch` sends in a header of its own. */
+  /** Empty: no key, or `fetch` sends it in a header of its own. */
   apiKey: string;
   fetch: typeof globalThis.fetch;
-  /** Sets the stored credential that `fetch` sends apart from others, by whom it is used for. */
+  /** Separates cached clients by stored credential, with its version and its use. */
   identity?: string;
-  /** Of a stored credential: all that must not come back. */
+  /** The parts of a stored credential, which are removed from answers. */
   secrets?: readonly string[];
 }

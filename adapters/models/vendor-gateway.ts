@@ -26,20 +26,20 @@ import { PartReader } from './vendor-parts.ts';
 import { toCallOptions, type Prompting } from './vendor-prompt.ts';
 
 export interface VendorOptions extends BoundedFetchOptions {
-  /** The value of an environment variable that holds a vendor's key, if it may go to that address. */
+  /** Reads the environment variable that holds a vendor's key, if the key may be sent to that address. */
   credential(ref: string, url: string): string | undefined;
-  /** Of the credentials that tenants have stored. */
+  /** Source of the credentials that tenants have stored. */
   stored?: CredentialSource;
   shares?: AnswerShares;
 }
 
 type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
 
-/** What sets one provider kind apart; everything else of a call is shared. */
+/** The differences of one provider kind; everything else of a call is shared. */
 export interface Dialect {
-  /** Where it is reached when the model's row does not say. */
+  /** Default address, used when the model's row has none. */
   baseUrl: string;
-  /** Whether what it says of its reasoning is a summary, meant for people. */
+  /** Whether the vendor's reasoning text is a summary, meant for people. */
   summarises: boolean;
   prompting: Prompting;
   /** `run`: the call runs on the vendor's side. */
@@ -47,7 +47,7 @@ export interface Dialect {
     request: ModelRequest,
     connection: VendorConnection,
   ): { model: LanguageModelV4; run?: Omit<BackgroundRun, 'fetch'> };
-  /** Settings of the call in the provider's own words. */
+  /** Settings of the call in the provider's own terms. */
   options(request: ModelRequest): {
     maxOutputTokens?: number;
     reasoning?: NonNullable<LanguageModelV4CallOptions['reasoning']>;
@@ -56,15 +56,15 @@ export interface Dialect {
 }
 
 /**
- * What is taken in of one call: a server that ignores its limit must not fill our memory. `characters` counts what it
- * says, thoughts and arguments included; `beside` names, calls and what the vendor wants back, some of it several times;
- * `items` texts, thoughts and calls, since each costs memory and rows however short it is.
+ * Max size of one call's answer: a server that ignores its limit must not fill the process's memory. `characters`
+ * counts text, reasoning and arguments; `beside` counts names, calls and state that the vendor wants back, some of it
+ * several times; `items` counts texts, reasoning and calls, since each costs memory and rows however short it is.
  */
 const max = { characters: 2_000_000, beside: 16_000_000, items: 4_000 };
 
 const announceAfterMs = 200;
 
-/** A provider kind by its package's lower interface: one call, no retry, no loop. */
+/** A gateway on a package's lower interface: one call, no retry, no loop. */
 export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGateway {
   return {
     async *stream(request, signal): AsyncGenerator<ModelPart> {
@@ -95,7 +95,7 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
         throw run?.found() === true &&
           APICallError.isInstance(error) &&
           AnswerLimitExceeded.in(error) === null
-          ? // The run itself has failed, and will not do otherwise the next time.
+          ? // The run itself failed, and a later read returns the same.
             new ModelFailure('run_lost', { retryable: true, retryAfterMs: 1 })
           : toModelFailure(error);
       } finally {
@@ -106,8 +106,8 @@ export function vendorGateway(dialect: Dialect, options: VendorOptions): ModelGa
 }
 
 /**
- * The package opens a stream when its run has begun to answer; until then a run may wait at the vendor for minutes. One
- * that ends in the first moment is not worth a second look.
+ * The package opens a stream when its run has begun to answer; until then a run may wait at the vendor for minutes. A
+ * run that ends within the first moment is not read again.
  */
 async function* announce(
   run: Omit<BackgroundRun, 'fetch'> | undefined,
@@ -160,9 +160,11 @@ async function* readAll(
   }
 }
 
-/** What so many tokens can hardly be: a server that does not obey the limit that it was given has no more to say. */
+/**
+ * Max plausible characters for a number of tokens: a server that exceeds it ignores its output limit, and is cut off.
+ */
 function maxCharactersOf({ maxOutputTokens, model, resume }: ModelRequest): number {
-  // A run that is read again is read from its start.
+  // A resumed run is read from its start.
   const tokens = resume === null ? maxOutputTokens : model.maxOutputTokens;
   return Math.min(max.characters, 65_536 + 32 * tokens);
 }
@@ -205,7 +207,7 @@ function stateLength({ providerMetadata }: { providerMetadata?: SharedV4Provider
   return providerMetadata === undefined ? 0 : JSON.stringify(providerMetadata).length;
 }
 
-/** @throws ModelFailure where a stored credential cannot be sent there */
+/** @throws ModelFailure where a stored credential cannot be sent to the model's address */
 export async function connectionOf(
   { model, tenantId }: Pick<ModelRequest, 'model'> & Partial<Pick<ModelRequest, 'tenantId'>>,
   dialect: Pick<Dialect, 'baseUrl'>,
@@ -213,7 +215,7 @@ export async function connectionOf(
 ): Promise<VendorConnection> {
   const baseURL = model.baseUrl ?? dialect.baseUrl;
   const apiKey = model.credentialRef === null ? undefined : options.credential(model.credentialRef, baseURL);
-  // Without one of ours the packages would look for a key in the environment.
+  // Without a key from here the packages would read one from the environment.
   const share = tenantId === undefined ? undefined : options.shares?.of(tenantId);
   const fetch = boundedFetch('model', { ...options, share });
   if (model.stored === undefined) {

@@ -2,13 +2,13 @@ import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sd
 import { ModelFailure, type ModelPart, type OpaqueState } from '#domain/capabilities/models/model-gateway.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
 
-/** Turns a provider's stream into our parts: text at once, reasoning and what it wants back when complete. */
+/** Converts a provider's stream to model parts: text immediately, reasoning and opaque state when complete. */
 export class PartReader {
   readonly #options: { summarises: boolean; resumed: boolean };
   readonly #reasoning = new Map<string, { text: string; state: OpaqueState }>();
   readonly #texts = new Map<string, OpaqueState>();
 
-  /** `resumed`: a run is read again, and one that has failed will not do otherwise the next time. */
+  /** `resumed`: the run is read again, so a failed run returns the same failure. */
   constructor(options: { summarises: boolean; resumed: boolean }) {
     this.#options = options;
   }
@@ -86,7 +86,7 @@ export class PartReader {
   }
 }
 
-/** What a later part says of a block is laid over what earlier ones said: a signature comes at the end. */
+/** Merges the metadata of a block; later values win, since a signature comes at the end. */
 function merge(known: OpaqueState = {}, more: SharedV4ProviderMetadata = {}): OpaqueState {
   const laid = Object.entries(more).map(([provider, metadata]) => [
     provider,
@@ -110,15 +110,15 @@ function toFinish(part: Extract<LanguageModelV4StreamPart, { type: 'finish' }>):
   };
 }
 
-/** As large as a model's context may be. */
+/** Upper bound of a model's context. */
 const maxTokens = 10_000_000;
 
-/** A server may say anything of its usage; what cannot be paid for is as good as unsaid. */
+/** Rejects implausible usage, which is treated as missing. */
 function isCount(tokens: number): boolean {
   return Number.isInteger(tokens) && tokens >= 0 && tokens <= maxTokens;
 }
 
-/** @throws an unfinished stream is the vendor's failure, not an answer */
+/** @throws an unfinished stream is a failure of the vendor, not an answer */
 function finishReason(unified: string): Extract<ModelPart, { type: 'finish' }>['reason'] {
   switch (unified) {
     case 'length':

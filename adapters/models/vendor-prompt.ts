@@ -15,18 +15,18 @@ import type {
 } from '#domain/capabilities/models/model-gateway.ts';
 
 export interface Prompting {
-  /** The provider takes system messages at the beginning only: later ones are moved there. */
+  /** The provider accepts system messages at the beginning only: later messages are moved there. */
   systemFirst: boolean;
-  /** What a tool's result may hold beside text. The packages of other kinds send it as text, or not at all. */
+  /** Media that a tool result may hold beside text. The packages of other kinds send media as text, or not at all. */
   resultFiles: readonly ('image' | 'audio')[];
-  /** Reasoning goes back only with the calls that it led to. */
+  /** Reasoning is sent back only with the calls that it led to. */
   reasoningWithCallsOnly: boolean;
 }
 
 type Assistant = Extract<PromptMessage, { role: 'assistant' }>;
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 
-/** A call in the words that all providers share. */
+/** Converts a request to the call options that all providers share. */
 export function toCallOptions(request: ModelRequest, prompting: Prompting): LanguageModelV4CallOptions {
   const { format } = request;
   const messages = prompting.systemFirst ? systemFirst(request.messages) : request.messages;
@@ -152,12 +152,12 @@ function optionsOf(state: OpaqueState | undefined): { providerOptions?: SharedV4
   return state === undefined ? {} : { providerOptions: asOptions(state) };
 }
 
-/** State went into the store as the package's metadata and comes back as its options, unread. */
+/** Opaque state is stored as the package's metadata and returned as its options, without interpretation. */
 function asOptions(state: OpaqueState): SharedV4ProviderOptions {
   return state as SharedV4ProviderOptions;
 }
 
-/** Arguments as the model once wrote them; what is not JSON goes back as an empty object. */
+/** Arguments as the model wrote them; text that is not JSON is sent back as an empty object. */
 function parseArguments(text: string): unknown {
   try {
     return JSON.parse(text);

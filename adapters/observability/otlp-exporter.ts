@@ -12,15 +12,15 @@ import { toSpans } from './trace-spans.ts';
 
 const path = 'api/public/otel/v1/traces';
 
-/** Exports at once to one origin: one that hangs must not hold every slot of the worker. */
+/** Max concurrent exports to one origin: an origin that hangs must not hold every slot of the worker. */
 const maxAtOnce = 4;
 
 export interface OtlpOptions extends BoundedFetchOptions {
-  /** Where spaces that name no address of their own have their traces. */
+  /** Address for spaces that configure none. */
   defaultBaseUrl: string | null;
 }
 
-/** OTLP over HTTP as Langfuse takes it: JSON, with the key pair as basic authentication. */
+/** Exports OTLP over HTTP as Langfuse accepts it: JSON, with the key pair as basic authentication. */
 export function createTraceExporter(options: OtlpOptions): TraceExporter {
   const fetch = boundedFetch('tracing', options);
   const inFlight = new Map<string, number>();
@@ -78,14 +78,14 @@ async function post(
   }
 }
 
-/** @returns the answer's status; what it says beside is not read */
+/** @returns the answer's status; its body is not read */
 async function send(fetch: typeof globalThis.fetch, url: URL, init: RequestInit): Promise<number> {
   const answer = await fetch(url, init);
   await answer.body?.cancel();
   return answer.status;
 }
 
-/** Strips a failure to a code: the original may quote a header. */
+/** Reduces a failure to a code: the original may quote a header. */
 function toFailure(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) {
     return signal.reason;

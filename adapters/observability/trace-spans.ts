@@ -3,7 +3,10 @@ import { resourceFromAttributes, type Resource } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import type { Generation, ResponseTrace, ToolSpan } from '#domain/operations/observability/response-trace.ts';
 
-/** A response as the spans of its trace, in the words of OpenTelemetry and Langfuse; the first is the response itself. */
+/**
+ * Converts a response to the spans of its trace, with the attributes of OpenTelemetry and Langfuse; the first span is
+ * the response itself.
+ */
 export function toSpans(trace: ResponseTrace, projectId: unknown): ReadableSpan[] {
   const resource = resourceFromAttributes({
     'service.name': 'platform',
@@ -23,7 +26,7 @@ interface Described {
   startedAt: Date;
   endedAt: Date;
   attributes: Attributes;
-  /** A code: set on what did not succeed. */
+  /** Error code; set when the step did not succeed. */
   error: string | null;
 }
 
@@ -101,7 +104,7 @@ function rootOf(trace: ResponseTrace): Described {
   };
 }
 
-/** Langfuse adds the kinds of tokens up, so none counts twice. */
+/** Langfuse sums the kinds of tokens, so no token may be counted twice. */
 function generationOf(trace: ResponseTrace, generation: Generation): Described {
   const { usage, outcome, failureCode } = generation;
   const cached = Math.min(usage.cachedInputTokens, usage.inputTokens);

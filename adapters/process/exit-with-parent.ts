@@ -1,9 +1,9 @@
 const GRACE_MS = 8000;
 
 /**
- * Ends this process when its standard input closes, which is how a child notices that its parent was killed.
- * Does nothing unless EXIT_WITH_PARENT is 1. The end is a SIGTERM to itself, so the ordinary drain runs;
- * a drain that hangs is cut after 8 s.
+ * Ends this process when its standard input closes, which is how a child notices that its parent was killed. Does
+ * nothing unless EXIT_WITH_PARENT is 1. The process sends SIGTERM to itself, so the ordinary drain runs; a drain that
+ * hangs is aborted after 8 s.
  */
 export function exitWithParent(): void {
   if (process.env['EXIT_WITH_PARENT'] !== '1') return;
@@ -16,6 +16,6 @@ export function exitWithParent(): void {
   };
   process.stdin.on('end', end).on('close', end).on('error', end);
   process.stdin.resume();
-  // The watch alone must not keep a drained process running.
+  // The listener alone must not keep a drained process running.
   if ('unref' in process.stdin && typeof process.stdin.unref === 'function') process.stdin.unref();
 }

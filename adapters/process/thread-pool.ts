@@ -4,13 +4,13 @@ import { Piscina } from 'piscina';
 import { FairSemaphore, type FairLimits } from '#domain/foundation/kernel/fair-semaphore.ts';
 
 export interface ThreadLimits extends Pick<FairLimits, 'waitersPerKey' | 'waitMs'> {
-  /** Of one task, from its beginning on; the thread is ended then. */
+  /** Max duration of one task, from its start; the thread is terminated then. */
   timeoutMs: number;
-  /** Of one thread's heap; the thread is ended when it needs more. */
+  /** Max heap of one thread; the thread is terminated when it needs more. */
   heapMb: number;
 }
 
-/** A task went beyond a limit, and its thread was ended. */
+/** A task exceeded a limit, and its thread was terminated. */
 export class ThreadLimitExceeded extends Error {
   readonly limit: 'time' | 'memory';
 
@@ -21,13 +21,13 @@ export class ThreadLimitExceeded extends Error {
   }
 }
 
-/** As many as leave a processor to the event loop, but two at least, so that no key holds all of them. */
+/** Leaves one processor to the event loop, but has at least two threads, so that no key holds all of them. */
 const threads = Math.min(4, Math.max(2, availableParallelism() - 1));
 
-/** Added to the nice value of each thread where the system has them: what people wait for comes first. */
+/** Added to the nice value of each thread where the system supports it: interactive work has priority. */
 const politeness = 15;
 
-/** Runs the default export of a module in threads of this process. Keys take turns, and none holds every thread. */
+/** Runs the default export of a module in threads of this process. Keys take turns, and no key holds every thread. */
 export class ThreadPool<Task, Result> {
   readonly #pool: Piscina<Task, Result>;
   readonly #turns: FairSemaphore;
@@ -47,13 +47,13 @@ export class ThreadPool<Task, Result> {
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 16 },
     });
-    // A thread that ends while it has nothing to do harms nobody.
+    // A thread that ends while idle has no task to fail.
     this.#pool.on('error', () => {});
   }
 
   /**
-   * `make` is called when it is the task's turn.
-   * @throws `TooBusy`, `ThreadLimitExceeded`, the signal's reason, and what `make` and the module throw
+   * Calls `make` when it is the task's turn.
+   * @throws `TooBusy`, `ThreadLimitExceeded`, the signal's reason, and errors of `make` and the module
    */
   run(key: string, make: () => Task | Promise<Task>, signal?: AbortSignal): Promise<Result> {
     return this.#turns.run(key, signal, async () => this.#runNow(await make(), signal));

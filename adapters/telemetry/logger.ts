@@ -1,14 +1,14 @@
 import { pino, type Logger } from 'pino';
 
 const secretShapes = /\b(?:ak|at|rt|n1)\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)?|Bearer\s+\S+/g;
-/** From where a word begins, so that a long one is read once. */
+/** Anchored at the start of a word, so that a long word is scanned once. */
 const threeParts = /(?<![\w-])[\w-]+(?:\.[\w-]+){2,}/g;
 
 function withoutSecrets(line: string): string {
   return line.replace(secretShapes, '***').replace(threeParts, (parts) => parts.replace(/\beyJ.*$/s, '***'));
 }
 
-/** Structured logs. What looks like a credential is cut out last, wherever it came from. */
+/** Structured logs. Text that looks like a credential is removed last, whatever its source. */
 export function createLogger(name: string, level: string): Logger {
   return pino({
     name,
@@ -29,7 +29,7 @@ export function createLogger(name: string, level: string): Logger {
   });
 }
 
-/** What ended a process, for its log: names and places, never a message, which may quote content. */
+/** Describes the error that ended a process: names and places, never a message, which may quote content. */
 export function describeFault(error: unknown): { error: string; cause?: string; frames: string[] } {
   if (!(error instanceof Error)) {
     return { error: typeof error, frames: [] };

@@ -6,16 +6,16 @@ import type { UpkeepState } from '#domain/operations/maintenance/upkeep-state.ts
 
 export interface Telemetry extends Metrics {
   request(request: { route: string; method: string; status: number; seconds: number }): void;
-  /** A call that was not answered in time; its connection was destroyed. */
+  /** Counts a call that was not answered in time; its connection was destroyed. */
   hungCall(call: { target: 'postgresql' | 'temporal' }): void;
   streamOpened(): void;
   streamClosed(): void;
   answerCutOff: (exceeded: ExceededLimit) => void;
-  /** Asked at each scrape. */
+  /** `read` is called at each scrape. */
   observeQueueAge(read: () => Promise<number>): void;
-  /** Asked at each scrape. */
+  /** `read` is called at each scrape. */
   observeUpkeep(read: () => Promise<UpkeepState>): void;
-  /** Of PostgreSQL's, asked at each scrape. */
+  /** Connections to PostgreSQL; `read` is called at each scrape. */
   observeConnections(read: () => { inUse: number; max: number }): void;
   /** Prometheus text. */
   scrape(): Promise<string>;
@@ -91,7 +91,7 @@ export function createTelemetry(): Telemetry {
   };
 }
 
-/** The exporter answers requests only: it is given one that writes into a string. */
+/** The exporter only answers HTTP requests, so it gets a response object that writes into a string. */
 function scrape(exporter: PrometheusExporter): Promise<string> {
   return new Promise((resolve) => {
     exporter.getMetricsRequestHandler(

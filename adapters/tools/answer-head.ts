@@ -1,11 +1,11 @@
 const lineFeed = 10;
 const carriageReturn = 13;
-/** A JSON-RPC message says within so many bytes what it is. */
+/** The kind of a JSON-RPC message occurs within this many bytes. */
 const maxHead = 256;
 
 /**
- * The beginning of the server-sent event, or of the whole body, that is being read: of an answer that was cut off it
- * says whether it was one.
+ * Buffers the beginning of the current server-sent event, or of the whole body: it decides whether a truncated message
+ * was an answer.
  */
 export class AnswerHead {
   #bytes: number[] = [];
@@ -26,7 +26,7 @@ export class AnswerHead {
     }
   }
 
-  /** Null for what is no answer, such as a notification. */
+  /** Null for a message that is not an answer, such as a notification. */
   get kind(): 'result' | 'error' | null {
     const [, member] = /"(result|error|method)"\s*:/.exec(Buffer.from(this.#bytes).toString('latin1')) ?? [];
     return member === 'result' || member === 'error' ? member : null;

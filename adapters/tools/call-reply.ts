@@ -9,7 +9,7 @@ const leftOut = '[The tool has answered; its answer was too large and was left o
 const asksForInput =
   'The tool asks for more input, which nobody can give it here; it has not come to its end.';
 
-/** A result as the server wrote it. Null: it says that the tool is still at work, or what nobody knows. */
+/** Converts the raw result of the server. Null: the tool is still running, or the result type is unknown. */
 function replyOf(written: unknown): ToolReply | null {
   const result = toRecord(written);
   const { resultType = 'complete' } = result;
@@ -25,7 +25,7 @@ function replyOf(written: unknown): ToolReply | null {
     : { kind: 'succeeded', text, ...(media.length === 0 ? {} : { media }) };
 }
 
-/** What is known of a call, whatever the client makes of its answer; null: nothing. */
+/** The known outcome of a call, whatever error the client raises for its answer; null: unknown. */
 export function replyIn({
   failure,
   wire,

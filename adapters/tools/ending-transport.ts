@@ -11,40 +11,40 @@ import { isTooDeep } from '#domain/capabilities/tools/tool-definition.ts';
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 type TransportOptions = StreamableHTTPClientTransportOptions & { fetch: FetchLike };
 
-/** No server's: it is never sent. */
+/** Used locally, never sent: no server uses this code. */
 const noAnswerCode = -32_099;
 
 /**
- * How many of a server's own requests are answered on one connection: it may ask whether the client is there, and has
- * no need of anything else. Each answer is a request of its own, which the server may leave unanswered.
+ * Max answers to a server's own requests on one connection: a server may ping the client, and needs nothing else. Each
+ * answer is a request of its own, which the server may leave unanswered.
  */
 const maxAnswers = { atOnce: 4, inAll: 600 };
 
-/** Between a stream that has ended and its continuation, whatever the server asks for. */
-const reconnection = { shortestMs: 1_000, maxMs: 60_000 };
+/** Bounds of the delay between the end of a stream and its continuation, whatever the server asks for. */
+const reconnection = { minMs: 1_000, maxMs: 60_000 };
 
 /**
- * Streamable HTTP in which a request fails as soon as its answer cannot come any more, and a server gets no more
- * requests than it has use for.
+ * Streamable HTTP in which a request fails as soon as its answer can no longer come, and requests to a server are
+ * limited.
  */
 export class EndingTransport extends StreamableHTTPClientTransport {
   readonly #waiting = new Set<string>();
   readonly #answers = { atOnce: 0, inAll: 0 };
-  /** Some request ended without an answer. */
+  /** A request ended without an answer. */
   endedSilently = false;
-  /** The result of the last request, as the server wrote it. */
+  /** The raw result of the last request. */
   lastResult: unknown = undefined;
 
   #isStream = false;
-  /** The client hands every message on to itself behind this. */
+  /** The client wraps this handler and passes every message to it. */
   override onmessage = (message: JSONRPCMessage): void => this.#note(message);
 
   constructor(url: URL, options: TransportOptions) {
     super(url, {
       ...options,
       reconnectionScheduler: (reconnect, delayMs) => {
-        const { shortestMs, maxMs } = reconnection;
-        const timer = setTimeout(reconnect, Math.min(Math.max(delayMs, shortestMs), maxMs));
+        const { minMs, maxMs } = reconnection;
+        const timer = setTimeout(reconnect, Math.min(Math.max(delayMs, minMs), maxMs));
         return () => clearTimeout(timer);
       },
       fetch: async (to, init) => {
@@ -101,7 +101,10 @@ export class EndingTransport extends StreamableHTTPClientTransport {
   }
 }
 
-/** A tool that the client could not look through would hide all others. Without a name it is counted, and not kept. */
+/**
+ * A tool whose schema the client cannot traverse would hide all other tools. It loses its name: then it is counted and
+ * not stored.
+ */
 function leaveOutDeepTools(result: Record<string, unknown>): void {
   if (Array.isArray(result['tools'])) {
     const nameless = { name: '', inputSchema: { type: 'object' } };

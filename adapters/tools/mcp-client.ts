@@ -24,24 +24,24 @@ import { toRecord } from './tool-result.ts';
 import { watchedFetch, type Wire } from './watched-fetch.ts';
 
 export interface ToolClientOptions extends BoundedFetchOptions, CredentialOptions {
-  /** Instead of half a minute for the whole answer to whatever is asked beside a call. */
+  /** Timeout of every request but calls, instead of half a minute. */
   briefMs?: number;
   shares?: AnswerShares;
 }
 
 const discoveryMs = 30_000;
-/** Longest silence of a tool that runs; progress notifications count. */
+/** Max silence of a running tool; progress notifications reset it. */
 const idleMs = 60_000;
 const maxCallMs = 9 * 60_000;
-/** How long a server's list is taken as its present one, so that a round of calls reads it once. */
+/** How long a server's tool list is cached, so that a round of calls reads it once. */
 const listFreshMs = 5_000;
 const maxTextLength = 16_384;
 const maxPages = 100;
-/** Characters of JSON that are kept of what all servers say of themselves. */
+/** Max characters of JSON cached from the discovery data of all servers. */
 const maxKept = 32_000_000;
 const sizeOf = (value: unknown): number => JSON.stringify(value).length;
 
-/** Definitions come from outside: no schema of theirs is ever compiled here. */
+/** Definitions come from outside: their schemas are never compiled. */
 const noValidation: jsonSchemaValidator = {
   getValidator:
     <T>(): JsonSchemaValidator<T> =>
@@ -53,7 +53,7 @@ interface SessionOptions {
   signal: AbortSignal;
   key: string | null;
   resumed: ServerSession | null;
-  /** What is opened stays open for others. */
+  /** The opened session stays open for other calls. */
   leavesOpen?: boolean;
 }
 
@@ -61,15 +61,15 @@ interface Session {
   client: Client;
   transport: EndingTransport;
   call: Wire;
-  /** In caches. */
+  /** Key in caches. */
   place: string;
-  /** Of the credential that the session sends. */
+  /** Removes the credential that the session sends. */
   remover: SecretRemover;
 }
 
 /** Tool servers over Streamable HTTP, in both revisions of the protocol. Nothing is retried here. */
 export function createToolServers(options: ToolClientOptions): ToolServerGateway {
-  // What a server shows depends on who asks: every key is that of `bindingOf`.
+  // A server's tools depend on the credential and principal: every key is that of `bindingOf`.
   const eras = new LRUCache<string, PriorDiscovery>({
     max: 500,
     maxSize: maxKept,
@@ -139,14 +139,14 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
     } catch (error) {
       eras.delete(place);
       lists.delete(place);
-      // What fails of ours behind a call that has left does not make the call undone.
+      // A local failure after a call was sent does not undo the call.
       const failure = toServerFailure(error, call.sent ? call : rest);
       if (failure.code === 'unauthorized' && server.stored !== undefined) {
         options.stored?.refused(server.stored);
       }
       throw failure;
     } finally {
-      // A session that cannot be ended ends by itself; nobody waits for it.
+      // A session that cannot be terminated expires at the server; nothing waits for it.
       void (leavesOpen || resumed !== null ? Promise.resolve() : transport.terminateSession())
         .catch(() => undefined)
         .then(() => client.close())
@@ -176,7 +176,7 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       { credential, signal, key: null, resumed: null, leavesOpen: true },
       ({ transport, remover, place: bound }): Promise<ServerSession | null> => {
         const { sessionId: id, protocolVersion = null } = transport;
-        // One that holds what we sent is not kept anywhere.
+        // A session id that contains the sent credential is not stored.
         return Promise.resolve(
           id === undefined || remover.text(id) !== id ? null : { id, protocolVersion, bound },
         );
@@ -243,12 +243,12 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
   };
 }
 
-/** What a server answers that does not know the session: it refused the request before it did anything. */
+/** A server answers so when it does not know the session: it refused the request before it did anything. */
 function isForgotten(error: unknown): boolean {
   return error instanceof ToolServerFailure && !error.sent && error.status === 404;
 }
 
-/** All pages: a session that is resumed does not know what its server said of itself at the beginning. */
+/** Lists all pages: a resumed session does not know the server's capabilities from initialisation. */
 async function listTools(client: Client, options: { signal: AbortSignal; timeout: number }): Promise<Tool[]> {
   if (client.getServerCapabilities() !== undefined) {
     return (await client.listTools(undefined, { ...options, cacheMode: 'bypass' })).tools;
@@ -271,7 +271,7 @@ async function callTool(
   { client, transport, call: wire }: Session,
   { call, tool, signal }: { call: OutgoingCall; tool: Tool; signal: AbortSignal },
 ): Promise<ToolReply> {
-  // The client would take a result that does not fit this for a refusal, although the tool has done its work.
+  // The client would treat a result that does not fit this schema as a failure, although the tool has done its work.
   const { outputSchema: _outputSchema, ...toolDefinition } = tool;
   const failure: unknown = await client
     .callTool(
@@ -305,7 +305,7 @@ async function callTool(
   return misfit === null ? reply : { ...reply, misfit };
 }
 
-/** What a server may have heard from us is not told to anybody else. */
+/** Removes from a server's descriptions any secret that was sent to it. */
 function toDiscovered(tools: readonly Tool[], remover: SecretRemover): DiscoveredTool[] {
   return tools.map((tool) =>
     remover.value({

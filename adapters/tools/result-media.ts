@@ -1,10 +1,10 @@
 import type { ToolMedia } from '#domain/capabilities/tools/tool-server.ts';
 
-/** Of one result: vendors take images of a few megabytes, and each turn behind it sends them again. */
+/** Max media per result: vendors accept images of a few megabytes, and each later turn sends them again. */
 const maxMedia = 4;
 const maxCharacters = 1_048_576;
 
-/** By their first bytes: what a server claims may be wrong, and a vendor refuses the whole request then. */
+/** Detected by their first bytes: a wrong media type makes a vendor refuse the whole request. */
 const kinds: readonly (readonly [string, RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xFF\xD8\xFF/],
@@ -16,12 +16,12 @@ const kinds: readonly (readonly [string, RegExp])[] = [
   ['audio/flac', /^fLaC/],
 ];
 
-/** The images and sounds of a result that models may be given, as far as there is room; what is left is not carried. */
+/** Collects the images and sounds of a result that models accept, up to a limit; the rest is dropped. */
 export class ResultMedia {
   readonly taken: ToolMedia[] = [];
   #left = maxCharacters;
 
-  /** @returns whether it is carried */
+  /** @returns whether the part is included */
   take(data: string): boolean {
     const head = Buffer.from(data.slice(0, 32), 'base64').toString('latin1');
     const [mediaType] = kinds.find(([, magic]) => magic.test(head)) ?? [];

@@ -9,20 +9,23 @@ export interface CredentialOptions {
   /** `NAME@origin` and `NAME@origin#space_id` entries. */
   credentials: readonly string[];
   env: Record<string, string | undefined>;
-  /** Of the credentials that tenants have stored. */
+  /** Source of the credentials that tenants have stored. */
   stored?: CredentialSource;
 }
 
-/** What a server is sent to know us by. */
+/** Headers that authenticate the platform to a server. */
 export interface SentCredential {
   headers: Record<string, string>;
-  /** Beside the server's own description: what sets apart what came of using it. */
+  /** Part of cache keys beside the server's own description: results that depend on the credential are stored apart. */
   identity: unknown;
-  /** All that must not come back. */
+  /** Values that are removed from the server's answers. */
   secrets: readonly string[];
 }
 
-/** A variable of the environment, or a stored credential. @throws ToolServerFailure; nothing was sent to the server */
+/**
+ * Resolves a variable of the environment, or a stored credential. @throws ToolServerFailure; nothing was sent to the
+ * server
+ */
 export async function credentialOf(
   server: ToolServerSpec,
   options: CredentialOptions,
@@ -52,9 +55,9 @@ const failureOf = {
 } as const;
 
 /**
- * The header that carries a server's credential. The value is a variable of the environment that the operator
- * bound to one origin: whoever may connect servers cannot send it anywhere else. `NAME@origin#space_id` lets one
- * space use it, `NAME@origin` every space of every tenant.
+ * The header that carries a server's credential. The value is a variable of the environment that the operator bound to
+ * one origin: a principal who may connect servers cannot send it anywhere else. `NAME@origin#space_id` lets one space
+ * use it, `NAME@origin` every space of every tenant.
  * @throws ToolServerFailure `credential_missing`
  */
 export function serverCredential(server: ToolServerSpec, options: CredentialOptions): Record<string, string> {

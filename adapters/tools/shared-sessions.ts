@@ -2,31 +2,28 @@ import { LRUCache } from 'lru-cache';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import type { SharedSession, ToolServerSpec } from '#domain/capabilities/tools/tool-server.ts';
 
-/** A session of a server of the earlier revision, which names it by a header. */
+/** A session of a server of the earlier protocol revision, identified by a header. */
 export interface ServerSession {
   id: string;
   protocolVersion: string | null;
-  /** Of what it was opened with: with another address or credential it is not used. */
+  /** Binding with which the session was opened: another address or credential does not use it. */
   bound: string;
 }
 
-/** How long a server that opened none is taken for one without sessions. */
+/** How long a server that opened no session is treated as stateless. */
 const statelessMs = 300_000;
 
-/** The same for whatever is done at one server with one credential for one principal, and for nothing else. */
+/** Cache key of one server, credential and principal. */
 export function bindingOf(server: ToolServerSpec, identity: unknown): string {
   return sha256(JSON.stringify([server, identity]));
 }
 
-/** Finds, opens and replaces the sessions that calls share. Calls that come at once open one. */
+/** Finds, opens and replaces the sessions that calls share. Concurrent calls open one session. */
 export class SharedSessions {
   readonly #opening = new Map<string, Promise<ServerSession | null>>();
   readonly #stateless = new LRUCache<string, true>({ max: 500, ttl: statelessMs });
 
-  /**
-   * @param lost an id that the server does not know any more
-   * @returns null for a server without sessions
-   */
+  /** @param lost an id that the server no longer knows @returns null for a stateless server */
   async acquire(
     shared: SharedSession,
     { bound, lost, open }: { bound: string; lost: string | null; open: () => Promise<ServerSession | null> },
@@ -34,7 +31,7 @@ export class SharedSessions {
     const name = `${shared.name}\n${bound}`;
     for (let known = this.#opening.get(name); known !== undefined; known = this.#opening.get(name)) {
       const found = await known;
-      // What another call has found may be the very one that is lost.
+      // The session that another call stored may be the lost one.
       if (lost === null || found?.id !== lost) {
         return found;
       }

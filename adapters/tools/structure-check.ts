@@ -1,14 +1,14 @@
 import { toRecord } from './tool-result.ts';
 
-/** Places of a result that are compared at most; what is left counts as fitting. */
+/** Max values of a result that are compared; the rest counts as matching. */
 const maxSteps = 10_000;
 const deepest = 64;
 
 /**
- * Whether a result's structured content is plainly not what the tool's `outputSchema` announces. Schemas come from
- * outside, so none is compiled and no pattern of theirs runs: types, required members, items, constants and
- * enumerations of scalars are compared, in time that is linear in the result and bounded; every other keyword is
- * passed over. A result counts, whatever comes out here.
+ * Whether a result's structured content plainly contradicts the tool's `outputSchema`. Schemas come from outside, so
+ * none is compiled and none of their patterns runs: types, required members, items, constants and enumerations of
+ * scalars are compared, in time that is linear in the result and bounded; other keywords are ignored. A result is
+ * accepted whatever this check returns.
  */
 export function misfitOf(
   outputSchema: Record<string, unknown> | null | undefined,
@@ -84,7 +84,7 @@ function isOne(type: string, value: unknown): boolean {
   }
 }
 
-/** Scalars alone are compared. */
+/** Compares scalars only. */
 function isAmong(choices: unknown, value: unknown, left: Place['left']): boolean {
   if (!Array.isArray(choices) || (typeof value === 'object' && value !== null)) {
     return true;

@@ -3,7 +3,7 @@ import { ToolServerFailure } from '#domain/capabilities/tools/tool-server.ts';
 import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import type { Wire } from './watched-fetch.ts';
 
-/** Strips a failure to a code: the original may quote arguments, results or a credential. */
+/** Reduces a failure to a code: the original may quote arguments, results or a credential. */
 export function toServerFailure(error: unknown, wire: Wire): ToolServerFailure {
   if (error instanceof ToolServerFailure) {
     return error;
@@ -19,7 +19,7 @@ export function toServerFailure(error: unknown, wire: Wire): ToolServerFailure {
   if (exceeded !== null) {
     return new ToolServerFailure('timeout', { sent, status });
   }
-  // A 403 without a challenge is no question of who asks: no other credential would help.
+  // A 403 without a challenge does not concern authentication: no other credential would help.
   if (error instanceof UnauthorizedError || status === 401 || (status === 403 && wire.challenged)) {
     return new ToolServerFailure('unauthorized', { sent, status });
   }

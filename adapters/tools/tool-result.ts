@@ -3,9 +3,9 @@ import type { ToolMedia } from '#domain/capabilities/tools/tool-server.ts';
 import { ResultMedia } from './result-media.ts';
 
 /**
- * What a model is told of a result: its texts; structured content where there is no text; other parts by kind, and
- * beside that images and sounds, for models that take them. The
- * tool has done its work by then, so nothing that a server gets wrong here makes a result of no account.
+ * Content of a result for the model: its texts; structured content where there is no text; other parts by kind, with
+ * images and sounds for models that accept them. The tool has done its work by then, so malformed content never
+ * invalidates the result.
  */
 export function readResult(result: Record<string, unknown>): { text: string; media: ToolMedia[] } {
   const content = Array.isArray(result['content']) ? result['content'].map(toRecord) : [];
@@ -48,7 +48,7 @@ function partText(part: Record<string, unknown>, media: ResultMedia): string {
   }
 }
 
-/** Models that take no such parts are told of it by this alone. */
+/** Describes a media part in text, for models that do not accept it. */
 function mediaText(kind: string, part: Record<string, unknown>, media: ResultMedia): string {
   const data = toText(part['data']);
   const shown = media.take(data) ? '' : ', not shown';

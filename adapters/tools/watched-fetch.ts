@@ -3,48 +3,48 @@ import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
 import { AnswerHead } from './answer-head.ts';
 
-/** What happened on the wire with the call, or with all else that was asked: the client's own errors do not tell. */
+/** What happened on the wire with the call, or with all other requests: the client's own errors do not say. */
 export interface Wire {
-  /** The request may have left, and may have been acted upon: a failure behind it leaves the outcome unknown. */
+  /** The request may have been sent, and may have taken effect: a later failure leaves the outcome unknown. */
   sent: boolean;
   refusedByGuard: boolean;
-  /** Of the last answer. */
+  /** Status of the last answer. */
   status: number | null;
-  /** A refusal named how to ask for access. */
+  /** A refusal carried a `WWW-Authenticate` challenge. */
   challenged: boolean;
-  /** An answer was cut off by us. */
+  /** The limit that cut an answer off. */
   exceeded: AnswerLimitExceeded | null;
-  /** What was being read then. */
+  /** Kind of the message that was being read when its stream failed. */
   answering: 'result' | 'error' | null;
 }
 
 export interface WatchedFetch {
   fetch: FetchLike;
   call: Wire;
-  /** Of everything else, such as streams that a session opens beside the call. */
+  /** All other requests, such as streams that a session opens beside the call. */
   rest: Wire;
 }
 
 /**
- * What failed before a connection stood: not a byte of the request has left. Codes do not tell, since a connection
- * in use may also end with ETIMEDOUT or EHOSTUNREACH.
+ * System calls that fail before a connection is established: no byte of the request was sent. Error codes do not decide
+ * this, since an established connection may also end with ETIMEDOUT or EHOSTUNREACH.
  */
 const beforeConnection = new Set(['connect', 'getaddrinfo', 'queryA', 'queryAaaa']);
 
 /**
- * Answers of a server that refused the request before it acted on it. Not among them: 408 and 499, which a proxy
- * says of a server that is still at work, and 409, which one says of a call that it has already.
+ * Statuses of a server that refused the request before it acted on it. Not included: 408 and 499, which a proxy sends
+ * while its server is still running, and 409, which may mean that the call was received already.
  */
 const refusals = new Set([
   400, 401, 402, 403, 404, 405, 406, 410, 411, 412, 413, 414, 415, 417, 421, 422, 425, 426, 428, 429, 431,
   451,
 ]);
 
-/** A fetch that adds our headers, and knows whether the call has left and what became of it. */
+/** A fetch that adds headers, and records whether the call was sent and how it ended. */
 export function watchedFetch(options: {
   /** For the call, and for the streams that are open beside it. */
   fetch: typeof globalThis.fetch;
-  /** For everything else, whose answers are short. */
+  /** For all other requests, whose answers are short. */
   briefFetch: typeof globalThis.fetch;
   headers: Record<string, string>;
   idempotencyKey: string | null;
@@ -95,13 +95,13 @@ function newWire(): Wire {
   };
 }
 
-/** The request that a body holds; null for a notification and for what is no message. */
+/** The JSON-RPC request in a body; null for a notification and for any other body. */
 function requestIn(body: unknown): { method: string } | null {
   const message: unknown = typeof body === 'string' ? JSON.parse(body) : null;
   return isJSONRPCRequest(message) ? message : null;
 }
 
-/** A request that was merely accepted has no answer to wait for: as a stream of events that ends at once. */
+/** Answers a request with status 202, which has no answer to wait for, as an event stream that ends at once. */
 function withoutAnswer(): Response {
   return new Response('', { headers: { 'content-type': 'text/event-stream' } });
 }
@@ -122,16 +122,16 @@ function hasCause(error: unknown, holds: (error: Error) => boolean): boolean {
   return holds(error) || hasCause(error.cause, holds) || inner.some((each) => hasCause(each, holds));
 }
 
-/** Of all pages of a list of tools together; see `answerLimits` for what one answer may hold. */
+/** Max bytes of all pages of a tool list together; see `answerLimits` for the limit of one answer. */
 const maxListed = 4 * 1_048_576;
 
-/** What several answers have together. */
+/** Bytes that several answers share. */
 interface Share {
   bytes: number;
   max: number;
 }
 
-/** The client hands on no cause of what breaks its stream: it is noted here. */
+/** The client drops the cause of a broken stream: it is recorded here. */
 function noting(answer: Response, wire: Wire, share: Share | null): Response {
   if (answer.body === null) {
     return answer;

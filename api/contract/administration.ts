@@ -6,7 +6,7 @@ import { pendingStates } from '#domain/operations/workflows/workflow-reader.ts';
 import { data, page, timestamp, uuid } from './common.ts';
 import { responseRecord } from './responses.ts';
 
-/** What the procedures answer, beyond the records that they share with the routes. */
+/** Outputs of the procedures, beyond the records that they share with the routes. */
 
 const count = z.int().min(0);
 const usd = z.string().regex(/^\d+\.\d{6}$/);
@@ -23,7 +23,7 @@ export const tenantRecord = z
   .meta({ id: 'Tenant' });
 export const tenantEnvelope = data(tenantRecord);
 export const tenantPage = page(tenantRecord);
-/** All but the id is shown once: a repeated request is told the id alone. */
+/** All fields but the id are shown once: a repeated request returns the id alone. */
 export const openedTenant = data(
   z.strictObject({
     tenant_id: uuid,
@@ -90,7 +90,7 @@ export const apiKeyRecord = z
   .meta({ id: 'ApiKey' });
 export const apiKeyEnvelope = data(apiKeyRecord);
 export const apiKeyPage = page(apiKeyRecord);
-/** Beside the first key of a new tenant, the only answer that ever holds one; null when a request is repeated. */
+/** With the first key of a new tenant, the only output that contains a key; null when a request is repeated. */
 export const mintedApiKey = data(
   z.strictObject({ id: uuid, key_id: z.string(), api_key: z.string().nullable() }),
 );
@@ -145,13 +145,13 @@ const attempt = z.strictObject({
   outcome: z.enum(['running', 'committed', 'vendor_failed', 'crashed', 'aborted']),
   failure_code: z.string().nullable(),
   continuation: z.string().nullable(),
-  /** Characters of the open item that were published before it began. */
+  /** Characters of the open item that were published before the attempt began. */
   prefix_length: count,
   started_at: timestamp,
   ended_at: timestamp.nullable(),
 });
 
-/** One line of the ledger, without what the call was given or answered. */
+/** One line of the ledger, without the call's arguments and result. */
 const ledgerCall = z.strictObject({
   call_id: z.string(),
   tool: z.string(),
@@ -203,7 +203,7 @@ export const workflowRecord = data(
       status: z.string(),
       failure_code: z.string().nullable(),
     }),
-    /** null: Temporal does not know it, not yet or no longer. */
+    /** null: Temporal does not know the workflow, not yet or no longer. */
     run: z
       .strictObject({
         run_id: z.string(),

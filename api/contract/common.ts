@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
-/** Shapes that every operation shares. Wire shapes live in this folder only. */
+/** Shapes that all operations share. Wire shapes are defined in this folder only. */
 
-/** In lower case, as ids are compared. */
+/** In lower case, since ids are compared as text. */
 export const uuid = z.uuid().toLowerCase();
 
 export const timestamp = z.iso.datetime();
 
 /**
- * With an offset and in a year that PostgreSQL knows, too: up to 15:59, and from 1 to 9999 at Greenwich. Fractions
- * beyond milliseconds only ever narrow a window.
+ * With an offset of up to 15:59, in the years 1 to 9999 at UTC, which PostgreSQL supports. Fractions beyond
+ * milliseconds are truncated, which only narrows a window.
  */
 export const moment = z.iso
   .datetime({ offset: true })
@@ -22,8 +22,8 @@ function isStorable(text: string): boolean {
 }
 
 /**
- * An integer of a query, documented as what it is. Its text is read strictly: digits and nothing else, so that `5x`
- * and `1e1` are none.
+ * An integer of a query, documented as an integer. Its text is parsed strictly: digits only, so `5x` and `1e1` are
+ * refused.
  */
 export function queryInteger(minimum: number, maximum: number) {
   return z
@@ -34,7 +34,7 @@ export function queryInteger(minimum: number, maximum: number) {
     .meta({ type: 'integer', minimum, maximum });
 }
 
-/** How many are wanted at most. */
+/** Max entries of a page. */
 export function pageSize(upperBound: number, otherwise: number) {
   return queryInteger(1, upperBound)
     .default(otherwise)
@@ -57,7 +57,7 @@ export const deleted = data(z.strictObject({ id: z.string(), deleted: z.literal(
 
 export const spaceParams = z.strictObject({ space_id: uuid });
 
-/** A number of a range that a refusal names whole. */
+/** A number whose refusal names the whole range. */
 export function range(schema: z.ZodNumber, minLength: number, upperBound: number): z.ZodNumber {
   const error = `must be ${minLength} to ${upperBound}`;
   return schema.min(minLength, { error }).max(upperBound, { error });
@@ -112,7 +112,7 @@ export const errorBody = z
   .strictObject({ error: z.strictObject({ type: errorType, message: z.string(), ...errorMembers }) })
   .meta({ id: 'Error' });
 
-/** The same as RFC 9457 has it, for callers that prefer `application/problem+json`. */
+/** The same error as RFC 9457 problem details, for callers that prefer `application/problem+json`. */
 export const problemBody = z
   .strictObject({
     type: z.string(),
@@ -124,5 +124,5 @@ export const problemBody = z
   })
   .meta({ id: 'Problem' });
 
-/** Every operation may answer these; the error edge writes them, not the route. */
+/** Errors of every operation, written by the error handler and not by the route. */
 export const errorResponses = { '4xx': errorBody, '5xx': errorBody };

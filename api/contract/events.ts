@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { eventCategories, resourceTypes } from '#domain/foundation/events/catalogue.ts';
 import { data, moment, page, pageMeta, pageQuery, timestamp, uuid } from './common.ts';
 
-/** Any id that the platform issues: a uuid, or `resp_` and its like. */
+/** Any id that the platform issues: a uuid, or a prefixed id such as `resp_…`. */
 export const resourceId = z
   .string()
   .max(100)

@@ -3,7 +3,7 @@ import { piiKinds } from '#domain/governance/recognition/pii-kinds.ts';
 import { piiModes, piiSettings } from '#domain/governance/policy/pii-settings.ts';
 import { data, timestamp, uuid } from './common.ts';
 
-/** What is left out takes its default: a PUT says all that the space demands. */
+/** Omitted settings take their defaults: a PUT replaces all settings of the space. */
 export const updateGovernanceBody = z.strictObject({ pii: piiSettings }).meta({ id: 'UpdateGovernance' });
 
 export const governanceSettings = z

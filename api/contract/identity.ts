@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { permissions } from '#domain/foundation/access/permissions.ts';
 import { data, idempotencyKey, page, pageQuery, timestamp, uuid } from './common.ts';
 
-/** Roles, principals, keys and tenants: what their routes and procedures take, and the records of roles. */
+/** Roles, principals, keys and tenants: inputs of their routes and procedures, and the records of roles. */
 
 export const name = z.string().trim().min(1).max(200);
 export const description = z.string().max(2_000).nullable();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Output and input items, field by field as they stand on the wire. */
+/** Output and input items, field by field as on the wire. */
 
 const fileCitation = z.strictObject({
   type: z.literal('file_citation'),

@@ -27,7 +27,7 @@ export const observabilityRecord = z
     tracing_public_key: z.string(),
     tracing_project_id: z.unknown(),
     tracing_base_url: z.string().nullable(),
-    /** Why the latest export did not arrive; null: it did, or there was none yet. */
+    /** Why the latest export failed; null: it succeeded, or there was none yet. */
     last_error: z.enum(traceErrors).nullable(),
     updated_by: uuid,
     created_at: timestamp,

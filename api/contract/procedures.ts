@@ -26,7 +26,7 @@ import { addMessageBody, startThreadBody, updateThreadBody } from './threads.ts'
 const alias = z.string().min(1).max(128);
 const responseId = z.string().min(1).max(100);
 const workflowId = z.string().min(1).max(200);
-/** For operators of the platform; everybody else's is their own. */
+/** For operators of the platform; other callers act in their own tenant. */
 const tenantId = uuid.nullish();
 
 const page = {
@@ -55,7 +55,7 @@ export const updateTenantInput = tenantInput.extend(access.updateTenantBody.shap
 export const createSpaceInput = membership.createSpaceBody;
 export const updateSpaceInput = spaceInput.extend(membership.updateSpaceBody.shape);
 export const setSpaceModelsInput = spaceInput.extend(membership.setSpaceModelsBody.shape);
-/** Of a built-in role its key will do; `role_id` goes before it. */
+/** A built-in role may be given by its key; `role_id` takes precedence. */
 export const addMemberInput = spaceInput.extend({
   ...membership.addMemberBody.shape,
   role: z.enum(memberRoles).default('space_member'),

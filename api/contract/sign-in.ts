@@ -28,7 +28,7 @@ export const startedLogin = data(z.strictObject({ redirect_url: z.string() }));
 
 const short = z.string().max(4_096).optional();
 
-/** Providers add members of their own, which OpenID Connect has clients ignore. */
+/** Not strict: providers add members, which OpenID Connect requires clients to ignore. */
 export const callbackQuery = z.object({
   code: short,
   state: short,

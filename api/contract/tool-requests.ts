@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** What a request for a response says about tools. */
+/** Tool settings of a request for a response. */
 
 const name = z.string().min(1).max(128);
 const callId = z.string().min(1).max(100);
 const longText = z.string().max(1_000_000);
 
-/** What only other platforms have: tool servers of the caller's own choice. */
+/** Fields of other platforms: tool servers chosen by the caller. */
 const elsewhere = {
   server_url: z.unknown().optional(),
   authorization: z.unknown().optional(),

@@ -4,7 +4,7 @@ import { openAiTools } from '#domain/workspace/spaces/openai-tools.ts';
 import { description, name } from './identity.ts';
 import { data, page, pageQuery, spaceParams, timestamp, uuid } from './common.ts';
 
-/** Spaces and who belongs to them: members, projects with their members, invites. */
+/** Spaces and their memberships: members, projects with their members, invites. */
 
 export const createSpaceBody = z.strictObject({ name });
 export const updateSpaceBody = z.strictObject({

@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
 import type { ContentLimits } from '#domain/knowledge/collections/collection-limits.ts';
 
-/** The largest document of each type that this gateway takes. */
+/** Max document size of each type that this gateway accepts. */
 export function contentLimitsOf(config: GatewayConfig): ContentLimits {
   return {
     'text/plain': config.MAX_PLAIN_TEXT_BYTES,

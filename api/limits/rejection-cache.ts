@@ -4,12 +4,12 @@ import { LRUCache } from 'lru-cache';
 import type { RequestVerdict } from './request-limits.ts';
 
 const rememberedCredentials = 10_000;
-/** What comes in for a bucket meanwhile is given afterwards, so nobody loses by it. */
+/** Tokens that refill meanwhile are granted afterwards, so no caller loses by the delay. */
 const rememberMs = 100;
 
 /**
- * Credentials that were proved and refused a moment ago. They are refused again before they are looked up, so that a
- * flood costs neither the database nor its connections, which are everybody's.
+ * Caches valid credentials that were rate limited a moment ago. They are refused before their look-up, so that a flood
+ * uses neither the database nor the connections that all tenants share.
  */
 export class RejectionCache {
   readonly #verdicts = new LRUCache<string, RequestVerdict>({
@@ -27,7 +27,7 @@ export class RejectionCache {
   }
 }
 
-/** Of what was presented, without keeping it. */
+/** A hash of the presented credential, which is not stored. */
 function keyOf({ 'x-api-key': key, authorization }: IncomingHttpHeaders): string {
   return createHash('sha256')
     .update(JSON.stringify([key, authorization]))

@@ -12,17 +12,17 @@ export type RequestLimitSettings = Pick<
   | 'REQUEST_BURST_PER_TENANT'
 >;
 
-/** What a request is told of its limits, as structured fields. */
+/** Rate limit of a request, as structured fields. */
 export interface RequestVerdict {
-  /** For `RateLimit-Policy`: the size of each bucket, and in how many seconds it fills. */
+  /** For `RateLimit-Policy`: the size of each bucket, and the seconds in which it fills. */
   policy: string;
-  /** For `RateLimit`: what is left of each, and in how many seconds it is full. */
+  /** For `RateLimit`: the rest of each bucket, and the seconds until it is full. */
   limit: string;
-  /** Seconds after which it is worth to come again; null when the request may pass. */
+  /** Seconds until a retry may succeed; null when the request may pass. */
   retryAfter: number | null;
 }
 
-/** How many requests a principal and a tenant may make; one for all surfaces of a process. */
+/** Rate limits of principals and tenants; one instance for all surfaces of a process. */
 export class RequestLimits {
   readonly #principals: TokenBuckets;
   readonly #tenants: TenantTokens;
@@ -42,7 +42,9 @@ export class RequestLimits {
     this.#policy = `${policyOf('principal', principal)}, ${policyOf('tenant', tenant)}`;
   }
 
-  /** The principal's comes first, so that one of a tenant does not use up what is the others'. */
+  /**
+   * Takes from the principal's bucket first, so that one principal does not use up the tokens of others in its tenant.
+   */
   async admit({ tenantId, principalId }: Identity, cost = 1): Promise<RequestVerdict> {
     const own = this.#principals.take(`${tenantId}/${principalId}`, cost);
     const mine = limitOf('principal', this.#principals.size, own);

@@ -2,12 +2,12 @@ import type { GatewayConfig } from '#domain/foundation/kernel/config.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { TokenBuckets } from './token-buckets.ts';
 
-/** Throws `rate_limited` beyond so many a minute. */
+/** Throws `rate_limited` above the limit per minute. */
 type Limit = (key: string) => void;
 
-/** What nobody needs a right for, and what costs rows; one for all prefixes of a process. */
+/** Limits of unauthenticated operations that write rows; one instance for all prefixes of a process. */
 export interface SignInLimits {
-  /** By address: each start keeps a row for a day, and nobody has proved anything yet. */
+  /** By address: each start stores a row for a day, and the caller is not authenticated. */
   start: Limit;
   /** By address, before the token is looked up. */
   refreshFrom: Limit;

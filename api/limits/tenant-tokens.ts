@@ -4,29 +4,31 @@ import { takeRequestTokens } from '#domain/workspace/tenants/take-request-tokens
 import type { BucketSize, Rest } from './token-buckets.ts';
 
 const rememberedTenants = 10_000;
-/** A tenant that was given less than it wanted is asked about again after this time; its requests cost nothing till then. */
+/**
+ * After a partial grant the database is asked again after this time; until then the tenant's requests cost no query.
+ */
 const askAgainMs = 100;
-/** Tokens that were taken and not used go stale, because the bucket has filled again without them. */
+/** Unused tokens expire after this time, because the bucket has refilled without them. */
 const staleMs = 1_000;
-/** The least that is taken at once; more where a hundredth of a second brings more. */
+/** Min tokens of a claim; more where a hundredth of a second refills more. */
 const minBlock = 5;
 
 interface Account {
   left: number;
-  /** What callers wait for. */
+  /** Tokens that waiting callers need. */
   waiting: number;
-  /** Tokens that the next claim asks for: as many as were used within a tenth of a second, roughly. */
+  /** Tokens that the next claim requests: roughly the use of a tenth of a second. */
   block: number;
   claimedAt: number;
-  /** What the bucket held after the last claim. */
+  /** Rest of the bucket after the last claim. */
   rest: number;
   emptyUntil: number;
   claiming: Promise<void> | null;
 }
 
 /**
- * The tenant's total over all gateways. Its bucket is a row of the database, from which this process takes blocks of
- * tokens: a write for each block, and none for a request. While the database is away nobody is refused for it.
+ * The tenant's total over all gateways. Its bucket is a database row, from which this process claims blocks of tokens:
+ * one write per block, and none per request. While the database is unavailable no request is refused.
  */
 export class TenantTokens {
   readonly size: BucketSize;
@@ -86,7 +88,7 @@ export class TenantTokens {
     return fresh;
   }
 
-  /** One at a time per tenant: whoever comes meanwhile waits for the same. */
+  /** One claim at a time per tenant: concurrent callers wait for the same claim. */
   #claim(tenantId: string, account: Account): Promise<void> {
     account.claiming ??= this.#fetch(tenantId, account).finally(() => {
       account.claiming = null;

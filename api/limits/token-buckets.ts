@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
 
-/** Beyond it, whoever has not come for longest is forgotten: a full bucket, which is what it had by then. */
+/** Above this count the least recently used key is evicted; its bucket was full again by then. */
 const rememberedKeys = 50_000;
 
 export interface BucketSize {
-  /** Tokens that come in, a second. */
+  /** Tokens that refill per second. */
   rate: number;
-  /** Tokens that it holds at most. */
+  /** Max tokens of a bucket. */
   burst: number;
 }
 
-/** What is left, and how long until there is one token again; 0 when there is. */
+/** Remaining tokens, and the time until one token is available; 0 when one is. */
 export interface Rest {
   remaining: number;
   waitMs: number;
@@ -30,7 +30,7 @@ export class TokenBuckets {
     this.size = size;
   }
 
-  /** Takes `cost` tokens, or none when there are not as many and the bucket is not full. */
+  /** Takes `cost` tokens; takes none when there are fewer and the bucket is not full. */
   take(key: string, cost: number, now = performance.now()): Rest & { taken: boolean } {
     const { rate, burst } = this.size;
     const bucket = this.#buckets.get(key) ?? { tokens: burst, filledAt: now };

@@ -16,7 +16,7 @@ const style =
   'body{font:16px/1.5 system-ui;max-width:44rem;margin:3rem auto;padding:0 1rem}pre{overflow-wrap:anywhere;white-space:pre-wrap;background:#eee;padding:1rem}';
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** Where the demo's sign-in leads: redeems the handle as a frontend would, and shows what to do with the tokens. */
+/** Landing page of the demo's sign-in: redeems the handle as a frontend would, and shows how to use the tokens. */
 export function signedInPage(deps: GatewayDependencies) {
   return async (instance: FastifyInstance): Promise<void> => {
     await instance.register(cookie);

@@ -1,4 +1,7 @@
-/** What each path takes. Of two patterns that a path is of, the router's order counts: a fixed word before a name. */
+/**
+ * The allowed methods of each path. If a path matches two patterns the router's order decides: a literal step before a
+ * parameter.
+ */
 export class AllowedMethods {
   readonly #methods = new Map<string, Set<string>>();
   #shadowed: ReadonlySet<string> | null = null;
@@ -10,7 +13,7 @@ export class AllowedMethods {
     this.#shadowed = null;
   }
 
-  /** Sorted; none where nothing is at `path`. */
+  /** Sorted; empty where no route matches `path`. */
   at(path: string): string[] {
     const matching = [...this.#methods.keys()].filter((pattern) => isOf(pattern, path));
     const [best] = matching.map(shapeOf).sort();
@@ -21,8 +24,8 @@ export class AllowedMethods {
   }
 
   /**
-   * Whether a request that was routed by `pattern` is for a path of another one: a method that the fixed word does
-   * not take falls through to the name beside it.
+   * Whether a request routed by `pattern` belongs to another pattern: a method that the literal path lacks falls
+   * through to the parameter route beside it.
    */
   fellThrough(pattern: string, method: string, path: string): boolean {
     this.#shadowed ??= new Set([...this.#methods.keys()].filter((each) => this.#isShadowed(each)));
@@ -39,7 +42,7 @@ export class AllowedMethods {
 /** A request's path, without its query. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 
-/** Step by step; a star takes the rest, whatever it is. */
+/** Compares step by step; a star matches the rest. */
 function isOf(pattern: string, path: string): boolean {
   const steps = path.split('/');
   const names = pattern.split('/');
@@ -52,7 +55,7 @@ function isOf(pattern: string, path: string): boolean {
   );
 }
 
-/** Sorts as the router prefers, step by step: a word, a name, whatever. */
+/** Sort key in the router's order, step by step: literal, parameter, wildcard. */
 function shapeOf(pattern: string): string {
   const step = (text: string) => (text.startsWith(':') ? '1' : text.includes('*') ? '2' : '0');
   return pattern.split('/').map(step).join('');

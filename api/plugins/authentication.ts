@@ -15,18 +15,18 @@ import { FailedAttempts, type Attempt } from './failed-attempts.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Proved by the request's credential; not set on routes that declare themselves public. */
+    /** Authenticated by the request's credential; not set on public routes. */
     identity: Identity;
-    /** False on routes that declare themselves public, unless they find out by themselves. */
+    /** False on public routes, unless the route authenticates the caller itself. */
     hasIdentity(): boolean;
-    /** Whose API key or access token it is. @throws `invalid_credentials` */
+    /** Resolves the owner of an API key or access token. @throws `invalid_credentials` */
     prove(credential: string): Promise<Identity>;
     /**
-     * Counts a 401 of `work` as a failed attempt with what `keyId` names.
-     * @throws `too_many_failed_attempts` instead of trying once more
+     * Counts a 401 of `work` as a failed attempt for `keyId`.
+     * @throws `too_many_failed_attempts` instead of another attempt
      */
     asAttempt<T>(keyId: string, work: () => Promise<T>): Promise<T>;
-    /** Proves the credential again. @throws when it was revoked meanwhile */
+    /** Verifies the credential again. @throws when it was revoked meanwhile */
     reauthenticate(): Promise<void>;
   }
 }
@@ -38,7 +38,7 @@ export interface AuthenticationDependencies {
   credentialCache: CredentialCache;
 }
 
-/** What the process remembers of credentials; one for all prefixes. */
+/** State of credential verification; one instance for all prefixes. */
 export interface CredentialVerifier extends AuthenticationDependencies {
   failed: FailedAttempts;
   uses: KeyUses;
@@ -59,7 +59,7 @@ export function createCredentialVerifier(deps: AuthenticationDependencies): Cred
 export function authenticate(app: FastifyInstance, verifier: CredentialVerifier): void {
   app.decorateRequest('identity');
   app.decorateRequest('reauthenticate', async function reauthenticate(this: FastifyRequest) {
-    // With what the key permits by now.
+    // Uses the key's current permissions.
     this.identity = await identify(this, verifier, { skipCache: true });
   });
   app.decorateRequest('hasIdentity', function hasIdentity(this: FastifyRequest) {
@@ -108,7 +108,7 @@ async function identify(
   return first;
 }
 
-/** The header only ever selects a sign-in; elsewhere it must agree with the credential. */
+/** The header only selects the tenant of a sign-in; elsewhere it must match the credential. */
 function rejectOtherTenant({ headers, identity }: FastifyRequest): void {
   const tenant = headers['x-tenant-id'];
   if (tenant !== undefined && tenant !== identity.tenantId) {
@@ -116,7 +116,7 @@ function rejectOtherTenant({ headers, identity }: FastifyRequest): void {
   }
 }
 
-/** What a header brought; each takes its own kinds of credentials and no others. */
+/** Credentials of the headers; each header accepts its own kinds only. */
 interface Presented {
   text: string;
   fits: (text: string) => boolean;
@@ -142,7 +142,7 @@ function presented(request: FastifyRequest): Presented[] {
 interface Look {
   credential: Presented;
   address: string;
-  /** By the database, whatever this process remembers. */
+  /** Reads the database and not this process's cache. */
   skipCache: boolean;
 }
 
@@ -154,7 +154,7 @@ async function resolve(
   const known = skipCache ? null : verifier.credentialCache.find(text);
   const parsed = known ?? parseApiKey(text);
   const isAccessToken = isToken('at', text);
-  // A token that is tried in vain is counted by itself: it holds up nobody else behind the same address.
+  // Failed access tokens are counted per token: they block no other client of the same address.
   const keyId = parsed?.keyId ?? (isAccessToken ? text.slice(0, 11) : '');
   return counted({ address, keyId }, verifier, async () => {
     if (!fits(text)) {

@@ -5,7 +5,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { statusOf, toErrorObject } from '../errors.ts';
 import { newRequestId } from './request-id.ts';
 
-/** Answers what the HTTP parser itself refuses, in the one error shape, and closes the connection. */
+/** Answers requests that the HTTP parser refuses, in the one error shape, and closes the connection. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -15,9 +15,9 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
 }
 
 /**
- * What Node's server would refuse by itself, without a word: requests that name no host, expect what nobody does, or
- * want a tunnel. So with what it would let pass: two hosts, and the protocol before HTTP/1.0. For `app` with
- * `requireHostHeader` off.
+ * Refuses requests that Node's server would refuse without an error body: no host, an unknown expectation, a tunnel.
+ * Also refuses requests that Node accepts: two hosts, and protocols before HTTP/1.0. Requires `requireHostHeader` off
+ * on `app`.
  */
 export function rejectOddRequests(app: FastifyInstance): void {
   app.server.on('checkExpectation', ({ socket }: IncomingMessage) =>

@@ -1,4 +1,4 @@
-/** A problem as the schema library tells it. */
+/** A problem as the schema library reports it. */
 export interface SchemaIssue {
   code: string;
   message?: string | undefined;
@@ -24,8 +24,8 @@ const kinds = new Map([
 const maxValues = 16;
 
 /**
- * What a value must be, and what it is instead as far as that can be said: numbers, kinds and lengths, and a plain
- * word where one of a few is wanted. Nothing else that was sent, which may be long or a secret, is repeated.
+ * Describes the expected value and, where it is safe, the received one: numbers, kinds and lengths, and a plain word
+ * where an enumeration is expected. Other input is not repeated: it may be long or a secret.
  */
 export function describeIssue(issue: SchemaIssue, sent: unknown): string {
   const { code, message = '', origin, minimum, maximum, expected, values, format } = issue;

@@ -5,8 +5,8 @@ import type { GatewayDependencies } from '../compose.ts';
 const probes = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
- * Refuses new requests on open connections, so that clients turn to another gateway, and closes each connection with its
- * present answer. The listener itself is closed.
+ * Refuses new requests on open connections, so that clients switch to another gateway, and closes each connection with
+ * its current answer. The listener itself is closed.
  */
 export function rejectWhileDraining(app: FastifyInstance, { draining }: GatewayDependencies): void {
   app.addHook('onRequest', async (request) => {

@@ -8,18 +8,18 @@ import { AllowedMethods, pathOf } from './allowed-methods.ts';
 import { fromValidation } from './validation-errors.ts';
 
 export interface ErrorHandling {
-  /** Told of each refusal that the event log should hold. */
+  /** Called for each refusal that belongs in the event log. */
   onRefusal(request: FastifyRequest, refusal: DomainError): Promise<void>;
 }
 
-/** The single error edge: whatever is thrown becomes the one error body. */
+/** The single error handler: every thrown error becomes the one error body. */
 export function handleErrors(app: FastifyInstance, options: ErrorHandling): void {
   const methods = new AllowedMethods();
   app.addHook('onRoute', (route) => methods.add(route.url, [route.method].flat()));
   app.setErrorHandler(async (error: FastifyError, request, reply) =>
     send(request, reply, await noteFailure(request, error, options)),
   );
-  // Before a body is read: what is wrong with it does not matter where nobody takes it.
+  // Runs before the body is parsed: an unknown path or method is reported before an invalid body.
   app.addHook('preParsing', async (request) => {
     const { is404, method, routeOptions } = request;
     if (is404 || methods.fellThrough(routeOptions.url ?? '', method, pathOf(request.url))) {
@@ -31,13 +31,13 @@ export function handleErrors(app: FastifyInstance, options: ErrorHandling): void
 
 function nowhere(methods: AllowedMethods, { url, method }: { url: string; method: string }): DomainError {
   const allow = methods.at(pathOf(url));
-  // A folder of files takes every path below it, and has something at a few.
+  // A static folder matches every path below it, and has files at a few.
   return allow.length > 0 && !allow.includes(method)
     ? new DomainError('method_not_allowed', 'This path does not take this method.', { allow })
     : new DomainError('route_not_found', nothingAt(url));
 }
 
-/** What a caller is told of `error`. Writes the unexpected into the log and a refusal into the event log. */
+/** Maps `error` to the caller's error. Logs unexpected errors, and records refusals in the event log. */
 export async function noteFailure(
   request: FastifyRequest,
   error: FastifyError,
@@ -56,8 +56,8 @@ export async function noteFailure(
 }
 
 /**
- * What the event log should hold: who was refused by permission, and which limit on running work was reached. How a
- * response ended stands there already.
+ * Whether the event log records the refusal: a missing permission, or a limit on running work. The end of a response is
+ * already recorded.
  */
 function isNoted({ code, detail }: DomainError): boolean {
   if (detail.responseId !== undefined) {
@@ -66,7 +66,7 @@ function isNoted({ code, detail }: DomainError): boolean {
   return (statusOf[code].status === 403 && code !== 'tenant_deleting') || detail.reached !== undefined;
 }
 
-/** For what the framework refuses before any route is found. */
+/** For errors that the framework raises before routing. */
 export function answerFrameworkError(
   error: FastifyError,
   request: FastifyRequest,
@@ -83,7 +83,7 @@ function send(request: FastifyRequest, reply: FastifyReply, error: DomainError):
     .send(problem ? toProblem(body, status) : { error: body });
 }
 
-/** Status and headers of an error's answer; its body is the caller's to send, as JSON. */
+/** Status and headers of an error's answer; the caller of this function sends the body as JSON. */
 export function sendRefusal(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -117,7 +117,7 @@ export function sendRefusal(
     .serializer(JSON.stringify);
 }
 
-/** `body`: what was sent, of which a number or a short word may be repeated. */
+/** `body`: the request body, of which the message may repeat a number or a short word. */
 export function translate(error: FastifyError, body?: unknown): DomainError {
   if (error instanceof DomainError) {
     return error;

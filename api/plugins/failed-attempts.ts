@@ -3,18 +3,18 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 const windowSeconds = 60;
-/** Beyond it the oldest is forgotten: a flood of made-up key ids costs no more memory than this. */
+/** Above this count the oldest entry is evicted: a flood of made-up key ids uses no more memory. */
 const maxCounted = 50_000;
 
-/** Where an attempt comes from and the key id that it names; empty when what was sent is no key. */
+/** Client address and the key id of an attempt; empty when the credential is not a key. */
 export interface Attempt {
   address: string;
   keyId: string;
 }
 
 /**
- * Failed attempts a minute per address and key id, counted in this process. A key that is being guessed goes on
- * working from everywhere else.
+ * Counts failed attempts a minute per address and key id, in this process. A key that is being guessed keeps working
+ * from other addresses.
  */
 export class FailedAttempts {
   readonly #limiter: RateLimiterMemory;
@@ -29,12 +29,12 @@ export class FailedAttempts {
     this.#counted = new LRUCache({ max: maxCounted, dispose: (_, key) => void limiter.delete(key) });
   }
 
-  /** Whether any attempt failed within the window: most of the time nobody needs to be looked for. */
+  /** Whether any attempt failed within the window: usually none did, and no look-up is needed. */
   get any(): boolean {
     return performance.now() - this.#lastAt < windowSeconds * 1_000;
   }
 
-  /** @throws `too_many_failed_attempts`, before anything is looked up */
+  /** @throws `too_many_failed_attempts`, before any look-up */
   async assertUnderLimit(attempt: Attempt): Promise<void> {
     const counted = await this.#limiter.get(keyOf(attempt));
     if (counted !== null && counted.consumedPoints >= this.#limit) {

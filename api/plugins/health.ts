@@ -4,7 +4,9 @@ import type { GatewayDependencies } from '../compose.ts';
 const readyWithinMs = 500;
 const cacheMs = 1_000;
 
-/** `/healthz` touches nothing; `/readyz` asks PostgreSQL; `/metrics` is for Prometheus. Temporal may be away. */
+/**
+ * `/healthz` checks nothing; `/readyz` checks PostgreSQL; `/metrics` is for Prometheus. Temporal may be unavailable.
+ */
 export function serveHealth(app: FastifyInstance, deps: GatewayDependencies): void {
   let checked = { at: 0, ok: false };
   const databaseAnswers = async () => {

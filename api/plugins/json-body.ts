@@ -5,12 +5,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Length of the body as it came, 0 without one. */
+    /** Length of the received body, 0 without one. */
     bodyBytes: number;
   }
 }
 
-/** Bodies are JSON in well-formed UTF-8, as it is, and nothing else; keys that reach for a prototype are refused. */
+/** Bodies are JSON in well-formed UTF-8 without compression; keys that would set a prototype are refused. */
 export function readJsonBodies(app: FastifyInstance): void {
   app.addHook('preParsing', async ({ headers }) => {
     const encoding = headers['content-encoding'] ?? 'identity';
@@ -27,7 +27,7 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     request.bodyBytes = body.length;
     if (body.length === 0) {
-      // Many clients name a content type whether or not there is content.
+      // Many clients send a content type without a body.
       done(null, undefined);
       return;
     }

@@ -7,7 +7,9 @@ import { problemBody } from '../contract/common.ts';
 
 const servers = [{ url: '/api' }, { url: '/api-proxy', description: 'Legacy prefix.' }];
 
-/** OpenAPI 3.1 from the route schemas at `openapi.json`, with a page at `docs/` that first tries where it is itself. */
+/**
+ * OpenAPI 3.1 from the route schemas at `openapi.json`, with a page at `docs/` whose default server is its own origin.
+ */
 export async function describeApi(scope: FastifyInstance, prefix: string): Promise<void> {
   const transform = createJsonSchemaTransform({ skipList: [`${prefix}/openapi.json`] });
   await scope.register(swagger, {
@@ -37,11 +39,11 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
   let written: string | undefined;
   const description = () => (written ??= JSON.stringify(scope.swagger()));
   await scope.register(async (page) => {
-    // Its assets are found beside it: without the slash, somewhere else.
+    // Assets have relative URLs, which need the trailing slash.
     page.addHook('onRequest', async (request, reply) =>
       request.url.split('?', 1)[0] === `${prefix}/docs` ? reply.redirect(`${prefix}/docs/`) : undefined,
     );
-    // Anybody may ask for it, and writing it anew takes some ten milliseconds.
+    // The document is public and serialising it takes some ten milliseconds, so it is cached.
     page.addHook('onRequest', async (request, reply) =>
       request.url.split('?', 1)[0] === `${prefix}/docs/json`
         ? reply.type(json).send(description())
@@ -56,14 +58,14 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
   });
   scope.get(
     '/openapi.json',
-    { schema: { hide: true }, config: { public: 'the API describes itself' } },
+    { schema: { hide: true }, config: { public: 'the API description is public' } },
     (_request, reply) => reply.type(json).serializer(String).send(description()),
   );
 }
 
 const json = 'application/json; charset=utf-8';
 
-/** Scripts and data come from here alone; the page's library writes styles into its elements, and draws with data. */
+/** Scripts and data come from this origin only; the page's library uses inline styles and data URLs for images. */
 const pagePolicy = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -80,7 +82,7 @@ const problemRef = `#/components/schemas/${problemBody.meta()?.id}`;
 
 type Described = ReturnType<ReturnType<typeof createJsonSchemaTransform>>['schema'];
 
-/** Errors come in two forms, and what streams answers in events or, behind the last one, with nothing. */
+/** Adds problem details to errors, and event streams and empty ends of streams to the operations that stream. */
 function withMediaTypes(
   schema: Described,
   { streams, sendsFile }: { streams: boolean; sendsFile: readonly string[] },
@@ -102,7 +104,7 @@ function withMediaTypes(
     return [status, { description: own(descriptions, status) ?? 'Success', content }];
   });
   const ended = streams
-    ? [['204', { type: 'null', description: 'Nothing comes after this Last-Event-ID.' }]]
+    ? [['204', { type: 'null', description: 'No event follows this Last-Event-ID.' }]]
     : [];
   return response.length === 0
     ? schema

@@ -2,16 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** Time for a request that is under way to an idle connection. */
+/** Time for a request that is arriving on an idle connection. */
 const graceMs = 100;
 
 /**
- * Closes each connection once nothing is asked on it any more, and not before all of its last answer is sent.
- * Node's own way does neither: it looks once, when closing begins, takes an answer for done whose bytes still wait
- * for a slow reader, and leaves a connection alone that a client opened in advance and has not used.
+ * Closes each connection once it is idle and its last answer is fully sent. Node's own method does neither: it checks
+ * once, when closing begins, treats an answer as finished while bytes wait for a slow reader, and ignores a connection
+ * that a client opened in advance and has not used.
  */
 export function closePromptly(app: FastifyInstance): void {
-  /** What had been read of each when it fell idle: more means that a request is arriving. */
+  /** Bytes read from each connection when it became idle: more bytes mean that a request is arriving. */
   const idle = new Map<Socket, number>();
   let closing = false;
   app.server.on('connection', (socket: Socket) => {

@@ -3,7 +3,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { RejectionCache } from '../limits/rejection-cache.ts';
 import type { RequestLimits, RequestVerdict } from '../limits/request-limits.ts';
 
-/** What the process remembers of its callers' requests; one for all surfaces. */
+/** Rate-limit state of a process; one instance for all surfaces. */
 export interface RateLimiter {
   limits: RequestLimits;
   refused: RejectionCache;
@@ -14,14 +14,14 @@ export const rateLimiter = (limits: RequestLimits): RateLimiter => ({
   refused: new RejectionCache(),
 });
 
-/** Of a body: what is read, screened and stored of a request costs with its length. */
+/** Bytes of a body per token: the cost of reading, screening and storing grows with its length. */
 const bytesOfOne = 32 * 1_024;
 
 const costOfBody = (bytes: number): number => Math.floor(bytes / bytesOfOne);
 
 /**
- * Counts every request of a known caller, a large one as several, and refuses those beyond its limits, before anything is read of them.
- * `authenticate` is asked in between: who was refused a moment ago is refused without being looked up again.
+ * Counts every authenticated request, a large one as several, and refuses requests above the limits before their body
+ * is read. `authenticate` runs in between: a caller refused a moment ago is refused without another look-up.
  */
 export function limitRequests(
   app: FastifyInstance,
@@ -42,13 +42,13 @@ export function limitRequests(
     }
     const ofBody = costOfBody(Number(request.headers['content-length'] ?? 0));
     const verdict = await limits.admit(request.identity, costOf(request) + ofBody);
-    // One that is refused for its length says nothing of a short one.
+    // A request refused for its length does not predict a refusal of a short one.
     if (verdict.retryAfter !== null && ofBody === 0) {
       refused.remember(request.headers, verdict);
     }
     answer(reply, verdict);
   });
-  // The length of a body in chunks is known when it has been read.
+  // The length of a chunked body is known once it has been read.
   app.addHook('preValidation', async (request, reply) => {
     const cost = request.headers['content-length'] === undefined ? costOfBody(request.bodyBytes) : 0;
     if (cost > 0 && !('public' in request.routeOptions.config)) {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Where people begin who type an address, and what there is to see for them. */
-const beginnings = new Map([
+/** Start paths that people type, and the pages that they redirect to. */
+const startPages = new Map([
   ['/', '/api/docs/'],
   ['/api', '/api/docs/'],
   ['/api/', '/api/docs/'],
@@ -9,10 +9,10 @@ const beginnings = new Map([
   ['/api-proxy/', '/api-proxy/docs/'],
 ]);
 
-/** Redirects a browser to the API's page. Clients that do not accept HTML get 404, as before. */
+/** Redirects a browser to the API's page. Clients that do not accept HTML still get 404. */
 export function redirectBrowsers(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
-    const page = beginnings.get(request.url.split('?', 1)[0] ?? '');
+    const page = startPages.get(request.url.split('?', 1)[0] ?? '');
     const reads = request.method === 'GET' || request.method === 'HEAD';
     if (page === undefined || !reads) {
       return;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Ours alone: a caller's own id would let it write into our logs. */
+/** Generated here: a caller's own id would let it write into the logs. */
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`;
 }

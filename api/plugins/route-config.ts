@@ -4,18 +4,18 @@ import type { Permission } from '#domain/foundation/access/permissions.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * What the operation needs; `own` names what needs no grant, and stands alone where the operation is about nothing
-     * else. The use case is the truth, this its declaration.
+     * Required permission, which the use case enforces. `own` names an operation on the caller itself, which needs no
+     * grant.
      */
     permission?: Permission;
     own?: string;
-    /** Whether it may answer with server-sent events. */
+    /** Whether the operation may answer with server-sent events. */
     streams?: true;
-    /** The media types of the file that it answers with. */
+    /** Media types of the file that the operation returns. */
     sendsFile?: readonly string[];
     /** Why the operation needs no credential. */
     public?: string;
-    /** The audit events that it writes, or why it writes none. */
+    /** Audit events that the operation records, or the reason for none. */
     audit?: readonly EventType[] | { none: string };
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
-/** An operation without a query or a body takes none: what is not read must not look as if it were. */
+/** An operation without a declared query or body refuses one: ignored input must not look accepted. */
 export function rejectUndeclared(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     const { schema } = request.routeOptions;

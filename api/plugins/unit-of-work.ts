@@ -10,14 +10,14 @@ import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * Runs one use case in one transaction of the caller's tenant, with the caller's rights there (and in
-     * `space`) read in it. What it enqueues is sent after the commit, in the background.
+     * Runs one use case in one transaction of the caller's tenant, with the caller's permissions there (and in `space`)
+     * loaded in it. Messages that it enqueues are sent after the commit, in the background.
      */
     inContext<T>(space: SpaceOfCall, work: (ctx: Context) => Promise<T>): Promise<T>;
   }
 }
 
-/** The space that a call is about: named by it, none, or found out in the caller's tenant. */
+/** The space of a call: an id, none, or resolved in the caller's tenant. */
 export type SpaceOfCall = string | null | ((em: EntityManager) => Promise<string | null>);
 
 export interface ContextDependencies {
@@ -37,7 +37,7 @@ export function provideContext(app: FastifyInstance, deps: ContextDependencies):
   });
 }
 
-/** How a request's acts are told of: with its id and the client's address, sealed when an event needs it. */
+/** Origin of recorded events: the request's id and the client's address, sealed when an event needs it. */
 export function originOf(request: FastifyRequest, secrets: Secrets): Origin {
   const { tenantId, principalId } = request.identity;
   return {

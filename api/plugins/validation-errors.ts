@@ -9,7 +9,7 @@ export type ValidationError = Pick<FastifyError, 'validation'> & {
 
 const placeOf = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
 
-/** A problem as the schema library tells it; `path` is relative to the union that it lies in. */
+/** A problem as the schema library reports it; `path` is relative to the enclosing union. */
 interface Issue extends SchemaIssue {
   path: readonly PropertyKey[];
   keys?: string[];
@@ -22,7 +22,7 @@ interface Problem {
   issue: Issue;
 }
 
-/** The first problem becomes `param`; an unknown field goes before a wrong value. `body`: what was sent. */
+/** The first problem becomes `param`; an unknown field precedes a wrong value. `body`: the request body. */
 export function fromValidation(error: ValidationError, body?: unknown): DomainError {
   const issues = (error.validation ?? []).map(({ keyword, instancePath, params, message }): Issue => ({
     ...params,
@@ -34,7 +34,7 @@ export function fromValidation(error: ValidationError, body?: unknown): DomainEr
   return fromIssues(issues, place, place === 'body' ? body : undefined);
 }
 
-/** The same from the schema library's own words. */
+/** The same from the schema library's issues. */
 export function fromIssues(issues: readonly Issue[], place: FieldError['in'], body?: unknown): DomainError {
   const problems = issues.flatMap(explain);
   const errors = problems.map(({ path, code, issue }): FieldError => ({
@@ -59,7 +59,7 @@ export function fromIssues(issues: readonly Issue[], place: FieldError['in'], bo
   );
 }
 
-/** What may stand in a sentence of ours: the name of a field, and no text that a key happens to be. */
+/** Whether an error message may repeat the field's name: it is no text that a caller chose as a key. */
 function isPlain(param: string): boolean {
   return /^[\w.-]{1,100}$/.test(param);
 }
@@ -80,7 +80,7 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** At most 100 characters, since keys may be the caller's. */
+/** Truncated to 100 characters, since keys may come from the caller. */
 function toParam(path: readonly PropertyKey[]): string {
   return path.map(String).join('.').slice(0, 100);
 }
@@ -89,7 +89,7 @@ function titled(header: string): string {
   return header.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
-/** Of a union only the alternative that was meant is reported: "matches none of four" helps nobody. */
+/** Reports only the intended alternative of a union: "matches none of four" does not help. */
 function explain(issue: Issue): Problem[] {
   const { code, path, keys } = issue;
   if (keys !== undefined) {
@@ -103,7 +103,7 @@ function explain(issue: Issue): Problem[] {
     : inner.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
 }
 
-/** Not what the caller meant: another kind of value, or another `type`. */
+/** Whether the alternative was not intended: another kind of value, or another `type`. */
 function isAnother(problems: readonly Problem[]): boolean {
   return (
     wrongType(problems).length > 0 ||

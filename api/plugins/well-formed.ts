@@ -4,7 +4,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 const maxDepth = 64;
 const maxKeys = 10_000;
 
-/** Refuses bodies and queries that parse but that nothing behind could store: too deep, NUL, lone surrogates. */
+/** Refuses parsed bodies and queries that cannot be stored: too deep, NUL, lone surrogates. */
 export function requireWellFormed(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     checkWellFormed(request.query);

@@ -37,7 +37,7 @@ export function presentPrincipal(principal: Principal): z.infer<typeof wire.prin
   };
 }
 
-/** Without its secret, of which nothing but a hash exists. */
+/** Without the secret, of which only a hash is stored. */
 export function presentApiKey(key: ApiKey): z.infer<typeof wire.apiKeyRecord> {
   return {
     id: key.id,

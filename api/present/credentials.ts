@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { credentialRecord } from '#api/contract/credentials.ts';
 import type { Credential } from '#domain/capabilities/credentials/credential.entity.ts';
 
-/** Without its value, which is only ever opened where it is sent. */
+/** Without the value, which is decrypted only where it is sent. */
 export function presentCredential(credential: Credential): z.infer<typeof credentialRecord> {
   return {
     id: credential.id,

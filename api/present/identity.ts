@@ -17,12 +17,12 @@ export function presentRole(role: RoleView): z.infer<typeof roleRecord> {
   };
 }
 
-/** The one answer with its secret, or without where a request is repeated. */
+/** The only answer with the secret; without it when a request is repeated. */
 export function presentIssued({ id, keyId, token }: IssuedApiKey) {
   return { id, key_id: keyId, api_key: token };
 }
 
-/** What was shown once, or the id alone where a request is repeated. */
+/** Values that are shown once, or the id alone when a request is repeated. */
 export function presentOpened(opened: OpenedTenant | { tenantId: string }) {
   const { principalId, spaceId, token } = { principalId: null, spaceId: null, token: null, ...opened };
   return { tenant_id: opened.tenantId, principal_id: principalId, space_id: spaceId, api_key: token };

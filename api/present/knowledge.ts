@@ -15,7 +15,7 @@ export function presentCollection(collection: Collection): CollectionRecord {
   };
 }
 
-/** Without its content: what is asked for is what was made of it. */
+/** Without the content: the record describes the result of the ingestion. */
 export function presentDocument(document: Document): DocumentRecord {
   return {
     id: document.id,

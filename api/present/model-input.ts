@@ -3,7 +3,7 @@ import type { addModelInput, updateModelInput } from '#api/contract/procedures.t
 import type { PriceUsd } from '#domain/capabilities/models/pricing.ts';
 import type { ModelSettings } from '#domain/capabilities/models/update-model.ts';
 
-/** What was given, under the names of the use cases: what was left out stays out. */
+/** The given settings under the names of the use cases; omitted settings stay omitted. */
 export function toModelSettings(input: Omit<z.infer<typeof updateModelInput>, 'alias'>): ModelSettings {
   return {
     ...(input.base_url === undefined ? {} : { baseUrl: input.base_url }),

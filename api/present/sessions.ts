@@ -2,7 +2,7 @@ import type { SessionRecord } from '#api/contract/sessions.ts';
 import type { Identity } from '#domain/foundation/access/caller.ts';
 import type { Session } from '#domain/identity/sessions/session.entity.ts';
 
-/** A session as lists show it; never a token. */
+/** A session in lists; never with a token. */
 export function presentSession(identity: Pick<Identity, 'sessionId'>) {
   return (session: Session): SessionRecord => ({
     session_id: session.id,

@@ -13,7 +13,7 @@ export function presentTokens(tokens: SessionTokens): z.infer<typeof refreshedTo
   };
 }
 
-/** The contract's two members, with the tokens behind them. */
+/** The contract's two members, followed by the tokens. */
 export function presentOpened({
   sessionId,
   expiresAt,

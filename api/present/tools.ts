@@ -5,7 +5,7 @@ import type { ServerWithTools } from '#domain/capabilities/tools/find-server.ts'
 import type { McpTool } from '#domain/capabilities/tools/mcp-tool.entity.ts';
 import { definitionOf } from '#domain/capabilities/tools/tool-definition.ts';
 
-/** The contract's record, with what we add behind it. Credentials are named, never shown. */
+/** The contract's record with additional members. Credentials are named, never shown. */
 export function presentServer({ server, tools }: ServerWithTools): ServerRecord {
   const changed = tools.filter(isAnother).length;
   return {
@@ -66,7 +66,7 @@ function presentDefinition(of: Parameters<typeof definitionOf>[0]) {
   };
 }
 
-/** The settings of a request's tools as the use case takes them. */
+/** Converts the wire's tool settings to the use case's input. */
 export function toToolSettings({ enabled_tools: enabled, tools }: z.infer<typeof updateServerBody>) {
   return {
     enabledTools: enabled?.map((each) =>

@@ -9,30 +9,30 @@ const keepAliveMs = 15_000;
 const recheckMs = 60_000;
 const blockedMs = 30_000;
 
-/** An event as a reader is sent it; null for one that its surface does not show. */
+/** Renders a stored event; null for an event that the surface omits. */
 export type RenderEvent = (line: string, type: string) => { type: string; line: string } | null;
 
 export interface StreamOptions {
   responseId: string;
   /** The last sequence number that the reader has; -1 for none. */
   after: number;
-  /** When the content goes out of reach. */
+  /** Time until the content expires. */
   expiresInMs: number;
-  /** Then it is broken off, and the reader resumes elsewhere. */
+  /** Max duration; then the stream is aborted, and the reader resumes elsewhere. */
   maxMs: number;
   render?: RenderEvent | undefined;
-  /** For a reader who is shown what tokens stand for. */
+  /** For a reader who may see the values of tokens. */
   restorer: Restorer | null;
-  /** @throws what the reader may no longer do. */
+  /** @throws when the reader has lost access */
   authorize(): Promise<void>;
   onOpen(): void;
   onClose(): void;
 }
 
-/** Open streams and waits of this process, each by what ends it when the time to drain is over. */
+/** Open streams and waits of this process, each as the function that aborts it when the drain time is over. */
 export type OpenStreams = Set<() => void>;
 
-/** Sends a response's events as SSE until its end, from wherever the reader stands. One write per frame. */
+/** Sends a response's events as SSE from the reader's cursor to its end. One write per frame. */
 export function streamResponse(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -40,7 +40,7 @@ export function streamResponse(
   options: StreamOptions & { open: OpenStreams },
 ): void {
   const { responseId, render = asStored, restorer, maxMs } = options;
-  // Clients of OpenAI take every blank line behind an id for an event, also one behind a comment.
+  // Clients of OpenAI parse every blank line after an id as an event, also a blank line after a comment.
   const aside = options.render === undefined ? '\n\n' : '\n';
   reply.hijack();
   const { raw } = reply;
@@ -55,7 +55,7 @@ export function streamResponse(
   let ended = false;
   let blockedSince: number | null = null;
   let waiting: string[] = [];
-  /** What waits is not ready to be shown yet. */
+  /** The waiting lines need values that are still loading. */
   let preparing = false;
   let attachment: Attachment | null = null;
   const write = (frame: string) => {
@@ -64,7 +64,7 @@ export function streamResponse(
     }
   };
 
-  /** Sends what waits for as long as the reader takes it; the rest follows when its socket has drained. */
+  /** Sends waiting lines while the socket accepts them; the rest follows on `drain`. */
   const send = () => {
     if (preparing) {
       return;
@@ -121,7 +121,7 @@ export function streamResponse(
       }),
   };
 
-  /** Per reader, never stored: no id, and the number of the last event that was sent. */
+  /** Sent to this reader only, never stored: no id, and the number of the last event that was sent. */
   const endWith = (error: DomainError) => {
     const payload = {
       type: 'error',
@@ -132,7 +132,7 @@ export function streamResponse(
     finish();
     raw.end();
   };
-  /** Never by a clean end, which many clients would take for the answer's. */
+  /** Never a clean end, which many clients would treat as the end of the answer. */
   const breakOff = () => {
     const destroy = () =>
       request.raw.httpVersionMinor === 0 ? raw.socket?.resetAndDestroy() : raw.destroy();
@@ -176,7 +176,7 @@ export function streamResponse(
   attachment = hub.attach(follower);
   raw.on('close', finish);
   if (raw.destroyed) {
-    // The reader went while its request was being accepted, which is not told again.
+    // The client disconnected before the `close` listener was added.
     finish();
   }
 }

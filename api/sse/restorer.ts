@@ -2,18 +2,18 @@ import type { PiiMapping } from '#domain/governance/redaction/pii-mapping.ts';
 import { countTokens, mayHoldTokens } from '#domain/governance/redaction/pii-tokens.ts';
 import { restoreLine } from '#domain/governance/redaction/restore.ts';
 
-/** Puts values in the place of tokens for one reader of a stream. */
+/** Replaces tokens with their values for one reader of a stream. */
 export class Restorer {
   readonly #load: () => Promise<PiiMapping>;
   #mapping: PiiMapping = new Map();
-  /** What looks like a token and stands for nothing. */
+  /** Texts in the form of a token that have no value. */
   readonly #unknown = new Set<string>();
 
   constructor(load: () => Promise<PiiMapping>) {
     this.#load = load;
   }
 
-  /** Sees to it that what stands for the tokens of these events is at hand. @returns null when it is already */
+  /** Loads the values of the tokens in these events. @returns null when all are loaded */
   prepare(lines: readonly string[]): Promise<void> | null {
     const open = lines
       .filter(mayHoldTokens)
@@ -22,7 +22,7 @@ export class Restorer {
     return open.length === 0 ? null : this.#reload(open);
   }
 
-  /** An event as the reader is sent it: the same for every reader who may see values, whenever they read. */
+  /** The event for this reader: the same for every reader who may see values, at any time. */
   line(line: string, type: string): string {
     return restoreLine(line, type, this.#mapping);
   }

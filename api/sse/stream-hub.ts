@@ -5,49 +5,49 @@ import { readStreams } from '#domain/responses/store/stream-store.ts';
 import { eventHead, isTerminalType, type EventRun } from '#domain/responses/record/stream-events.ts';
 import { WakeListener } from './wake-listener.ts';
 
-/** Someone who follows a response's events. */
+/** A reader of a response's events. */
 export interface Follower {
   readonly tenantId: string;
   readonly responseId: string;
-  /** The last sequence number that was delivered. */
+  /** The last delivered sequence number. */
   after: number;
-  /** False while earlier lines are still on their way to the reader; `Attachment.resume` asks for more. */
+  /** False while earlier lines are still being sent to the reader; `Attachment.resume` requests more. */
   isReady(): boolean;
   /** Stored event lines after `after`, in order. */
   deliver(lines: string[]): void;
-  /** The caller's rights may have changed. Resolves once that has been looked at, whatever came of it. */
+  /** The caller's permissions may have changed. Resolves when they were checked, whatever the result. */
   recheck(): Promise<void>;
 }
 
-/** What a process remembers of access for as long as it hears of changes. */
+/** Cached access decisions, valid while notifications of changes arrive. */
 export interface AccessMemory {
-  /** Everything notified before `at`, of `performance.now()`, was heard. */
+  /** Everything notified before `at`, of `performance.now()`, was received. */
   trust(at: number): void;
-  /** Nobody has asked it for some seconds. */
+  /** Not used for some seconds. */
   readonly isIdle: boolean;
-  /** Of a tenant, or of all. */
+  /** Of one tenant, or of all. */
   forget(tenantId?: string): void;
 }
 
 export interface Attachment {
-  /** The reader has taken what it was given. */
+  /** The reader has sent its lines and is ready for more. */
   resume(): void;
   detach(): void;
 }
 
 const runsPerRead = 50;
-/** So that one statement never carries every reader's backlog. */
+/** Max readers per statement, so that no statement returns every reader's backlog. */
 const cursorsPerRead = 50;
-/** With it a withdrawn right is seen within a second while nothing is heard, too. */
+/** Detects a revoked permission within a second also while no notification arrives. */
 const pollMs = 900;
-/** They share calls of the database, and leave it to others between. */
+/** Max concurrent rechecks: they share database calls, and leave capacity to other work. */
 const recheckedAtOnce = 50;
-/** How long the others wait for one whose connection may hang. */
+/** Max wait for a recheck whose connection may hang. */
 const recheckPatienceMs = 2_000;
 
 /**
- * Feeds every follower of this process from the store. Woken followers are read together, those that stand at
- * the same place in one query; nobody is polled for while the listener is up.
+ * Feeds the readers of this process from the store. Woken readers are read together, those at the same position in one
+ * query; readers are not polled while the listener is up.
  */
 export class StreamHub {
   readonly #database: Database;
@@ -55,7 +55,7 @@ export class StreamHub {
   readonly #logger: Logger;
   readonly #followers = new Map<string, Set<Follower>>();
   readonly #dirty = new Set<Follower>();
-  /** Woken while they were still busy with what they had. */
+  /** Woken while they were still sending earlier lines. */
   readonly #passedOver = new Set<Follower>();
   readonly #poll: NodeJS.Timeout;
   #pumping = false;
@@ -100,7 +100,7 @@ export class StreamHub {
     await this.#listener.stop();
   }
 
-  /** Registers first and reads then, so that nothing falls between. */
+  /** Registers before the first read, so that no event is missed. */
   attach(follower: Follower): Attachment {
     const group = this.#followers.get(follower.responseId) ?? new Set();
     group.add(follower);
@@ -123,7 +123,7 @@ export class StreamHub {
     };
   }
 
-  /** Resolves at the response's end, or when the caller stops waiting: time over, gone, or a drain. */
+  /** Resolves at the response's end, or when the wait ends: timeout, disconnect or drain. */
   async untilEnd(
     wait: Pick<Follower, 'tenantId' | 'responseId' | 'after' | 'recheck'>,
     stop: AbortSignal,
@@ -173,7 +173,7 @@ export class StreamHub {
     }
   }
 
-  /** Never rejects: what fails for one reader is looked at again with the next round. */
+  /** Never rejects: a failed recheck is repeated in the next round. */
   async #recheck(follower: Follower): Promise<void> {
     try {
       await follower.recheck();
@@ -182,7 +182,7 @@ export class StreamHub {
     }
   }
 
-  /** Everybody, unless that is still being done. Who takes too long is asked once more in the next round. */
+  /** Rechecks all readers, unless a round is running. A recheck that takes too long is repeated in the next round. */
   async #recheckInTurns(): Promise<void> {
     if (this.#rechecking) {
       return;
@@ -255,7 +255,7 @@ export class StreamHub {
   }
 }
 
-/** Event lines whose number is above `after`; runs are in order. @throws on a gap: never send past one */
+/** Event lines with a number above `after`; runs are in order. @throws on a gap, since no event may be skipped */
 export function linesAfter(runs: readonly EventRun[], after: number): string[] {
   const lines: string[] = [];
   let last = after;

@@ -7,7 +7,7 @@ export interface StreamLimits {
   MAX_STREAMS: number;
 }
 
-/** Counts the open streams of this process, so that nobody takes all of them. */
+/** Counts the open streams of this process, so that no principal or tenant takes all of them. */
 export class StreamPlaces {
   readonly #limits: StreamLimits;
   readonly #taken = new Map<string, number>();
@@ -16,7 +16,7 @@ export class StreamPlaces {
     this.#limits = limits;
   }
 
-  /** Asked before anything is accepted: a response whose stream was promised is not refused afterwards. @throws `rate_limited` */
+  /** Called before acceptance: an accepted response with a stream is not refused afterwards. @throws `rate_limited` */
   assertUnderLimit(identity: Identity): void {
     const { principal, tenant, all } = rooms(identity);
     const isFull =
@@ -28,13 +28,13 @@ export class StreamPlaces {
     }
   }
 
-  /** The same with a place taken at once: others who ask meanwhile count it. @throws `rate_limited` */
+  /** Checks and takes a place at once: concurrent requests count it. @throws `rate_limited` */
   take(identity: Identity): () => void {
     this.assertUnderLimit(identity);
     return this.enter(identity);
   }
 
-  /** @returns gives the place back; once */
+  /** @returns a function that releases the place once */
   enter(identity: Identity): () => void {
     const taken = Object.values(rooms(identity));
     taken.forEach((room) => this.#taken.set(room, this.#count(room) + 1));

@@ -4,21 +4,21 @@ import type { Logger } from 'pino';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 
 const heartbeatMs = 500;
-/** While nobody asks anything of this process: often enough to find out that the connection is dead. */
+/** Interval without requests: often enough to detect that the connection is dead. */
 const idleHeartbeatMs = 2_000;
 const patienceMs = 3_000;
 
 export interface WakeHandlers {
   /** A response's stream has events up to `n`. */
   onWake(responseId: string, n: number): void;
-  /** Rights or credentials of a tenant have changed. */
+  /** Permissions or credentials of a tenant have changed. */
   onAccessChange(tenantId: string): void;
-  /** The connection is there, or there again: anything may have been missed. */
+  /** The connection is up, or up again: notifications may have been missed. */
   onReconnect(): void;
   onLost(): void;
-  /** Everything that was notified before `at`, of `performance.now()`, has been heard. */
+  /** Everything that was notified before `at`, of `performance.now()`, was received. */
   onBeat(at: number): void;
-  /** Nobody needs to know how far it has heard. */
+  /** True while no component depends on the heartbeat. */
   isIdle?(): boolean;
 }
 
@@ -27,13 +27,13 @@ export class WakeListener {
   readonly #database: Database;
   readonly #handlers: WakeHandlers;
   readonly #logger: Logger;
-  /** Every connection that has not ended yet. */
+  /** All connections that have not ended yet. */
   readonly #open = new Set<Client>();
-  /** The one that hears. */
+  /** The connection that receives notifications. */
   #client: Client | null = null;
   #state: 'new' | 'up' | 'unreachable' | 'deaf' = 'new';
-  /** How often in a row it connected and heard nothing. */
-  #deafTimes = 0;
+  /** Consecutive connections that received no notification. */
+  #silentConnects = 0;
   #retrying: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -47,7 +47,7 @@ export class WakeListener {
     return this.#client !== null;
   }
 
-  /** Returns before it is up: nobody relies on it until it is. */
+  /** Returns before the listener is up: no component depends on it until then. */
   start(): void {
     void this.#comeUp();
   }
@@ -66,11 +66,11 @@ export class WakeListener {
   async #comeUp(): Promise<void> {
     try {
       await this.#connect();
-      this.#deafTimes = 0;
+      this.#silentConnects = 0;
       this.#become('up');
     } catch (error) {
-      const deaf = error instanceof HearsNothing;
-      this.#deafTimes = deaf ? this.#deafTimes + 1 : 0;
+      const deaf = error instanceof NoNotification;
+      this.#silentConnects = deaf ? this.#silentConnects + 1 : 0;
       this.#become(deaf ? 'deaf' : 'unreachable');
       this.#retry();
     }
@@ -125,7 +125,7 @@ export class WakeListener {
       await client.connect();
       await client.query(soon('listen wake'));
       await this.#expectNotification(client);
-      // Asked of this connection, and last: one that has ended meanwhile is not taken as being up.
+      // Queried last and on this connection: a connection that has ended meanwhile must not count as up.
       await client.query(soon('listen access'));
     } catch (error) {
       disconnect(client);
@@ -140,14 +140,14 @@ export class WakeListener {
   }
 
   /**
-   * A pooler that lends its connections for a transaction each lets LISTEN succeed and delivers nothing. So what another
-   * connection notifies has to arrive, while this one asks for nothing, before it is believed to hear.
-   * @throws HearsNothing, or anything else where the connection or the other one failed
+   * A pooler in transaction mode accepts LISTEN and delivers nothing. So a notification from another connection must
+   * arrive, while this one is idle, before the listener counts as up.
+   * @throws NoNotification, or another error where either connection failed
    */
   async #expectNotification(client: Client): Promise<void> {
     const proof = randomUUID();
     const { promise: notified, resolve, reject } = Promise.withResolvers<void>();
-    // It may end before it is waited for.
+    // The promise may reject before it is awaited.
     notified.catch(() => undefined);
     const onMessage = ({ payload }: Notification) => {
       if (payload === proof) {
@@ -159,7 +159,7 @@ export class WakeListener {
     let late: NodeJS.Timeout | undefined;
     try {
       await this.#notify(proof);
-      late = setTimeout(() => reject(new HearsNothing()), patienceMs);
+      late = setTimeout(() => reject(new NoNotification()), patienceMs);
       await notified;
     } finally {
       clearTimeout(late);
@@ -167,7 +167,7 @@ export class WakeListener {
     }
   }
 
-  /** By a connection of its own: those of the pool are all taken just when a busy process has to hear again. */
+  /** Uses a connection of its own: a busy process has none free in its pool just when the listener must reconnect. */
   async #notify(proof: string): Promise<void> {
     const client = this.#newClient();
     try {
@@ -182,7 +182,7 @@ export class WakeListener {
     let asking = false;
     let askedAt = -Infinity;
     const beat = async () => {
-      // A little less, since a timer may come early.
+      // A little less, since a timer may fire early.
       const rests =
         this.#handlers.isIdle?.() === true && performance.now() - askedAt < idleHeartbeatMs - heartbeatMs / 2;
       if (asking || rests) {
@@ -194,7 +194,7 @@ export class WakeListener {
         await client.query(soon('select 1'));
         this.#handlers.onBeat(askedAt);
       } catch {
-        // Its end is told by itself.
+        // The `end` event reports the failure.
       } finally {
         asking = false;
       }
@@ -206,17 +206,17 @@ export class WakeListener {
 
   #retry(): void {
     if (!this.#stopped) {
-      this.#retrying = setTimeout(() => void this.#comeUp(), retryAfterMs(this.#deafTimes)).unref();
+      this.#retrying = setTimeout(() => void this.#comeUp(), retryAfterMs(this.#silentConnects)).unref();
     }
   }
 }
 
-class HearsNothing extends Error {}
+class NoNotification extends Error {}
 
-/** At once where a database is to come back; ever later where only somebody's settings can help. */
-export const retryAfterMs = (deafTimes: number): number => Math.min(250 * 2 ** deafTimes, 30_000);
+/** Soon where the database will come back; with backoff where only a changed configuration helps. */
+export const retryAfterMs = (silentConnects: number): number => Math.min(250 * 2 ** silentConnects, 30_000);
 
 const disconnect = (client: Client): void => void client.connection.stream.destroy();
 
-/** A connection that does not answer in time is ended: a half-open one would never say so. */
+/** A query with a timeout that ends the connection: a half-open connection never reports its failure. */
 const soon = (text: string) => ({ text, answerWithinMs: patienceMs });

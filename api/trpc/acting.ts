@@ -3,16 +3,16 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { actInTenant } from '#domain/workspace/tenants/act-in-tenant.ts';
 import type { CallContext } from './trpc.ts';
 
-/** What acting takes: of a procedure's call or of a route's. */
+/** Context of the call, of a procedure or of a route. */
 type Acting = Pick<CallContext, 'deps' | 'request'>;
 
-/** The caller with its tenant-wide rights. */
+/** The caller with its tenant-wide permissions. */
 export function callerOf({ request }: Pick<Acting, 'request'>): Promise<Caller> {
   return request.inContext(null, async ({ caller }) => caller);
 }
 
 /**
- * Runs a use case in the caller's own tenant, or as an operator in the one that is named.
+ * Runs a use case in the caller's own tenant, or as an operator in the named tenant.
  * @throws `tenant_not_found` unless the caller operates the platform and the tenant exists
  */
 export async function inTenantOf<T>(

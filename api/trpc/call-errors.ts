@@ -7,7 +7,7 @@ import { statusOf, toErrorObject, type ErrorObject } from '../errors.ts';
 import { translate } from '../plugins/error-handling.ts';
 import { fromIssues } from '../plugins/validation-errors.ts';
 
-/** What stands in a failed call's envelope. `data.error` is the error object of every other operation. */
+/** Envelope of a failed call. `data.error` is the error object of every other operation. */
 export interface CallError {
   message: string;
   code: (typeof TRPC_ERROR_CODES_BY_KEY)[TRPC_ERROR_CODE_KEY];
@@ -21,7 +21,7 @@ const keyOf: Readonly<Record<number, TRPC_ERROR_CODE_KEY>> = {
   404: 'NOT_FOUND',
   405: 'METHOD_NOT_SUPPORTED',
   409: 'CONFLICT',
-  // Its protocol has no key of its own for what is gone.
+  // The protocol has no key of its own for 410.
   410: 'NOT_FOUND',
   413: 'PAYLOAD_TOO_LARGE',
   415: 'UNSUPPORTED_MEDIA_TYPE',
@@ -42,7 +42,7 @@ export function toCallError(error: DomainError, requestId: string): CallError {
   };
 }
 
-/** A failed call's error in our own taxonomy. */
+/** Maps a failed call to a domain error. */
 export function fromCall(error: TRPCError): DomainError {
   const { cause } = error;
   switch (error.code) {

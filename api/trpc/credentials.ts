@@ -68,7 +68,7 @@ export const credentials = router({
     }),
 });
 
-/** Of the whole tenant. */
+/** Tenant-wide. */
 export const tenantCredentials = router({
   list: reading()
     .input(inputs.listInput)

@@ -97,7 +97,7 @@ export const principals = router({
 });
 
 export const apiKeys = router({
-  list: procedure({ permission: 'api_keys.read', own: 'one’s own keys', audit: reads })
+  list: procedure({ permission: 'api_keys.read', own: 'the caller’s own keys', audit: reads })
     .input(inputs.listInput)
     .output(apiKeyPage)
     .query(async ({ ctx: { request }, input: { limit, cursor } }) => {
@@ -107,7 +107,7 @@ export const apiKeys = router({
       return toPage({ ...page, items: page.items.map(presentApiKey) });
     }),
 
-  get: procedure({ permission: 'api_keys.read', own: 'one’s own keys', audit: reads })
+  get: procedure({ permission: 'api_keys.read', own: 'the caller’s own keys', audit: reads })
     .input(inputs.apiKeyInput)
     .output(apiKeyEnvelope)
     .query(async ({ ctx: { request }, input: { key_id: keyId } }) => ({
@@ -116,7 +116,7 @@ export const apiKeys = router({
 
   create: procedure({
     permission: 'api_keys.create',
-    own: 'one’s own keys',
+    own: 'the caller’s own keys',
     audit: ['security.api_key_created'],
   })
     .input(inputs.createApiKeyInput)
@@ -135,7 +135,7 @@ export const apiKeys = router({
 
   revoke: procedure({
     permission: 'api_keys.revoke',
-    own: 'one’s own keys',
+    own: 'the caller’s own keys',
     audit: ['security.api_key_revoked'],
   })
     .input(inputs.apiKeyInput)

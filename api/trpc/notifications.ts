@@ -11,7 +11,7 @@ import { procedure, router } from './trpc.ts';
 
 const own = {
   permission: 'notifications.read',
-  audit: { none: 'what a user has read is its own affair' },
+  audit: { none: 'a user’s read state is not audited' },
 } as const;
 
 export const notifications = router({

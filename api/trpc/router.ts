@@ -19,7 +19,7 @@ import { tenants } from './tenants.ts';
 import { router } from './trpc.ts';
 import { workflows } from './workflows.ts';
 
-/** Every procedure that operators and internal tools may call. */
+/** All procedures for operators and internal tools. */
 export const appRouter = router({
   responses,
   workflows,

@@ -10,20 +10,22 @@ import { noteFailure, sendRefusal, type ErrorHandling } from '../plugins/error-h
 import { toCallError } from './call-errors.ts';
 import { appRouter } from './router.ts';
 
-/** Calls of one batch. */
+/** Max calls of one batch. */
 const maxBatchSize = 20;
 
-/** What tRPC's own clients send. */
+/** Query members that tRPC's own clients send. */
 const callQuery = z.strictObject({ batch: z.literal('1').optional(), input: z.string().optional() });
 const callParams = z.strictObject({ '*': z.string() });
 
-/** How many calls a request makes: a batch is as many requests. */
+/** The number of calls of a request: each call of a batch counts as a request. */
 export function callsOf({ params }: FastifyRequest): number {
   const { '*': paths = '' } = params as { '*'?: string };
   return Math.min(paths.split(',').length, maxBatchSize);
 }
 
-/** The typed procedures under the scope's prefix, for tRPC clients. Refusals are of the one error shape, in `data.error`. */
+/**
+ * The typed procedures under the scope's prefix, for tRPC clients. Refusals have the one error shape, in `data.error`.
+ */
 export function serveProcedures(deps: GatewayDependencies, options: ErrorHandling) {
   return async (instance: FastifyInstance): Promise<void> => {
     const app = instance.withTypeProvider<ZodTypeProvider>();
@@ -41,7 +43,7 @@ export function serveProcedures(deps: GatewayDependencies, options: ErrorHandlin
       method: ['GET', 'POST'],
       url: '/*',
       exposeHeadRoute: false,
-      // Messages of a thread are among what they take.
+      // Inputs include messages of a thread.
       bodyLimit: contentBodyLimit,
       config: { audit: { none: 'each procedure declares its own' } },
       schema: { hide: true, params: callParams, querystring: callQuery },
@@ -79,7 +81,7 @@ export function serveProcedures(deps: GatewayDependencies, options: ErrorHandlin
   };
 }
 
-/** The body was read and checked like every other: tRPC gets it anew. */
+/** Passes the body, which was parsed and validated like every other, to tRPC as a new request. */
 function asFetched(request: FastifyRequest): Request {
   const url = new URL(request.url, 'http://gateway');
   const headers = { 'content-type': 'application/json' };

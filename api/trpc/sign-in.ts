@@ -29,7 +29,7 @@ export const sessions = router({
       return toPage({ ...page, items: page.items.map(presentSession(request.identity)) });
     }),
 
-  own: procedure({ own: 'one’s own sessions', audit: reads })
+  own: procedure({ own: 'the caller’s own sessions', audit: reads })
     .input(inputs.listOwnSessionsInput)
     .output(sessionPage)
     .query(async ({ ctx: { request }, input: { limit, cursor } }) => {
@@ -41,7 +41,7 @@ export const sessions = router({
 
   revoke: procedure({
     permission: 'sessions.revoke',
-    own: 'one’s own session',
+    own: 'the caller’s own session',
     audit: ['security.session_revoked'],
   })
     .input(inputs.revokeSessionInput)
@@ -52,8 +52,8 @@ export const sessions = router({
       ),
     })),
 
-  /** Of the access token that it is called with. */
-  signOut: procedure({ own: 'one’s own session', audit: ['security.logout'] })
+  /** Ends the session of the presented access token. */
+  signOut: procedure({ own: 'the caller’s own session', audit: ['security.logout'] })
     .input(inputs.signOutInput)
     .output(sessionEnvelope)
     .mutation(async ({ ctx: { request } }) => ({

@@ -26,7 +26,7 @@ import { procedure, reads, router } from './trpc.ts';
 export const spaces = router({
   list: procedure({
     permission: 'spaces.read',
-    own: 'the spaces that one is a member of',
+    own: 'the caller’s own spaces',
     audit: reads,
   })
     .input(inputs.listInput)

@@ -11,7 +11,7 @@ import { updateServer } from '#domain/capabilities/tools/update-server.ts';
 import { procedure, reads, router } from './trpc.ts';
 
 const found = {
-  none: 'what it finds is recorded: space.mcp_server_connected, _failed, mcp_tools_changed',
+  none: 'the result is recorded: space.mcp_server_connected, _failed, mcp_tools_changed',
 };
 
 export const toolServers = router({

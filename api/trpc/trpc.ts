@@ -7,25 +7,25 @@ import type { GatewayDependencies } from '../compose.ts';
 import { checkWellFormed } from '../plugins/well-formed.ts';
 import { fromCall, toCallError } from './call-errors.ts';
 
-/** What every procedure gets: the request with its proved identity, and the gateway's parts. */
+/** Context of every procedure: the authenticated request, and the gateway's parts. */
 export interface CallContext {
   deps: GatewayDependencies;
   request: FastifyRequest;
-  /** Writes a failed call into the log, and a refusal into the event log. */
+  /** Logs a failed call, and records a refusal in the event log. */
   noteFailure(error: DomainError): Promise<void>;
 }
 
-/** What the operation needs and writes. The use case is the truth, this its declaration. */
+/** Required permission and recorded events; the use case enforces both. */
 export type Declaration = {
-  /** The audit events that it writes, or why it writes none. */
+  /** Audit events that the operation records, or the reason for none. */
   audit: readonly EventType[] | { none: string };
 } & (
   | {
       permission: Permission;
-      /** What needs no grant. */
+      /** Names an operation that needs no grant. */
       own?: string;
     }
-  /** It is about nothing else. */
+  /** An operation on the caller itself only. */
   | { permission?: undefined; own: string }
 );
 
@@ -39,10 +39,10 @@ const t = initTRPC
 
 export const { router } = t;
 
-/** Reads whose answers nobody has to account for. */
+/** Reads are not audited. */
 export const reads = { none: 'reads' } as const;
 
-/** A procedure with what it declares. Input that nothing behind could store is refused before it is read. */
+/** A procedure with its declaration. Input that cannot be stored is refused before it is parsed. */
 export function procedure(declaration: Declaration) {
   return t.procedure.meta(declaration).use(async ({ ctx, next, path, getRawInput }) => {
     const began = performance.now();

@@ -32,7 +32,7 @@ export const workflows = router({
     }),
 });
 
-/** The tenant comes from the id; another's is as unknown as one that never was. */
+/** The tenant comes from the id; a workflow of another tenant answers like an unknown one. */
 async function find(call: CallContext, workflowId: string): Promise<FoundWorkflow> {
   const { tenantId } = readWorkflowId(workflowId);
   try {

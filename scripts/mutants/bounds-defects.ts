@@ -92,7 +92,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'a stream that keeps its request',
     file: 'api/rest/v1/responses/deliver.ts',
-    replace: [['by nothing below.\n  request.body = undefined;', 'by nothing below.']],
+    replace: [['released from memory.\n  request.body = undefined;', 'released from memory.']],
     test: 'test/api/stream-memory.test.ts',
     caughtBy: 'keeps nothing of the request in memory',
   },
@@ -106,7 +106,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'streams continued at the pace of the server',
     file: 'adapters/tools/ending-transport.ts',
-    replace: [['Math.min(Math.max(delayMs, shortestMs), maxMs)', 'delayMs']],
+    replace: [['Math.min(Math.max(delayMs, minMs), maxMs)', 'delayMs']],
     test: 'test/adapters/tool-server-requests.test.ts',
     caughtBy: 'is not asked again at once',
   },
@@ -141,7 +141,7 @@ export const boundsDefects: readonly Defect[] = [
   {
     name: 'a wait that keeps what was asked',
     file: 'api/rest/v1/responses/deliver.ts',
-    replace: [['an hour, too.\n  request.body = undefined;', 'an hour, too.']],
+    replace: [['an hour too.\n  request.body = undefined;', 'an hour too.']],
     test: 'test/api/stream-memory.test.ts',
     caughtBy: 'a wait of the native surface keeps nothing of the request in memory',
   },

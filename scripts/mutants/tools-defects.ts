@@ -17,7 +17,7 @@ export const toolsDefects: readonly Defect[] = [
   {
     name: 'a key that a model server says back is passed on',
     file: 'adapters/models/key-remover.ts',
-    replace: [['apiKey.length < shortestKey', 'apiKey.length > 0']],
+    replace: [['apiKey.length < minKeyLength', 'apiKey.length > 0']],
     test: 'test/adapters/echoed-keys.test.ts',
     caughtBy: 'echoes is removed, also across pieces',
   },

@@ -4,8 +4,8 @@ import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
 /**
- * Histories hold no content: what an activity throws becomes its class name and code. Database errors carry
- * SQL with its values, vendor errors the prompt.
+ * Histories hold no content: an activity's error is reduced to its class name and code. Database errors carry SQL with
+ * its values, vendor errors the prompt.
  */
 export function opaqueFailures(logger: Logger): ActivityInboundCallsInterceptor {
   return {

@@ -109,7 +109,7 @@ export class AdminMaker {
     await this.#done(place, 'DELETE', path);
   }
 
-  /** The cursor behind the first of at least two entries of a list. */
+  /** The cursor after the first of at least two entries of a list. */
   async cursor(place: Place, path: string, apiKey = place.apiKey): Promise<string> {
     const page = await this.#send({ method: 'GET', path: `/v1${path}?limit=1`, apiKey });
     return page.body.meta.next_cursor as string;

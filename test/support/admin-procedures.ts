@@ -25,7 +25,7 @@ export interface AdminParts {
   maker: AdminMaker;
   admin: Client;
   ownerOf(place: Place): string;
-  /** A cursor behind the first entry of a list of the place. */
+  /** A cursor after the first entry of a list of the place. */
   cursorOf(place: Place, path: string, input: object): Promise<string>;
 }
 
@@ -72,7 +72,7 @@ export function adminProcedures(parts: AdminParts): Record<string, ProcedureFixt
     const made = await maker.send({ method: 'POST', path, apiKey: place.apiKey, body: { email } });
     return { ...at(place), invite_id: made.body.data.id as string };
   };
-  /** The cursor behind the first of two invites of the principal of the place's key. */
+  /** The cursor after the first of two invites of the principal of the place's key. */
   const ownInvites = async (place: Place): Promise<string> => {
     const email = `own-${newId()}@example.com`;
     await admin.query(

@@ -10,7 +10,7 @@ const changes = { value: { token: 'tk-rotated-9d41' } };
 const words = ['name', 'origin', ...valueMembers.map((member) => `value.${member}`)];
 const ofUpdate = words.filter((word) => word !== 'origin');
 
-/** Text of operations, which names nothing of anybody's. */
+/** Free text of operations that contains no id. */
 export const credentialText = ['Credential', 'TenantCredential'].flatMap((thing) => [
   ...words.map((word) => `create${thing} body ${word}`),
   ...ofUpdate.map((word) => `update${thing} body ${word}`),

@@ -59,7 +59,7 @@ export async function createTestDatabase(
   };
 }
 
-/** A dispatcher that sends nothing, and takes each row for one that Temporal has got. */
+/** A dispatcher that records rows instead of sending them, and treats each as acknowledged by Temporal. */
 export function saveIn(rows: Dispatch[]): Dispatcher {
   return {
     dispatch: async (row) => {

@@ -98,7 +98,7 @@ function interrupt(npm: ChildProcess): void {
   try {
     process.kill(-npm.pid!, 'SIGINT');
   } catch {
-    // It has ended by itself.
+    // It has ended already.
   }
 }
 

@@ -51,7 +51,7 @@ export class ApiDescription {
     this.#ajv.addSchema(document, 'api');
   }
 
-  /** The operation behind a concrete path without its prefix, if there is one. */
+  /** The operation of a concrete path without its prefix, if there is one. */
   operationAt(method: string, path: string): Operation | undefined {
     const steps = path.split('?', 1)[0]!.split('/');
     return this.operations.find((operation) => {
@@ -96,7 +96,7 @@ export class ApiDescription {
 
 let committed: ApiDescription | undefined;
 
-/** Our own OpenAPI document, as it is committed: a check keeps it what a gateway serves. */
+/** Our own OpenAPI document, as it is committed: a check compares it with what a gateway serves. */
 export function committedApi(): ApiDescription {
   const file = new URL('../../docs/openapi.json', import.meta.url);
   return (committed ??= new ApiDescription(JSON.parse(readFileSync(file, 'utf8')) as OpenApi));

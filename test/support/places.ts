@@ -237,7 +237,7 @@ export class Maker {
     return id;
   }
 
-  /** The cursor behind the first of two notifications of the same. */
+  /** The cursor after the first of two notifications of the same. */
   async notificationCursor(place: Place): Promise<string> {
     await this.notification(place);
     await this.notification(place);
@@ -245,7 +245,7 @@ export class Maker {
     return (await this.send(call)).body.meta.next_cursor as string;
   }
 
-  /** The cursor behind the first of at least two entries of a list. */
+  /** The cursor after the first of at least two entries of a list. */
   async cursor(place: Place, list: string): Promise<string> {
     const page = await this.#done(place, 'GET', `${list}?limit=1`);
     return page.body.meta.next_cursor as string;

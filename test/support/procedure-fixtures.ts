@@ -52,7 +52,7 @@ export interface FixtureParts {
   maker: Maker;
   /** The world of each place's tenant. */
   worldOf(place: Place): World;
-  /** A cursor behind the first entry of a list of the place. */
+  /** A cursor after the first entry of a list of the place. */
   cursorOf(place: Place, path: string, input: object): Promise<string>;
 }
 

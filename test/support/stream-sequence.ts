@@ -14,7 +14,7 @@ export interface CheckedSegment {
 export interface Sequence {
   /** Each event once, in the order first seen. */
   events: SeenEvent[];
-  /** The last connection ended at `[DONE]`, or was empty behind the terminal event. */
+  /** The last connection ended at `[DONE]`, or was empty after the terminal event. */
   done: boolean;
   /** An `error` event ended the last connection. */
   errored: boolean;

@@ -16,7 +16,7 @@ import { z } from 'zod';
  *
  * POST /control takes {"hold":"before_effect"|"after_effect"|null} to keep calls waiting there until the next
  * such request, {"delay_ms"} for each call, {"change":"<tool>"} to give a tool another definition, {"remove"},
- * {"shows":{"<bearer>":"<tool>"}} to let nobody in but these, each with one more tool of its own,
+ * {"shows":{"<bearer>":"<tool>"}} to admit only these bearers, each with one more tool of its own,
  * {"drop":true} to cut the connection after the effect. It answers {"holding": calls that wait}.
  */
 
@@ -31,7 +31,7 @@ interface Control {
   holding: number;
   /** The answer of the tool `record` for each item; without any the tool does not exist. */
   records: Record<string, string>;
-  /** The tool that each bearer alone is shown; without any everybody is let in. */
+  /** The tool that each bearer alone is shown; without any all are admitted. */
   shows: Record<string, string>;
 }
 

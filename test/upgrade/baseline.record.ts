@@ -16,7 +16,7 @@ import { folder, type Expected } from './restore.ts';
 
 const runningText = Array.from({ length: 12 }, (_, i) => `Sentence ${i + 1} outlives the release.`).join(' ');
 
-/** `npm run record:baseline`: populates a tenant through gateway and worker, and writes data and answers down. */
+/** `npm run record:baseline`: populates a tenant through gateway and worker, and records its data and answers. */
 it('records the data of a release', async () => {
   const database = await createTestDatabase();
   const models = await startModelServer([

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** What every database has of its own, or makes by itself. */
+/** Tables that `migrate` fills itself. */
 const left = new Set(['app.function_files']);
 
 interface Table {
@@ -9,8 +9,8 @@ interface Table {
 }
 
 /**
- * The rows of every table as plain SQL, one a line, with the partitions that they lie in. Restored with
- * `session_replication_role = replica`, which leaves out triggers and the order of foreign keys.
+ * The rows of every table as plain SQL, one a line, with their partitions. Restored with `session_replication_role =
+ * replica`, which disables triggers and foreign key checks.
  */
 export async function dumpData(admin: Client): Promise<string> {
   const lines = await dumpPartitions(admin);

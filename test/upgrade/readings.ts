@@ -1,6 +1,6 @@
 import type { TestGateway } from '../support/gateway.ts';
 
-/** Who asks in the fixture: the tenant's owner and a user by their keys, and a session. */
+/** Callers of the fixture: the tenant's owner and a user by their keys, and a session. */
 export interface Identities {
   owner: string;
   user: string;
@@ -12,10 +12,10 @@ export interface Reading {
   as: keyof Identities;
 }
 
-/** What the API answered, or a stream's whole text; by `<who> <path>`. */
+/** The API's answers, or a stream's whole text; by `<who> <path>`. */
 export type Readings = Record<string, unknown>;
 
-/** The ids of what the fixture holds. */
+/** The ids of the fixture's resources. */
 export interface Held {
   spaceId: string;
   finished: string;
@@ -26,7 +26,7 @@ export interface Held {
   document: string;
 }
 
-/** Every answer by which the fixture's tenant is compared. */
+/** Every request whose answer is compared for the fixture's tenant. */
 export function readingsOf(held: Held): Reading[] {
   const space = `/v1/spaces/${held.spaceId}`;
   const owner = [
@@ -63,7 +63,7 @@ export function readingsOf(held: Held): Reading[] {
   ];
 }
 
-/** Asks for each. @throws for an answer that is not 200 */
+/** Sends every request. @throws for a status other than 200 */
 export async function readAll(gateway: TestGateway, identities: Identities, held: Held): Promise<Readings> {
   const readings: Readings = {};
   for (const { path, as } of readingsOf(held)) {
@@ -77,7 +77,7 @@ export async function readAll(gateway: TestGateway, identities: Identities, held
   return readings;
 }
 
-/** Expiries move with the day of the restore, and reading notes the use of a key. */
+/** Removes expiries, which move with the day of the restore, and the last use of a key, which reading updates. */
 function withoutClock(text: string): string {
   return text.replaceAll(/"(expires_at|deadline_at|last_used_at)":\s*"[^"]*"/g, '"$1":"(a time)"');
 }

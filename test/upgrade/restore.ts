@@ -8,12 +8,12 @@ import type { Held, Identities, Readings } from './readings.ts';
 
 export const folder = new URL('baseline/', import.meta.url);
 
-/** What stands beside the dump. */
+/** Expectations stored beside the dump. */
 export interface Expected {
   recordedAt: string;
   tenantId: string;
   held: Held;
-  /** Keys and a token of the fixture's people; they open nothing else. */
+  /** Keys and a token of the fixture's principals; they are valid nowhere else. */
   identities: Identities;
   runningText: string;
   readings: Readings;
@@ -30,7 +30,7 @@ const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8
 
 export const expected = (): Expected => JSON.parse(read('expected.json')) as Expected;
 
-/** An empty database becomes one of the baseline with its populated tenant, as a restore from a dump makes it. */
+/** Restores the baseline with its populated tenant into an empty database, as from a dump. */
 export async function restoreBaseline(): Promise<Restored> {
   const server = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -38,7 +38,7 @@ export async function restoreBaseline(): Promise<Restored> {
   const adminUrl = databaseUrl(server.adminUrl, name);
   const admin = await connect(adminUrl);
   try {
-    // Of the migrator, which goes before every migration.
+    // The migrator runs this file before every migration.
     const roles = new URL('../../domain/operations/schema/roles.sql', import.meta.url);
     await admin.query(readFileSync(roles, 'utf8'));
     await admin.query(read('schema.sql'));
@@ -60,7 +60,7 @@ export async function restoreBaseline(): Promise<Restored> {
   };
 }
 
-/** What would have expired since the recording has the time left that it had then. */
+/** Moves each expiry by the time since the recording, so that the remaining time stays the same. */
 function moveExpiries(recordedAt: string): string {
   return `do $$ declare c record; begin
     for c in select a.attrelid::regclass as t, quote_ident(a.attname) as name from pg_attribute a join pg_class r on r.oid = a.attrelid

@@ -45,7 +45,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** What a gateway or a worker of the version before relies on. */
+/** Interfaces that a gateway or a worker of the previous version relies on. */
 async function readInterfaces(): Promise<Interfaces> {
   const functions = await admin.query<{ name: string }>(
     `select format('%s(%s) %s', proname, pg_get_function_arguments(oid), pg_get_function_result(oid)) as name
@@ -99,7 +99,7 @@ it('an upgraded database has the catalogue of a new one', async () => {
   const fresh = await createTestDatabase();
   const other = await connect(fresh.adminUrl);
   try {
-    // Partitions are those of their days, and the log goes on behind what was restored.
+    // Partitions depend on the day of the run, and the log grows after the restore.
     const lasting = (lines: string[]) =>
       lines.filter((line) => !/_\d{6,8}\b|_\d{6,8}_|app\.log_beginning\(\)/.test(line));
     expect(lasting(await readCatalogue(admin))).toEqual(lasting(await readCatalogue(other)));
@@ -160,7 +160,7 @@ it('functions of a file with another checksum are applied again, and those of no
 it('a running response of the baseline is finished by today’s worker, behind what it had published', async () => {
   const { held, identities, runningText, tenantId } = baseline;
   const models = await startModelServer([{ name: 'running', text: runningText }]);
-  // Its vendor stands at another port than it did.
+  // The vendor's fake listens on another port than at the recording.
   await admin.query(`update models set base_url = $1 where alias = 'running'`, [models.url]);
   const stream = async () =>
     (

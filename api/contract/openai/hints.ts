@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** What OpenAI's clients say of a request that asks nothing of the answer: taken, and without effect. */
+/** Fields of OpenAI's clients that do not affect the answer: accepted, and without effect. */
 
 const label = z.string().max(1_000).nullish();
 
-/** Who asks, and what the vendor's cache may go by. Never stored: it may be personal data. */
+/** End-user and cache hints. Never stored: they may be personal data. */
 export const hints = {
   client_metadata: z.record(z.string(), z.unknown()).nullish(),
   user: label,
@@ -23,13 +23,13 @@ export const hints = {
 
 export const verbosity = z.enum(['low', 'medium', 'high']).nullish();
 
-/** Which turns' reasoning the vendor is to keep, and how much it is to think: its own business. */
+/** Which turns' reasoning the vendor should retain, and its effort: vendor settings without effect here. */
 export const reasoningHints = {
   context: z.enum(['auto', 'current_turn', 'all_turns']).nullish(),
   mode: z.enum(['standard', 'pro']).nullish(),
 };
 
-/** Of what there is none here; reasoning is kept and found by its item's id. */
+/** Includes without content here; reasoning is stored, and found by its item's id. */
 export const emptyIncludes = [
   'web_search_call.results',
   'web_search_call.action.sources',
@@ -58,7 +58,7 @@ const hostedTypes = [
   'programmatic_tool_calling',
 ] as const;
 
-/** A tool that OpenAI runs or describes in a way of its own: it is left out, and the answer says so. */
+/** A tool that OpenAI runs, or describes in its own way: it is dropped, and the answer lists it as unsupported. */
 export const hostedTool = z.looseObject({ type: z.enum(hostedTypes) });
 export type HostedTool = z.infer<typeof hostedTool>;
 

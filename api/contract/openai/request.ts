@@ -19,10 +19,10 @@ export const openAiParams = spaceParams;
 export const openAiResponseParams = responseParams;
 export const openAiModelParams = spaceParams.extend({ model: z.string().min(1).max(128) });
 
-/** Takes any value, so that another than its default can be refused as unsupported and not as unknown. */
+/** Accepts any value, so that a value other than the default is refused as unsupported and not as unknown. */
 const notYet = z.unknown().optional();
 
-/** What OpenAI's clients send to create a response. Where it means the same as natively it is the same. */
+/** Request of OpenAI's clients to create a response. Fields with the native meaning have the native schema. */
 export const openAiCreateBody = z
   .strictObject({
     input: z.union([inputText, inputItems]).meta({ description: 'Text of the user, or items.' }),
@@ -73,7 +73,7 @@ export const openAiCreateBody = z
 
 export type OpenAiCreateBody = z.infer<typeof openAiCreateBody>;
 
-/** Fields that nothing here implements, each with the values that ask for nothing; null always does. */
+/** Unimplemented fields, each with the values that have no effect; null always has none. */
 export const neutralValues: Readonly<Partial<Record<keyof OpenAiCreateBody, readonly unknown[]>>> = {
   access_programs: [],
   context_management: [],
@@ -93,7 +93,7 @@ export const openAiCreateHeaders = z.looseObject({
 
 const flag = z.enum(['true', 'false']).optional();
 
-/** `include` can only ask for what was kept when the response was created: here it asks for nothing. */
+/** `include` can only request content that was stored when the response was created: here it has no effect. */
 const include = {
   include: notYet,
   'include[]': notYet,

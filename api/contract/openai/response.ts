@@ -9,7 +9,7 @@ const seconds = z.int().meta({ description: 'Unix time in seconds.' });
 
 const tool = z.looseObject({ type: z.string() });
 
-/** A response as OpenAI's and Open Responses' clients read it, with our own members beside. */
+/** A response as clients of OpenAI and Open Responses parse it, with additional members. */
 export const openAiResponse = z
   .strictObject({
     id: z.string(),

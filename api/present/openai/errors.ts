@@ -2,7 +2,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
 const surface = /^\/api(?:-proxy)?\/v1\/spaces\/[^/?]*\/openai(?:[/?]|$)/;
 
-/** Whether an address lies on the OpenAI-compatible surface, whether or not there is anything at it. */
+/** Whether a path is on the OpenAI-compatible surface, whether or not it exists. */
 export function isOpenAiPath(url: string): boolean {
   return surface.test(url);
 }
@@ -11,15 +11,15 @@ const operations =
   'GET /models, GET /models/{model}, POST /responses, GET and DELETE /responses/{response_id}, ' +
   'POST /responses/{response_id}/cancel and GET /responses/{response_id}/input_items';
 
-/** What is said of a path at which there is nothing. */
+/** Error message for a path that does not exist. */
 export function nothingAt(url: string): string {
   const nothing = 'There is nothing at this path.';
   return isOpenAiPath(url) ? `${nothing} Below …/openai there are ${operations}.` : nothing;
 }
 
 /**
- * An error as OpenAI's clients know it: what is wrong with a request is a 400 that names the parameter as it
- * stands in their body, and so is what cannot be cancelled any more or follows nothing.
+ * An error in the form of OpenAI's clients: a validation error is a 400 that names the parameter of their body; a
+ * response that can no longer be cancelled or continued is a 400 too.
  */
 export function toOpenAiError(error: DomainError, status: number): { error: DomainError; status: number } {
   const { detail, code } = error;

@@ -10,8 +10,8 @@ interface LifecycleEvent {
 }
 
 /**
- * Shows a response's stored events to OpenAI's clients, with the same numbers. Only events that carry the
- * response are made anew; the many small ones pass as they are stored.
+ * Renders a response's stored events for OpenAI's clients, with the same numbers. Only events that carry the response
+ * are rendered again; the many small events pass unchanged.
  */
 export function openAiEvents(request: ResponseRequest): RenderEvent {
   const settings = presentSettings(request);
@@ -23,7 +23,7 @@ export function openAiEvents(request: ResponseRequest): RenderEvent {
       return { type, line };
     }
     const event = JSON.parse(line) as LifecycleEvent;
-    // A type of its own would stop clients that know only OpenAI's.
+    // An unknown event type would stop clients that know only OpenAI's types.
     const shown = type === 'response.cancelled' ? 'response.incomplete' : type;
     return {
       type: shown,
@@ -36,7 +36,7 @@ export function openAiEvents(request: ResponseRequest): RenderEvent {
   };
 }
 
-/** `response.` and one word: the response itself, and not a part of it. */
+/** Whether the type is `response.` and one word: an event of the response itself, not of a part. */
 function isLifecycle(type: string): boolean {
   return type.indexOf('.') === type.lastIndexOf('.');
 }

@@ -2,12 +2,12 @@ import { DomainError, type DomainErrorCode } from '#domain/foundation/kernel/err
 import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import type { FailureReason } from '#domain/responses/record/response-status.ts';
 
-/** Seconds after which a vendor that has asked for patience five times may be asked again. */
+/** Retry delay, in seconds, after a vendor has rate limited five attempts. */
 const patience = 5;
 
 /**
- * The error that a client of OpenAI's is answered when the response that it waited for has failed or was cancelled:
- * it takes whatever comes with 200 for the answer. null for any other end.
+ * The error for a client of OpenAI that waited for a response that failed or was cancelled, since the client treats
+ * every 200 as the answer. null for any other end.
  */
 export function failureOf(record: ResponseRecord): DomainError | null {
   const { id: responseId, status, platform } = record;
@@ -29,8 +29,8 @@ export function failureOf(record: ResponseRecord): DomainError | null {
 }
 
 /**
- * What is said of a response that goes on while its caller can wait no longer, since a part with 200 would be taken for
- * the whole. Only a request with a key may be sent again: it comes to the same response.
+ * The error for a caller whose wait ends while the response continues, since a partial answer with 200 would pass for
+ * the whole. A request with an idempotency key may be retried: it reaches the same response.
  */
 export function unfinished(
   { id: responseId }: ResponseRecord,
@@ -51,7 +51,7 @@ function isPassing({ code, type }: FailureReason): boolean {
   return code !== 'tool_outcome_unknown' && (type === 'server_error' || type === 'rate_limit_error');
 }
 
-/** Whether a tool of a server was called: another response would call it once more. */
+/** Whether a server's tool was called: a new response would call it again. */
 function actedOutside({ output }: ResponseRecord): boolean {
   return output.some(({ type }) => type === 'mcp_call');
 }

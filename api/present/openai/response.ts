@@ -3,7 +3,7 @@ import type { ResponseRecord } from '#domain/responses/record/response-record.ts
 import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 import { presentTextFormat, presentToolChoice, presentTools } from './settings.ts';
 
-/** What a response shows of its request: it never changes, so streams make it once. */
+/** A response's request settings: they never change, so a stream renders them once. */
 export type Settings = ReturnType<typeof presentSettings>;
 
 export function presentSettings(request: ResponseRequest & { reasoning_summary?: string | null }) {
@@ -30,7 +30,7 @@ export function presentSettings(request: ResponseRequest & { reasoning_summary?:
   };
 }
 
-/** The contract's record as OpenAI's clients read it. The order of members is fixed: replays are byte-equal. */
+/** The contract's record in the form of OpenAI's clients. The order of members is fixed: replays are byte-equal. */
 export function presentOpenAiResponse(record: ResponseRecord, settings: Settings): OpenAiResponse {
   const { usage, platform, status } = record;
   const { limits } = platform.governance_applied;

@@ -2,7 +2,7 @@ import type { OpenAiResponse } from '#api/contract/openai/response.ts';
 import type { TextFormat } from '#domain/capabilities/models/model-gateway.ts';
 import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 
-/** An offered tool, of whatever kind; which members there are depends on `type`. */
+/** An offered tool of any kind; its members depend on `type`. */
 interface Offered {
   type: string;
   name: string;
@@ -18,7 +18,9 @@ interface Offered {
 
 type Tool = OpenAiResponse['tools'][number];
 
-/** Search is OpenAI's `file_search`, the tools of a connected server are one `mcp`, what the client runs is a `function`. */
+/**
+ * Maps search to OpenAI's `file_search`, the tools of a connected server to one `mcp`, client-side tools to `function`.
+ */
 export function presentTools(offered: readonly Offered[]): Tool[] {
   const servers = Map.groupBy(
     offered.filter(({ type }) => type === 'mcp'),

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** 201 for what was made just now, 200 and a header for what an earlier request with the same key has made. */
+/** 201 for a new resource; 200 and a header for the resource of an earlier request with the same key. */
 export function markCreated(reply: FastifyReply, replayed: boolean): void {
   if (replayed) {
     reply.header('Idempotent-Replayed', 'true');

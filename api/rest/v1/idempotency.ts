@@ -1,6 +1,6 @@
 import { fingerprintOf, type IdempotentRequest } from '#domain/foundation/idempotency/idempotency.ts';
 
-/** @param path the operation's path with its ids, without the prefix that it came by. */
+/** @param path the operation's path with its ids, without the mount prefix */
 export function idempotencyOf(
   key: string | undefined,
   path: string,

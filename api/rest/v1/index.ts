@@ -31,7 +31,7 @@ import { spaceRoutes } from './workspace/space-routes.ts';
 import { messageRoutes } from './threads/message-routes.ts';
 import { threadRoutes } from './threads/routes.ts';
 
-/** Every REST operation of version 1, to be mounted wherever it is reached. */
+/** All REST operations of version 1, mounted under each prefix. */
 export function restV1(deps: GatewayDependencies) {
   const limits = signInLimits(deps.config);
   return async (scope: FastifyInstance): Promise<void> => {

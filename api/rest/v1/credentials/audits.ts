@@ -1,6 +1,6 @@
 import type { EventType } from '#domain/foundation/events/catalogue.ts';
 
-/** What the operations on credentials record, those of a space and those of the tenant alike. */
+/** Events of the operations on credentials, in a space or tenant-wide. */
 export const audits = {
   reads: { none: 'reads' },
   create: ['security.credential_created'],

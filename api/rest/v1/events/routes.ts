@@ -41,7 +41,7 @@ export async function eventRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'getEvent',
-        summary: 'One event',
+        summary: 'Read an event',
         params: contract.eventParams,
         response: { 200: contract.eventEnvelope, ...errorResponses },
       },

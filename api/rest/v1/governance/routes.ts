@@ -19,7 +19,7 @@ export async function governanceRoutes(instance: FastifyInstance): Promise<void>
       schema: {
         tags,
         operationId: 'getGovernance',
-        summary: 'Read what a space demands',
+        summary: 'Read the governance settings of a space',
         params: spaceParams,
         response: { 200: governanceEnvelope, ...errorResponses },
       },
@@ -36,8 +36,8 @@ export async function governanceRoutes(instance: FastifyInstance): Promise<void>
       schema: {
         tags,
         operationId: 'updateGovernance',
-        summary: 'Set what a space demands',
-        description: 'Replaces all of it. Responses that run keep what they began under.',
+        summary: 'Replace the governance settings of a space',
+        description: 'Replaces all settings. Running responses keep the settings that they started with.',
         params: spaceParams,
         body: updateGovernanceBody,
         response: { 200: governanceEnvelope, ...errorResponses },

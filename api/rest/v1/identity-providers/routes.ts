@@ -32,7 +32,7 @@ export async function identityProviderRoutes(instance: FastifyInstance): Promise
       schema: {
         tags,
         operationId: 'createIdentityProvider',
-        summary: 'Let the tenant’s people sign in with a provider',
+        summary: 'Configure an identity provider for the tenant’s users',
         headers: createHeaders,
         body: contract.createProviderBody,
         response: { 200: contract.providerEnvelope, 201: contract.providerEnvelope, ...errorResponses },
@@ -102,7 +102,7 @@ export async function identityProviderRoutes(instance: FastifyInstance): Promise
         operationId: 'updateIdentityProvider',
         summary: 'Change an identity provider, or disable it',
         description:
-          'Disabling it refuses new sign-ins and ends the sessions that came of it; another client_id ends them, too, and unlinks every identity.',
+          'Disabling it refuses new sign-ins and ends its sessions; changing client_id also ends them, and unlinks every identity.',
         params: contract.providerParams,
         body: contract.updateProviderBody,
         response: { 200: contract.providerEnvelope, ...errorResponses },
@@ -124,7 +124,7 @@ export async function identityProviderRoutes(instance: FastifyInstance): Promise
       schema: {
         tags,
         operationId: 'linkIdentity',
-        summary: 'Say which user a subject of the provider is',
+        summary: 'Link a subject of the provider to a user',
         params: contract.providerParams,
         body: contract.linkIdentityBody,
         response: { 200: contract.identityEnvelope, ...errorResponses },

@@ -3,7 +3,7 @@ import type { createProviderBody, updateProviderBody } from '#api/contract/ident
 import type { NewProvider } from '#domain/identity/identity-providers/add-provider.ts';
 import type { UpdateProvider } from '#domain/identity/identity-providers/update-provider.ts';
 
-/** The wire's names as the use cases have them. */
+/** Maps wire names to the use cases' names. */
 export function toNewProvider(body: z.infer<typeof createProviderBody>): NewProvider {
   return {
     slug: body.slug,

@@ -23,7 +23,11 @@ export async function apiKeyRoutes(instance: FastifyInstance): Promise<void> {
   app.post(
     '/admin/api-keys',
     {
-      config: { permission: 'api_keys.create', own: 'one’s own keys', audit: ['security.api_key_created'] },
+      config: {
+        permission: 'api_keys.create',
+        own: 'the caller’s own keys',
+        audit: ['security.api_key_created'],
+      },
       schema: {
         tags,
         operationId: 'createApiKey',
@@ -51,7 +55,7 @@ export async function apiKeyRoutes(instance: FastifyInstance): Promise<void> {
   app.get(
     '/admin/api-keys',
     {
-      config: { permission: 'api_keys.read', own: 'one’s own keys', audit: reads },
+      config: { permission: 'api_keys.read', own: 'the caller’s own keys', audit: reads },
       schema: {
         tags,
         operationId: 'listApiKeys',
@@ -72,7 +76,7 @@ export async function apiKeyRoutes(instance: FastifyInstance): Promise<void> {
   app.get(
     '/admin/api-keys/:api_key_id',
     {
-      config: { permission: 'api_keys.read', own: 'one’s own keys', audit: reads },
+      config: { permission: 'api_keys.read', own: 'the caller’s own keys', audit: reads },
       schema: {
         tags,
         operationId: 'getApiKey',
@@ -90,11 +94,15 @@ export async function apiKeyRoutes(instance: FastifyInstance): Promise<void> {
   app.delete(
     '/admin/api-keys/:api_key_id',
     {
-      config: { permission: 'api_keys.revoke', own: 'one’s own keys', audit: ['security.api_key_revoked'] },
+      config: {
+        permission: 'api_keys.revoke',
+        own: 'the caller’s own keys',
+        audit: ['security.api_key_revoked'],
+      },
       schema: {
         tags,
         operationId: 'revokeApiKey',
-        summary: 'Revoke an API key for the very next request',
+        summary: 'Revoke an API key, effective from the next request',
         params: contract.apiKeyParams,
         response: { 200: apiKeyEnvelope, ...errorResponses },
       },

@@ -30,7 +30,7 @@ export async function principalRoutes(instance: FastifyInstance): Promise<void> 
       schema: {
         tags,
         operationId: 'createPrincipal',
-        summary: 'Create a user, service account or agent without any right',
+        summary: 'Create a user, service account or agent without permissions',
         headers: contract.createHeaders,
         body: contract.createPrincipalBody,
         response: { 200: principalEnvelope, 201: principalEnvelope, ...errorResponses },
@@ -142,7 +142,7 @@ export async function principalRoutes(instance: FastifyInstance): Promise<void> 
       schema: {
         tags,
         operationId: 'listPrincipalRoles',
-        summary: 'List the roles that a principal has in the whole tenant',
+        summary: 'List the tenant-wide roles of a principal',
         params: contract.principalParams,
         response: { 200: contract.roleList, ...errorResponses },
       },
@@ -161,7 +161,7 @@ export async function principalRoutes(instance: FastifyInstance): Promise<void> 
       schema: {
         tags,
         operationId: 'assignRole',
-        summary: 'Give a principal a role in the whole tenant',
+        summary: 'Grant a principal a tenant-wide role',
         params: contract.assignmentParams,
         response: { 200: contract.roleEnvelope, ...errorResponses },
       },
@@ -180,7 +180,7 @@ export async function principalRoutes(instance: FastifyInstance): Promise<void> 
       schema: {
         tags,
         operationId: 'unassignRole',
-        summary: 'Take a role in the whole tenant away',
+        summary: 'Revoke a tenant-wide role of a principal',
         params: contract.assignmentParams,
         response: { 200: deleted, ...errorResponses },
       },

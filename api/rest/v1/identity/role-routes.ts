@@ -55,7 +55,7 @@ export async function roleRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'listRoles',
-        summary: 'List the tenant’s roles, newest first, and behind them the built-in ones',
+        summary: 'List the tenant’s roles, newest first, followed by the built-in roles',
         querystring: contract.listQuery,
         response: { 200: contract.rolePage, ...errorResponses },
       },
@@ -112,8 +112,8 @@ export async function roleRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'setRolePermissions',
-        summary: 'Replace what a role permits',
-        description: 'What comes in addition the caller must hold in the whole tenant.',
+        summary: 'Replace the permissions of a role',
+        description: 'The caller must hold the added permissions tenant-wide.',
         params: contract.roleParams,
         body: contract.setPermissionsBody,
         response: { 200: contract.roleEnvelope, ...errorResponses },

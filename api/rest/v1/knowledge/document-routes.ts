@@ -35,7 +35,8 @@ export const documentRoutes =
           tags,
           operationId: 'uploadDocument',
           summary: 'Add a document to a collection',
-          description: 'It is `processing` until its text has been extracted, then `ready` or `failed`.',
+          description:
+            'The document is `processing` until its text has been extracted, then `ready` or `failed`.',
           params: contract.collectionParams,
           headers: contract.createHeaders,
           body: contract.uploadDocumentBody,

@@ -9,10 +9,10 @@ interface Content {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Sends a document as a file to be saved: no browser shows it in this origin, whatever it holds. */
+/** Sends a document as an attachment: browsers do not render it in this origin, whatever it contains. */
 export async function sendContent(reply: FastifyReply, { document, bytes }: Content): Promise<never> {
   const parts = bytes[Symbol.asyncIterator]();
-  // Read before the headers go: what is gone by now is still answered as such.
+  // Read before the headers are sent: content that is gone is still answered with an error status.
   const first = await parts.next().catch((error: unknown) => {
     throw error instanceof BytesNotFound ? notFound('document_not_found') : error;
   });
@@ -35,7 +35,7 @@ export async function sendContent(reply: FastifyReply, { document, bytes }: Cont
   return reply.send(Readable.from(all(), { objectMode: false })) as never;
 }
 
-/** As RFC 6266 has it: a name in ASCII for all, the whole name for those who know `filename*`. */
+/** RFC 6266: an ASCII name for all clients, the full name for those that support `filename*`. */
 function dispositionOf(filename: string): string {
   const plain = filename.replace(/[^\x20-\x7e]|["\\%/]/g, '_');
   const whole = encodeURIComponent(filename.toWellFormed()).replace(

@@ -32,7 +32,7 @@ export async function adminModelRoutes(instance: FastifyInstance): Promise<void>
         tags,
         operationId: 'addModel',
         summary: 'Add a model with its first price',
-        description: 'What is left out is the provider’s default. An alias can be taken once.',
+        description: 'Omitted fields take the provider’s defaults. An alias is unique.',
         headers: createHeaders,
         body: contract.addModelBody,
         response: { 200: modelEnvelope, 201: modelEnvelope, ...errorResponses },
@@ -101,7 +101,7 @@ export async function adminModelRoutes(instance: FastifyInstance): Promise<void>
       schema: {
         tags,
         operationId: 'updateModel',
-        summary: 'Change how a model is reached, or withdraw it from new responses',
+        summary: 'Change the connection of a model, or withdraw it from new responses',
         params: contract.modelParams,
         body: contract.updateModelBody,
         response: { 200: modelEnvelope, ...errorResponses },

@@ -14,11 +14,11 @@ import { markRead } from '#domain/operations/notifications/mark-read.ts';
 const tags = ['Notifications'];
 const config = {
   permission: 'notifications.read',
-  audit: { none: 'what a user has read is its own affair' },
+  audit: { none: 'a user’s read state is not audited' },
 } as const;
 const one = '/notifications/:notification_id';
 
-/** The caller's own notifications; everybody else's are unknown. */
+/** The caller's own notifications; those of other users answer like unknown ones. */
 export async function notificationRoutes(instance: FastifyInstance): Promise<void> {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
@@ -92,7 +92,7 @@ export async function notificationRoutes(instance: FastifyInstance): Promise<voi
         tags,
         operationId: 'readNotification',
         summary: 'Mark one of your notifications as read',
-        description: 'Repeated, it answers with the first time.',
+        description: 'A repeated request returns the time of the first.',
         params: contract.notificationParams,
         response: { 200: contract.markedRead, ...errorResponses },
       },
@@ -112,7 +112,8 @@ export async function notificationRoutes(instance: FastifyInstance): Promise<voi
         tags,
         operationId: 'readAllNotifications',
         summary: 'Mark all of your notifications as read',
-        description: 'Those that were there when it was asked. What arrives meanwhile stays unread.',
+        description:
+          'Applies to the notifications that exist when the request arrives; later ones stay unread.',
         response: { 200: contract.markedAllRead, ...errorResponses },
       },
     },

@@ -21,8 +21,8 @@ export async function observabilityRoutes(instance: FastifyInstance): Promise<vo
       schema: {
         tags,
         operationId: 'setObservability',
-        summary: 'Have the responses of a space traced',
-        description: 'Replaces the whole configuration. Responses that are accepted from then on are traced.',
+        summary: 'Configure the tracing of a space’s responses',
+        description: 'Replaces the whole configuration. Responses accepted afterwards are traced.',
         params: spaceParams,
         body: contract.setObservabilityBody,
         response: { 200: contract.observabilityEnvelope, ...errorResponses },
@@ -49,7 +49,7 @@ export async function observabilityRoutes(instance: FastifyInstance): Promise<vo
       schema: {
         tags,
         operationId: 'getObservability',
-        summary: 'Read where the responses of a space are traced to',
+        summary: 'Read the tracing configuration of a space',
         params: spaceParams,
         response: { 200: contract.observabilityEnvelope, ...errorResponses },
       },

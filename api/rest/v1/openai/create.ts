@@ -9,7 +9,7 @@ import { isTerminal, queueLimitMs } from '#domain/responses/record/response-stat
 import { acceptOrResume, type Accepted } from '../responses/accept.ts';
 import { toCreateInput } from '../responses/create-input.ts';
 import { deliverCreated, locationOf, read, waitAccepted, type Delivery } from '../responses/deliver.ts';
-import { plainly, present, requestOf } from './show.ts';
+import { requestWithoutTokens, present, requestOf } from './show.ts';
 import { toNativeBody, unsupportedTools } from './translate.ts';
 
 interface CreateCall {
@@ -19,8 +19,8 @@ interface CreateCall {
 }
 
 /**
- * `POST …/openai/responses`: the native request under another name. Answers with the ended response, or with
- * the reason why it failed; in the background with the response as it stands.
+ * `POST …/openai/responses`: the native request in OpenAI's form. Answers with the ended response, or with the reason
+ * why it failed; in the background with the response in its current state.
  */
 export async function handleOpenAiCreate(
   deps: GatewayDependencies,
@@ -32,10 +32,10 @@ export async function handleOpenAiCreate(
   if (form.stream) {
     streamPlaces.assertUnderLimit(request.identity);
   }
-  // Whoever waits takes the place of a stream, and no connection of the database.
+  // A waiting caller occupies a stream place, and no connection of the database.
   const leave = form.stream || form.background ? () => {} : streamPlaces.take(request.identity);
   try {
-    // A function of its own, so that nothing of this one holds what was asked while the answer is waited for.
+    // A separate function, so that this closure does not hold the request body during the wait.
     const created = await accept(deps, request as FastifyRequest & CreateCall);
     return await answer(deps, request, reply, { ...form, created });
   } finally {
@@ -43,7 +43,7 @@ export async function handleOpenAiCreate(
   }
 }
 
-/** How the answer to a create is to come. */
+/** The form of the answer to a create request. */
 interface Form {
   stream: boolean;
   background: boolean;
@@ -87,7 +87,8 @@ async function answer(
     reply.header('Idempotent-Replayed', 'true');
   }
   if (stream) {
-    const resolvedRequest = plainly(created.request) ?? (await requestOf(deps, request, delivery));
+    const resolvedRequest =
+      requestWithoutTokens(created.request) ?? (await requestOf(deps, request, delivery));
     await deliverCreated(deps, request, reply, { ...created, render: openAiEvents(resolvedRequest) });
     return undefined;
   }
@@ -107,7 +108,7 @@ async function answer(
   return present(deps, request, { ...delivery, record, resolvedRequest: created.request });
 }
 
-/** Waits as long as the response may take. */
+/** Waits for as long as the response may run. */
 function untilEnd(
   deps: GatewayDependencies,
   request: FastifyRequest,

@@ -10,7 +10,7 @@ import { findAllowedModel, listAllowedModels } from '#domain/capabilities/models
 const tags = ['OpenAI-compatible'];
 const config = { permission: 'spaces.read', audit: { none: 'reads' } } as const;
 
-/** The models of a space, as OpenAI's clients list them. */
+/** The models of a space, in the form of OpenAI's list. */
 export async function openAiModelRoutes(instance: FastifyInstance): Promise<void> {
   const app = instance.withTypeProvider<ZodTypeProvider>();
 
@@ -40,7 +40,7 @@ export async function openAiModelRoutes(instance: FastifyInstance): Promise<void
       schema: {
         tags,
         operationId: 'openAiRetrieveModel',
-        summary: 'Read one of them',
+        summary: 'Read a model that the space allows',
         params: openAiModelParams,
         response: { 200: openAiModel, ...errorResponses },
       },

@@ -1,13 +1,13 @@
-/** Items that the server made and keeps: sent back, they stand for themselves. */
+/** Items that the server creates and stores: sent back, they refer to the stored items. */
 const kept = new Set(['file_search_call', 'mcp_call', 'mcp_list_tools', 'mcp_approval_request']);
 
-/** Asked for by clients that keep everything themselves. Reasoning is kept here and found by its item's id. */
+/** Requested by clients that store reasoning themselves. Reasoning is stored here and found by its item's id. */
 const encryptedReasoning = 'reasoning.encrypted_content';
 
 /**
- * Takes out of a body what OpenAI's clients send and what means nothing more than its absence, so that the
- * rest can be held against the schema: nulls for left-out members, and items of an earlier answer sent back whole.
- * Whatever has another shape than expected stays as it is, to be refused.
+ * Removes from a body those values of OpenAI's clients that mean the same as their absence, so that the rest can be
+ * validated against the schema: nulls for omitted members, and items of an earlier answer sent back whole. Values of an
+ * unexpected shape stay, and are refused by validation.
  */
 export function normalizeBody(body: unknown): unknown {
   if (!isRecord(body)) {
@@ -23,7 +23,7 @@ export function normalizeBody(body: unknown): unknown {
   };
 }
 
-/** When the vendor would load a tool, who but the model may call it, and what it answers: nothing to go by here. */
+/** Hints on deferred loading, callers and output of a tool: without effect here. */
 const toolHints = new Set(['defer_loading', 'allowed_callers', 'output_schema']);
 
 function normalizeTool(tool: unknown): unknown {
@@ -42,14 +42,14 @@ function normalizeItem(item: unknown): unknown {
     return { type: 'item_reference', id };
   }
   if ('role' in item && (type === undefined || type === 'message')) {
-    // The phase of a message tells readers apart what it is; the model is shown the text alone.
+    // A message's phase is for readers; the model receives the text alone.
     const { phase: _, platform: __, ...message } = withoutNulls(item) as Record<string, unknown>;
     return Array.isArray(content) ? { ...message, content: content.map(withoutNulls) } : message;
   }
   return withoutNulls(item);
 }
 
-/** A description of the whole answer is one of its schema; a schema that is left out asks for any JSON. */
+/** A description of the whole answer becomes its schema's; a missing schema allows any JSON. */
 function normalizeText(text: Record<string, unknown>): Record<string, unknown> {
   const { format } = text;
   if (!isRecord(format)) {

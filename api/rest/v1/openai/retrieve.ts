@@ -12,7 +12,7 @@ interface RetrieveCall {
   query: ReadQuery & Including;
 }
 
-/** `GET …/openai/responses/{id}`: the response, or its events behind the reader's cursor. */
+/** `GET …/openai/responses/{id}`: the response, or its events after the reader's cursor. */
 export async function handleOpenAiRetrieve(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -36,7 +36,7 @@ export interface Including {
   'include[]'?: unknown;
 }
 
-/** @throws `unsupported_parameter`: a reader cannot ask for more than its creator did */
+/** @throws `unsupported_parameter`: a reader cannot request more content than the creator */
 export function rejectIncluding(query: Including): void {
   if (query.include !== undefined || query['include[]'] !== undefined) {
     throw unsupported('include', 'include is taken when a response is created.');

@@ -20,7 +20,7 @@ const reads = { none: 'reads' };
 const ends = ['space.response_cancelled'] as const;
 const base = '/spaces/:space_id/openai/responses';
 
-/** `…/openai` as a base URL for clients of OpenAI's Responses API. */
+/** `…/openai`, a base URL for clients of OpenAI's Responses API. */
 export function openAiResponseRoutes(deps: GatewayDependencies) {
   return async (instance: FastifyInstance): Promise<void> => {
     const app = instance.withTypeProvider<ZodTypeProvider>();
@@ -32,7 +32,7 @@ export function openAiResponseRoutes(deps: GatewayDependencies) {
         config: {
           permission: 'responses.create',
           streams: true,
-          // Its end is recorded by whoever ends it.
+          // The workflow or request that ends the response records its end.
           audit: ['security.pii_detected', 'security.content_blocked'],
         },
         schema: {
@@ -41,7 +41,7 @@ export function openAiResponseRoutes(deps: GatewayDependencies) {
           summary: 'Create a response',
           description:
             'Answers with the ended response, with `background: true` at once, with `stream: true` with its ' +
-            'events as SSE. Fields that nothing here implements are taken at their default only.',
+            'events as SSE. Unimplemented fields are accepted with their default value only.',
           params: asked.openAiParams,
           headers: asked.openAiCreateHeaders,
           body: asked.openAiCreateBody,
@@ -116,7 +116,7 @@ export function openAiResponseRoutes(deps: GatewayDependencies) {
         schema: {
           tags,
           operationId: 'openAiListInputItems',
-          summary: 'List what a response was given',
+          summary: 'List the input items of a response',
           params: asked.openAiResponseParams,
           querystring: asked.openAiInputItemsQuery,
           response: { 200: answered.openAiItemList, ...errorResponses },

@@ -10,7 +10,7 @@ import type { ResponseRecord } from '#domain/responses/record/response-record.ts
 import type { ResponseRequest } from '#domain/responses/record/response-request.ts';
 import { read, type Delivery } from '../responses/deliver.ts';
 
-/** What was asked of a response that the caller has just been shown. @throws when it has expired since */
+/** The request of a response that the caller has just read. @throws when it has expired since */
 export async function requestOf(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -29,22 +29,25 @@ export async function requestOf(
   );
 }
 
-/** What was settled with its acceptance, unless it holds tokens that its reader is shown as what they stand for. */
-export function plainly(resolvedRequest: ResponseRequest | null | undefined): ResponseRequest | null {
+/** The request resolved at acceptance, unless it contains tokens whose values its reader may see. */
+export function requestWithoutTokens(
+  resolvedRequest: ResponseRequest | null | undefined,
+): ResponseRequest | null {
   return resolvedRequest?.redaction === undefined ? (resolvedRequest ?? null) : null;
 }
 
-/** A record that the caller may see, in OpenAI's form. */
+/** A record that the caller may read, in OpenAI's form. */
 export async function present(
   deps: GatewayDependencies,
   request: FastifyRequest,
   shown: Delivery & { record: ResponseRecord; resolvedRequest?: ResponseRequest | null },
 ): Promise<OpenAiResponse> {
-  const resolvedRequest = plainly(shown.resolvedRequest) ?? (await requestOf(deps, request, shown));
+  const resolvedRequest =
+    requestWithoutTokens(shown.resolvedRequest) ?? (await requestOf(deps, request, shown));
   return presentOpenAiResponse(shown.record, presentSettings(resolvedRequest));
 }
 
-/** The response as it stands, in OpenAI's form. @throws not found, expired, deleted or a refusal */
+/** The response in its current state, in OpenAI's form. @throws not found, expired, deleted or a refusal */
 export async function show(
   deps: GatewayDependencies,
   request: FastifyRequest,

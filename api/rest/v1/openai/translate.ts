@@ -3,7 +3,7 @@ import { neutralValues, type OpenAiCreateBody } from '#api/contract/openai/reque
 import type { CreateResponseBody } from '#api/contract/responses.ts';
 import { unsupported } from '#domain/foundation/kernel/errors.ts';
 
-/** The same request as the native surface takes it. @throws `unsupported_parameter` */
+/** The same request for the native surface. @throws `unsupported_parameter` */
 export function toNativeBody(body: OpenAiCreateBody): CreateResponseBody {
   rejectUnimplemented(body);
   const { input, text, include, reasoning } = body;
@@ -30,7 +30,7 @@ export function toNativeBody(body: OpenAiCreateBody): CreateResponseBody {
   };
 }
 
-/** What has no effect here is taken only where it asks for none. */
+/** Accepts an unimplemented field only with a value that has no effect. */
 function rejectUnimplemented(body: OpenAiCreateBody): void {
   for (const [name, neutral] of Object.entries(neutralValues)) {
     const value = body[name as keyof OpenAiCreateBody];
@@ -40,7 +40,7 @@ function rejectUnimplemented(body: OpenAiCreateBody): void {
   }
 }
 
-/** The types of the tools that are left out; of one that has a name, that too. */
+/** Types of the dropped tools, with the name where a tool has one. */
 export function unsupportedTools({ tools }: OpenAiCreateBody): string[] {
   return (tools ?? []).flatMap((tool) => (isHosted(tool) ? [nameOf(tool)] : []));
 }
@@ -51,7 +51,7 @@ function nameOf({ type, name }: HostedTool): string {
 
 type Choice = OpenAiCreateBody['tool_choice'];
 
-/** One of several that are allowed may be left out; if none is left, none may be called. */
+/** Drops unsupported tools from the allowed ones; if none is left, no tool may be called. */
 function toNativeChoice(choice: Choice): Choice {
   if (choice == null || typeof choice === 'string' || choice.type !== 'allowed_tools') {
     return choice;

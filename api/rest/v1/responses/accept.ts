@@ -13,8 +13,8 @@ import { read, type Delivery } from './deliver.ts';
 import { invalidCursor, parseLastEventId } from './sse-cursor.ts';
 
 /**
- * Accepts a response, or finds the one that a repeated request stands for: by its idempotency key, or by the
- * cursor (`Last-Event-ID`) that it comes back with.
+ * Accepts a response, or finds the response of a repeated request: by its idempotency key, or by its cursor
+ * (`Last-Event-ID`).
  */
 export async function acceptOrResume(
   deps: GatewayDependencies,
@@ -26,18 +26,20 @@ export async function acceptOrResume(
   return known ?? accept(deps, request, input);
 }
 
-/** A response that a create request stands for. */
+/** The response of a create request. */
 export interface Accepted {
   responseId: string;
-  /** As it was accepted just now; null for one that was there already. */
+  /** The record of a new response; null for an existing one. */
   record: ResponseRecord | null;
   request: ResponseRequest | null;
   replayed: boolean;
-  /** Where the stream is to begin behind. */
+  /** The stream begins after this sequence number. */
   after: number;
 }
 
-/** A re-post with a cursor is never a new run: it attaches to the response that the cursor or the key names. */
+/**
+ * A repeated POST with a cursor never starts a new run: it attaches to the response that the cursor or the key names.
+ */
 async function resume(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -53,7 +55,8 @@ async function resume(
     const message = 'A bare cursor needs the Idempotency-Key of its response.';
     throw new DomainError('cursor_without_response', message, { param: 'Last-Event-ID' });
   }
-  // An entitled caller learns that the response expired or was deleted; whatever else exists has another body.
+  // An authorised caller is informed that the response expired or was deleted; any other existing response has another
+  // body.
   await mapForeignKeyViolation(deps, request, { spaceId: input.spaceId, responseId });
   throw invalidCursor();
 }
@@ -99,7 +102,7 @@ async function accept(
     : { responseId: created.responseId, record: null, request: null, replayed: true, after: -1 };
 }
 
-/** The commit's answer was lost: whether the response exists is asked on another connection. */
+/** The commit's answer was lost: checks on another connection whether the response exists. */
 async function resolveDoubt(
   deps: GatewayDependencies,
   request: FastifyRequest,

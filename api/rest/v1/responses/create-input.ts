@@ -10,16 +10,16 @@ export interface CreateRequest {
   body: CreateResponseBody;
   /** `Idempotency-Key`. */
   headerKey: string | undefined;
-  /** Method and path with its ids, without the prefix it came by. */
+  /** Method and path with its ids, without the mount prefix. */
   scope: string;
-  /** Unlike the default: the content goes soon after the end. */
+  /** Unlike the default: the content is deleted soon after the end. */
   store?: boolean;
   background?: boolean;
   plain?: boolean;
   unsupportedTools?: readonly string[];
 }
 
-/** Wire to use case: resolves the alternatives that the contract leaves open, refuses what does not exist yet. */
+/** Wire to use case: resolves the alternatives of the contract, refuses unimplemented ones. */
 export function toCreateInput(request: CreateRequest): CreateResponseInput {
   const { spaceId, body, headerKey, scope, store = true, background = false } = request;
   const { plain = false, unsupportedTools = [] } = request;
@@ -66,7 +66,7 @@ export function toCreateInput(request: CreateRequest): CreateResponseInput {
   };
 }
 
-/** @throws `invalid_request` for a branch of no thread */
+/** @throws `invalid_request` for a branch without a thread */
 function toThread({
   thread_id: threadId,
   branch_id: branchId = null,

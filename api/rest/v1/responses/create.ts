@@ -17,14 +17,14 @@ export interface CreateCall {
   body: CreateResponseBody;
 }
 
-/** How the answer to a create is to come. */
+/** The form of the answer to a create request. */
 interface Form {
   stream: boolean;
-  /** How long the caller waits; null when it does not. */
+  /** How long the caller waits; null without a wait. */
   seconds: number | null;
 }
 
-/** `POST …/responses`: accepts, and answers in the form that was asked for. */
+/** `POST …/responses`: accepts, and answers in the requested form. */
 export async function handleCreate(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -34,10 +34,10 @@ export async function handleCreate(
   if (form.stream) {
     deps.streamPlaces.assertUnderLimit(request.identity);
   }
-  // Whoever waits takes the place of a stream, and no connection of the database.
+  // A waiting caller occupies a stream place, and no connection of the database.
   const leave = form.stream || form.seconds === null ? () => {} : deps.streamPlaces.take(request.identity);
   try {
-    // A function of its own, so that nothing of this one holds what was asked while the answer is waited for.
+    // A separate function, so that this closure does not hold the request body during the wait.
     const created = await accept(deps, request as FastifyRequest & CreateCall);
     return await answer(deps, request, reply, { ...form, created });
   } finally {
@@ -92,7 +92,7 @@ async function answer(
   return { data: record };
 }
 
-/** `Prefer: wait=<seconds>`, at most 60; null when it was not asked for. */
+/** `Prefer: wait=<seconds>`, at most 60; null without it. */
 function waitSeconds(prefer: string | undefined): number | null {
   const match = /(?:^|[,;\s])wait=(\d{1,4})(?:$|[,;\s])/.exec(prefer ?? '');
   return match === null ? null : Math.min(Number(match[1]), 60);

@@ -20,7 +20,7 @@ export interface Delivery {
   responseId: string;
 }
 
-/** The response as the caller may see it now. @throws not found, expired, deleted or a refusal */
+/** The response with the caller's current permissions. @throws not found, expired, deleted or a refusal */
 export async function read(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -41,11 +41,11 @@ function addressOf(
 export interface Attachment extends Delivery {
   /** The last sequence number that the reader has; -1 for none. */
   after: number;
-  /** Where the reader told it. */
+  /** Source of the cursor. */
   cursor: 'Last-Event-ID' | 'starting_after';
   /** The response, where it was just read. */
   current?: ReadResponse | undefined;
-  /** How its surface shows an event; without it, as it is stored. */
+  /** Renders an event for its surface; without it the stored event is sent. */
   render?: RenderEvent | undefined;
 }
 
@@ -77,7 +77,7 @@ export async function deliverStream(
   attach(deps, request, reply, { ...attachment, expiresInMs, reader: restoringReader(current) });
 }
 
-/** Begins the stream of a response that the caller is known to be allowed to read. */
+/** Starts the stream of a response that the caller is authorised to read. */
 export function attach(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -87,7 +87,7 @@ export function attach(
   const { spaceId, responseId, after, expiresInMs, render, reader } = attachment;
   const { tenantId } = request.identity;
   reply.header('Location', locationOf(request, attachment));
-  // A stream may last an hour: what was asked is in the database, and is kept by nothing below.
+  // A stream may last an hour: the request body is stored, so it is released from memory.
   request.body = undefined;
   let leave = () => {};
   streamResponse(request, reply, deps.hub, {
@@ -117,7 +117,7 @@ export function attach(
   });
 }
 
-/** A response that was just accepted is streamed without another look: from here on nothing may refuse it. */
+/** A response that was just accepted is streamed without another read: nothing may refuse it any more. */
 export async function deliverCreated(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -159,7 +159,7 @@ function endOfStream(reply: FastifyReply, cursor: Attachment['cursor']): void {
 }
 
 /**
- * Resolves with the response once it has ended, `seconds` are over, the caller has gone, or this process stops.
+ * Resolves with the response when it has ended, `seconds` are over, the client has disconnected, or this process stops.
  * @throws as `read` does, also when the credential was revoked meanwhile
  */
 export async function waitForEnd(
@@ -171,7 +171,7 @@ export async function waitForEnd(
   if (isTerminal(first.record.status)) {
     return first;
   }
-  // A wait may last an hour, too.
+  // A wait may last an hour too.
   request.body = undefined;
   const stop = new AbortController();
   const leave = () => stop.abort();
@@ -180,7 +180,7 @@ export async function waitForEnd(
   raw.once('close', leave);
   deps.openStreams.add(leave);
   if (raw.destroyed) {
-    // It went while the request was being accepted, which is not told again.
+    // The client disconnected before the listener was added.
     leave();
   }
   const place = {
@@ -204,7 +204,7 @@ export async function waitForEnd(
   return read(deps, request, delivery);
 }
 
-/** Once accepted, trouble with the database shortens the wait and never turns into an error. */
+/** Once accepted, a database fault shortens the wait and never becomes an error. */
 export async function waitAccepted(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -220,7 +220,7 @@ export async function waitAccepted(
   }
 }
 
-/** The response's own address under the prefix and on the surface that the request came by. */
+/** The response's address under the prefix and on the surface of the request. */
 export function locationOf(request: FastifyRequest, { spaceId, responseId }: Delivery): string {
   const prefix = request.url.startsWith('/api-proxy/') ? '/api-proxy' : '/api';
   const surface = isOpenAiPath(request.url) ? '/openai' : '';

@@ -7,7 +7,7 @@ import { eventHead } from '#domain/responses/record/stream-events.ts';
 import { readStreams } from '#domain/responses/store/stream-store.ts';
 import { read, requireInRange } from './deliver.ts';
 
-/** A JSON page of the same events that the stream sends, for callers that cannot hold SSE. */
+/** A JSON page of the stream's events, for clients that cannot read SSE. */
 export async function handleEvents(
   deps: GatewayDependencies,
   request: FastifyRequest,

@@ -3,7 +3,7 @@ import type { GatewayDependencies } from '#api/compose.ts';
 import { deliverStream, read, type Attachment } from './deliver.ts';
 import { invalidCursor, parseLastEventId } from './sse-cursor.ts';
 
-/** What a reader may ask for in its query. */
+/** Query parameters of a read. */
 export interface ReadQuery {
   stream?: 'true' | 'false' | undefined;
   starting_after?: number | undefined;
@@ -14,7 +14,7 @@ interface GetCall {
   query: ReadQuery;
 }
 
-/** `GET …/responses/{id}`: the record, or its stream behind the reader's cursor. */
+/** `GET …/responses/{id}`: the record, or its stream after the reader's cursor. */
 export async function handleGet(
   deps: GatewayDependencies,
   request: FastifyRequest,
@@ -35,13 +35,13 @@ export async function handleGet(
   await deliverStream(deps, request, reply, { ...delivery, ...cursor });
 }
 
-/** A HEAD attaches to nothing. */
+/** A HEAD request never attaches to a stream. */
 export function wantsStream({ method, headers }: FastifyRequest, query: ReadQuery): boolean {
   const accepts = headers.accept?.includes('text/event-stream') ?? false;
   return method !== 'HEAD' && (query.stream === 'true' || (query.stream !== 'false' && accepts));
 }
 
-/** Where the reader stands; the header wins over the query. @throws `invalid_cursor` */
+/** The reader's cursor; the header takes precedence over the query. @throws `invalid_cursor` */
 export function cursorOfReader(
   request: FastifyRequest,
   query: ReadQuery,

@@ -6,10 +6,10 @@ import { own } from '#domain/foundation/kernel/own.ts';
 
 type ContentPart = z.infer<typeof contentPart>;
 
-/** Decoded, of one image or file. */
+/** Of one image or file, decoded. */
 const largestBytes = 3_000_000;
 
-/** How a file begins, by its media type; a text begins as it likes. */
+/** Magic numbers by media type; texts have none. */
 const beginnings: Record<string, RegExp> = {
   'image/png': /^\x89PNG\r\n/,
   'image/jpeg': /^\xff\xd8\xff/,
@@ -29,8 +29,8 @@ const types: Record<string, string> = {
 };
 
 /**
- * One part of a message, files as data URLs. @throws `remote_url_not_allowed`; `invalid_request` for what is not
- * base64, not of a known type, not what its type says, or too large
+ * Converts one part of a message; files are data URLs. @throws `remote_url_not_allowed`; `invalid_request` for a file
+ * that is not base64, has an unknown type, does not match its type, or is too large
  */
 export function toInputContent(part: ContentPart): InputContent {
   switch (part.type) {
@@ -59,7 +59,7 @@ export function toInputContent(part: ContentPart): InputContent {
   }
 }
 
-/** Models take files of users only. */
+/** Models accept files of the user role only. */
 export function requireUser<Role extends string>(role: Role): Role {
   if (role !== 'user') {
     throw invalid('input', 'Only messages of the user may hold images and files.');
@@ -67,7 +67,7 @@ export function requireUser<Role extends string>(role: Role): Role {
   return role;
 }
 
-/** Bare base64 has the type of its filename's ending. */
+/** Bare base64 gets the media type of its filename's extension. */
 function toDataUrl(text: string, filename: string): string {
   if (text.startsWith('data:') || /^https?:/i.test(text)) {
     return text;

@@ -30,7 +30,7 @@ export function responseRoutes(deps: GatewayDependencies) {
         config: {
           permission: 'responses.create',
           streams: true,
-          // Its end is recorded by whoever ends it.
+          // The workflow or request that ends the response records its end.
           audit: ['security.pii_detected', 'security.content_blocked'],
         },
         schema: {
@@ -82,7 +82,7 @@ export function responseRoutes(deps: GatewayDependencies) {
           operationId: 'getResponse',
           summary: 'Read a response, or attach to its stream',
           description:
-            'With `stream=true` or `Accept: text/event-stream` the events behind Last-Event-ID or starting_after.',
+            'With `stream=true` or `Accept: text/event-stream` the events after Last-Event-ID or starting_after.',
           params: contract.responseParams,
           querystring: contract.getResponseQuery,
           headers: contract.getResponseHeaders,
@@ -139,7 +139,7 @@ export function responseRoutes(deps: GatewayDependencies) {
         schema: {
           tags,
           operationId: 'listInputItems',
-          summary: 'List what a response was given',
+          summary: 'List the input items of a response',
           params: contract.responseParams,
           querystring: contract.inputItemsQuery,
           response: { 200: contract.inputItemPage, ...errorResponses },

@@ -1,6 +1,6 @@
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
-/** Where a reader stands, as `Last-Event-ID` tells it: `<response_id>:<n>`, or a bare number. */
+/** A reader's cursor in `Last-Event-ID`: `<response_id>:<n>`, or a bare number. */
 export interface EventCursor {
   responseId: string | null;
   n: number;

@@ -47,7 +47,7 @@ function namesOf(names: Extract<OfferedTool, { type: 'mcp' }>['allowed_tools']):
   return Array.isArray(names) ? names : (names?.tool_names ?? null);
 }
 
-/** A caller can ask for more consent than the space does, never for less. */
+/** A caller may require more approvals than the space does, never fewer. */
 function approvals(policy: Extract<OfferedTool, { type: 'mcp' }>['require_approval']): 'all' | string[] {
   if (policy == null || policy === 'never') {
     return [];

@@ -30,9 +30,9 @@ export function sessionRoutes(deps: GatewayDependencies, limits: SignInLimits) {
         schema: {
           tags,
           operationId: 'refreshSession',
-          summary: 'Renew an access token',
+          summary: 'Refresh an access token',
           description:
-            'Takes the refresh token as a bearer token. It stays good until the one of the answer is first used; after many refreshes with one token the answer names that token itself.',
+            'Takes the refresh token as a bearer token. It stays valid until the refresh token of the answer is first used; after many refreshes with one token the answer returns that token itself.',
           security: [{ bearer: [] }],
           response: { 200: refreshedTokens, ...errorResponses },
         },
@@ -69,7 +69,7 @@ export function sessionRoutes(deps: GatewayDependencies, limits: SignInLimits) {
     app.post(
       '/auth/logout',
       {
-        config: { own: 'one’s own session', audit: ['security.logout'] },
+        config: { own: 'the caller’s own session', audit: ['security.logout'] },
         schema: {
           tags,
           operationId: 'signOut',
@@ -85,11 +85,11 @@ export function sessionRoutes(deps: GatewayDependencies, limits: SignInLimits) {
     app.get(
       '/sessions',
       {
-        config: { own: 'one’s own sessions', audit: reads },
+        config: { own: 'the caller’s own sessions', audit: reads },
         schema: {
           tags,
           operationId: 'listOwnSessions',
-          summary: 'List one’s own sessions, newest first',
+          summary: 'List the caller’s sessions, newest first',
           querystring: contract.sessionListQuery,
           response: { 200: contract.sessionPage, ...errorResponses },
         },
@@ -108,14 +108,14 @@ export function sessionRoutes(deps: GatewayDependencies, limits: SignInLimits) {
       {
         config: {
           permission: 'sessions.revoke',
-          own: 'one’s own session',
+          own: 'the caller’s own session',
           audit: ['security.session_revoked'],
         },
         schema: {
           tags,
           operationId: 'revokeSession',
-          summary: 'End a session for the very next request',
-          description: 'One’s own, or with `sessions.revoke` anybody’s.',
+          summary: 'End a session, effective from the next request',
+          description: 'The caller’s own session, or with `sessions.revoke` any session of the tenant.',
           params: contract.sessionParams,
           response: { 200: contract.sessionEnvelope, ...errorResponses },
         },

@@ -5,11 +5,11 @@ import { own } from '#domain/foundation/kernel/own.ts';
 const name = '__Host-login';
 const lifetimeSeconds = 600;
 const deviceName = '__Host-device';
-/** As long as browsers keep any cookie. */
+/** The max lifetime of a cookie in browsers. */
 const deviceSeconds = 400 * 86_400;
 const binding = /^[\w-]{43}$/;
 
-/** Binds a sign-in to this browser: no script reads it, no other host sets it, no foreign form brings it along. */
+/** Binds a sign-in to this browser: no script reads the cookie, no other host sets it, no cross-site form sends it. */
 export function setLoginCookie(reply: FastifyReply, value: string): void {
   set(reply, name, value, lifetimeSeconds);
 }
@@ -18,7 +18,7 @@ export function loginCookie(request: FastifyRequest): string | null {
   return read(request, name);
 }
 
-/** What tells this browser from others at its next sign-in; it proves nothing. */
+/** Identifies this browser at its next sign-in; it authenticates nobody. */
 export function deviceCookie(request: FastifyRequest): string {
   return read(request, deviceName) ?? randomBytes(32).toString('base64url');
 }
@@ -27,7 +27,7 @@ export function setDeviceCookie(reply: FastifyReply, value: string): void {
   set(reply, deviceName, value, deviceSeconds);
 }
 
-/** Answers of a sign-in are nobody's to keep or to pass on. */
+/** Answers of a sign-in must not be cached, and their address must not leak as a referrer. */
 export function disableCaching(reply: FastifyReply): void {
   reply.header('Cache-Control', 'no-store').header('Referrer-Policy', 'no-referrer');
 }

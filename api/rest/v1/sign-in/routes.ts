@@ -22,16 +22,16 @@ import {
 
 const tags = ['Sign-in'];
 const anonymous = 'nobody has signed in yet';
-/** Where the provider's setting lets somebody new come in. */
+/** Recorded where the provider's settings admit new users. */
 const newcomer = 'security.principal_created';
 const base = '/auth/oidc/:provider_id';
 /**
- * The day of the first release, as RFC 9745 writes it. A provider's own callback was deprecated from the start: it is
- * there only for the redirect addresses that existing clients have registered at their providers.
+ * The day of the first release, in the format of RFC 9745. The callback per provider was deprecated from the start: it
+ * exists only for redirect addresses that clients have registered at their providers.
  */
 const deprecatedSince = '@1795219200';
 
-/** Where browsers reach us, whatever a Host header says. */
+/** The public address for browsers, independent of the Host header. */
 export function publicUrl({ PUBLIC_URL, PORT }: GatewayDependencies['config']): string {
   return PUBLIC_URL ?? `http://127.0.0.1:${PORT}`;
 }
@@ -48,13 +48,13 @@ export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
     app.get(
       `${base}/start`,
       {
-        config: { public: anonymous, audit: { none: 'nothing has happened yet' } },
+        config: { public: anonymous, audit: { none: 'a started sign-in is not audited' } },
         schema: {
           tags,
           operationId: 'startLogin',
           summary: 'Begin a sign-in',
           description:
-            'Gives the address of the provider’s login page and sets the cookie that binds the sign-in to this browser. A browser that asks for text/html is sent there.',
+            'Returns the address of the provider’s login page and sets the cookie that binds the sign-in to this browser. A browser that accepts text/html is redirected there.',
           params: contract.loginParams,
           querystring: contract.startQuery,
           headers: contract.startHeaders,
@@ -88,9 +88,9 @@ export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
           tags,
           operationId: 'finishLogin',
           deprecated: true,
-          summary: 'The provider’s way back',
+          summary: 'Receive the provider’s redirect',
           description:
-            'The session_id in the address is a one-time handle for POST /v1/auth/oidc/session, good for a minute and for the browser that began. A browser that asks for text/html is sent there.',
+            'The session_id in the address is a one-time handle for POST /v1/auth/oidc/session, valid for a minute and for the browser that began the sign-in. A browser that accepts text/html is redirected to the address.',
           params: contract.loginParams,
           querystring: contract.callbackQuery,
           security: [],
@@ -128,7 +128,7 @@ export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
           tags,
           operationId: 'createSession',
           summary: 'Finish a sign-in',
-          description: 'By an ID token of the provider, or by the one-time handle of the callback.',
+          description: 'Takes an ID token of the provider, or the one-time handle of the callback.',
           headers: contract.sessionHeaders,
           body: contract.sessionBody,
           security: [],
@@ -155,7 +155,7 @@ export function signInRoutes(deps: GatewayDependencies, limits: SignInLimits) {
           return presentOpened(opened);
         }
         const key = headers['idempotency-key'];
-        // By the sign-in that it names: whoever signs in from the same address is not held up.
+        // Limited by the sign-in's nonce: other users of the same address are not blocked.
         const nonce = deps.oidc.peekNonce(idToken ?? '') ?? '';
         const { replayed, ...opened } = await request.asAttempt(nonce.slice(0, 11), () =>
           redeemIdToken(deps, {

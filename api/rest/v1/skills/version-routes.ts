@@ -125,8 +125,8 @@ export async function skillVersionRoutes(instance: FastifyInstance): Promise<voi
       schema: {
         tags,
         operationId: 'publishSkillVersion',
-        summary: 'Publish a draft: new responses are given it',
-        description: 'From then on it never changes.',
+        summary: 'Publish a draft for new responses',
+        description: 'A published version never changes.',
         params: contract.versionParams,
         response: { 200: contract.versionEnvelope, ...errorResponses },
       },
@@ -147,7 +147,7 @@ export async function skillVersionRoutes(instance: FastifyInstance): Promise<voi
         operationId: 'deprecateSkillVersion',
         summary: 'Withdraw a published version from new responses',
         description:
-          'The highest published version that is left takes its place; without one the skill is disabled. A repeat changes nothing.',
+          'The highest remaining published version replaces it; without one the skill is disabled. A repeated request changes nothing.',
         params: contract.versionParams,
         response: { 200: contract.versionEnvelope, ...errorResponses },
       },

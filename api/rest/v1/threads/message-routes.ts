@@ -64,7 +64,7 @@ export function messageRoutes(deps: GatewayDependencies) {
           operationId: 'addMessage',
           summary: 'Add a message to a thread',
           description:
-            'Behind the last message of the branch, of the first branch when none is named. No model answers it: ' +
+            'Appends to the branch, by default to the first branch. No model answers the message: ' +
             'for that, create a response with `platform.thread_id`.',
           params: contract.threadParams,
           headers: contract.threadHeaders,
@@ -103,7 +103,7 @@ export function messageRoutes(deps: GatewayDependencies) {
           tags,
           operationId: 'listMessages',
           summary: 'List the messages of a thread, oldest first',
-          description: 'With `branch_id` those that lead to the end of that branch.',
+          description: 'With `branch_id` the messages that lead to the end of that branch.',
           params: contract.threadParams,
           querystring: contract.listMessagesQuery,
           response: { 200: contract.messagePage, ...errorResponses },

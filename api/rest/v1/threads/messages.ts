@@ -4,10 +4,10 @@ import type { AddMessage } from '#domain/conversations/messages/add-message.ts';
 import type { StartThread } from '#domain/conversations/messages/start-thread.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 
-/** What a message can come to because of what it says. */
+/** Events that the screening of a message may record. */
 export const screens = ['security.pii_detected', 'security.content_blocked'] as const;
 
-/** The wire's names as the use cases have them. */
+/** Maps wire names to the use cases' names. */
 export function toNewThread(body: z.infer<typeof startThreadBody>): Omit<StartThread, 'idempotency'> {
   return {
     threadId: newId(),

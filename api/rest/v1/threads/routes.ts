@@ -71,7 +71,7 @@ export async function threadRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'updateThread',
-        summary: 'Rename a thread, archive it or take it out of the archive',
+        summary: 'Rename, archive or unarchive a thread',
         params: contract.threadParams,
         body: contract.updateThreadBody,
         response: { 200: contract.threadEnvelope, ...errorResponses },

@@ -28,7 +28,7 @@ export async function serverRoutes(instance: FastifyInstance): Promise<void> {
         tags,
         operationId: 'registerServer',
         summary: 'Connect a tool server',
-        description: 'It is `pending` until its tools have been read. None of them is enabled.',
+        description: 'The server is `pending` until its tools have been read. No tool is enabled at first.',
         params: spaceParams,
         headers: createHeaders,
         body: contract.registerServerBody,
@@ -138,13 +138,13 @@ export async function serverRoutes(instance: FastifyInstance): Promise<void> {
     {
       config: {
         permission: 'mcp_servers.connect',
-        audit: { none: 'what it finds is recorded: space.mcp_server_connected, _failed, mcp_tools_changed' },
+        audit: { none: 'the result is recorded: space.mcp_server_connected, _failed, mcp_tools_changed' },
       },
       schema: {
         tags,
         operationId: 'refreshServer',
-        summary: 'Have the tools of a server read again',
-        description: 'Answers at once; `last_checked_at` tells when it has been done.',
+        summary: 'Refresh the tools of a server',
+        description: 'Answers immediately; `last_checked_at` changes when the refresh is done.',
         params: contract.serverParams,
         response: { 202: contract.serverEnvelope, ...errorResponses },
       },

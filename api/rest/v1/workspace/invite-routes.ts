@@ -81,8 +81,8 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'listOwnInvites',
-        summary: 'List one’s own pending invites, newest first',
-        description: 'Those to one’s verified address, into whatever space.',
+        summary: 'List the caller’s pending invites, newest first',
+        description: 'Invites to the caller’s verified address, into any space.',
         querystring: contract.listOwnInvitesQuery,
         response: { 200: contract.ownInvitePage, ...errorResponses },
       },
@@ -120,7 +120,7 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
         operationId: 'acceptInvite',
         summary: 'Accept an invite',
         description:
-          'By the principal whose verified address it names, with a key that is not cut down or has `members.add`. Repeating it changes nothing.',
+          'For the principal with the invited, verified address, with an unrestricted key or a key that has `members.add`. A repeated request changes nothing.',
         params: contract.inviteParams,
         response: { 200: contract.inviteEnvelope, ...errorResponses },
       },
@@ -137,7 +137,7 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
         operationId: 'declineInvite',
         summary: 'Decline an invite',
         description:
-          'By the principal whose verified address it names, with a key that is not cut down or has `invites.revoke`. Repeating it changes nothing.',
+          'For the principal with the invited, verified address, with an unrestricted key or a key that has `invites.revoke`. A repeated request changes nothing.',
         params: contract.inviteParams,
         response: { 200: contract.inviteEnvelope, ...errorResponses },
       },
@@ -152,7 +152,7 @@ export async function inviteRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'revokeInvite',
-        summary: 'Take a pending invite back',
+        summary: 'Revoke a pending invite',
         params: contract.inviteParams,
         response: { 200: contract.inviteEnvelope, ...errorResponses },
       },

@@ -28,7 +28,7 @@ export async function memberRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'addMember',
-        summary: 'Make a principal of the tenant a member of a space',
+        summary: 'Add a principal of the tenant to a space',
         params: spaceParams,
         headers: createHeaders,
         body: contract.addMemberBody,
@@ -98,7 +98,7 @@ export async function memberRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'changeMemberRole',
-        summary: 'Give a member of a space another role',
+        summary: 'Change the role of a member of a space',
         params: contract.memberParams,
         body: contract.changeRoleBody,
         response: { 200: memberEnvelope, ...errorResponses },
@@ -122,7 +122,7 @@ export async function memberRoutes(instance: FastifyInstance): Promise<void> {
       schema: {
         tags,
         operationId: 'removeMember',
-        summary: 'End a membership of a space, and of its projects',
+        summary: 'Remove a member from a space and its projects',
         params: contract.memberParams,
         response: { 200: deleted, ...errorResponses },
       },

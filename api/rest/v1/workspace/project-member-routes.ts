@@ -27,7 +27,7 @@ export async function projectMemberRoutes(instance: FastifyInstance): Promise<vo
       schema: {
         tags,
         operationId: 'addProjectMember',
-        summary: 'Give a member of the space a role in a project',
+        summary: 'Add a member of the space to a project',
         params: contract.projectParams,
         headers: createHeaders,
         body: contract.addProjectMemberBody,
@@ -105,7 +105,7 @@ export async function projectMemberRoutes(instance: FastifyInstance): Promise<vo
       schema: {
         tags,
         operationId: 'changeProjectRole',
-        summary: 'Give a member of a project another role',
+        summary: 'Change the role of a member of a project',
         params: contract.projectMemberParams,
         body: contract.changeRoleBody,
         response: { 200: contract.projectMemberEnvelope, ...errorResponses },
@@ -128,7 +128,7 @@ export async function projectMemberRoutes(instance: FastifyInstance): Promise<vo
       schema: {
         tags,
         operationId: 'removeProjectMember',
-        summary: 'End a membership of a project',
+        summary: 'Remove a member from a project',
         params: contract.projectMemberParams,
         response: { 200: deleted, ...errorResponses },
       },

@@ -49,11 +49,11 @@ export async function spaceRoutes(instance: FastifyInstance): Promise<void> {
   app.get(
     '/spaces',
     {
-      config: { permission: 'spaces.read', own: 'the spaces that one is a member of', audit: reads },
+      config: { permission: 'spaces.read', own: 'the caller’s own spaces', audit: reads },
       schema: {
         tags,
         operationId: 'listSpaces',
-        summary: 'List spaces, newest first: all of the tenant, or those that one is a member of',
+        summary: 'List spaces, newest first: all of the tenant, or the caller’s own',
         querystring: listQuery,
         response: { 200: spacePage, ...errorResponses },
       },

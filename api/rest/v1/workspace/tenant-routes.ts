@@ -55,7 +55,7 @@ export function tenantRoutes(deps: GatewayDependencies) {
         schema: {
           tags,
           operationId: 'listTenants',
-          summary: 'List tenants, newest first: all of them for an operator, else one’s own',
+          summary: 'List tenants, newest first: all for an operator, otherwise the caller’s own',
           querystring: contract.listQuery,
           response: { 200: tenantPage, ...errorResponses },
         },
@@ -114,8 +114,8 @@ export function tenantRoutes(deps: GatewayDependencies) {
         schema: {
           tags,
           operationId: 'suspendTenant',
-          summary: 'Cut a tenant’s access',
-          description: 'For operators of the platform. Repeating it changes nothing.',
+          summary: 'Suspend a tenant',
+          description: 'For operators of the platform. A repeated request changes nothing.',
           params: contract.tenantParams,
           response: { 200: tenantEnvelope, ...errorResponses },
         },
@@ -134,8 +134,8 @@ export function tenantRoutes(deps: GatewayDependencies) {
         schema: {
           tags,
           operationId: 'resumeTenant',
-          summary: 'Give a tenant its access back',
-          description: 'For operators of the platform. Repeating it changes nothing.',
+          summary: 'Reactivate a tenant',
+          description: 'For operators of the platform. A repeated request changes nothing.',
           params: contract.tenantParams,
           response: { 200: tenantEnvelope, ...errorResponses },
         },
