@@ -11,6 +11,16 @@ export async function countRows(admin: Client): Promise<Record<string, number>> 
   return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
 }
 
+/** The same without the fan-outs of refusals and their starts: each refused caller has one at most at a time. */
+export async function countRowsBesideRefusals(admin: Client): Promise<Record<string, number>> {
+  const counts = await countRows(admin);
+  const { rows } = await admin.query<{ n: number }>(
+    `select count(*)::int as n from fan_outs where event_type = 'security.permission_denied'`,
+  );
+  const refusals = rows[0]?.n ?? 0;
+  return { ...counts, fan_outs: counts['fan_outs']! - refusals, outbox: counts['outbox']! - refusals };
+}
+
 export async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
