@@ -16,19 +16,22 @@ import type { MessageRole } from '#domain/conversations/threads/thread-status.ts
 import { Thread } from '#domain/conversations/threads/thread.entity.ts';
 
 export interface StartThread {
-  /** Redaction that was done beforehand is for this one. Left out: a new one. */
+  /** Id for which redaction was prepared. Omitted: a new one. */
   threadId?: string;
   content: string;
   role: MessageRole;
   metadata: Record<string, string>;
   projectId: string | null;
   title: string | null;
-  /** What the thread's first branch is to be called; null: any. */
+  /** Name of the thread's first branch; null: any. */
   branchId: string | null;
   idempotency: IdempotentRequest | null;
 }
 
-/** A new thread with its first message. @throws `missing_permission`, `project_not_found`, and as `addMessage` does */
+/**
+ * Creates a thread with its first message. @throws `missing_permission`, `project_not_found`, and as `addMessage`
+ * does
+ */
 export async function startThread(
   ctx: Context,
   input: StartThread,
