@@ -29,12 +29,12 @@ export interface Screened {
   redaction: Redaction;
 }
 
-/** Pauses before the recogniser of names, or a thread for long texts, is asked again. */
+/** Delays before the recogniser of names, or a thread for long texts, is retried. */
 const pausesMs = [250, 1_000, 4_000];
 
 /**
- * Redacts what a running response came upon, and keeps what the tokens stand for before it answers. Our own tokens
- * stay as they are. @throws what the recogniser of names throws, when it does not answer in several seconds
+ * Redacts content of a running response, and stores the values of the tokens before it returns. The platform's own
+ * tokens stay unchanged. @throws errors of the recogniser of names, when it is unavailable for several seconds
  */
 export async function screen<T>(
   deps: ScreeningDependencies,
@@ -56,7 +56,7 @@ export async function screen<T>(
   return result;
 }
 
-/** Does a piece of work, and once more with what it lacked. */
+/** Runs the work, and repeats it with the findings that it lacked. */
 async function withAllFound<T>(
   deps: ScreeningDependencies,
   tenantId: string,
