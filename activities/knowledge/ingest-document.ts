@@ -68,7 +68,7 @@ async function store(
   );
   if (passages !== null) {
     const signal = Context.current().cancellationSignal;
-    await beating(0, () => embedPassages({ unitOfWork, embedding, tenantId, passages, signal }));
+    await withHeartbeats(0, () => embedPassages({ unitOfWork, embedding, tenantId, passages, signal }));
   }
   return passages;
 }
@@ -101,7 +101,9 @@ async function extract(
   }
   try {
     const source = { tenantId: input.tenantId, read: () => readContent(unitOfWork, input) };
-    const { chunks } = await beating(lost + 1, () => extractor.extract(source, context.cancellationSignal));
+    const { chunks } = await withHeartbeats(lost + 1, () =>
+      extractor.extract(source, context.cancellationSignal),
+    );
     return { chunks };
   } catch (error) {
     if (error instanceof ExtractorBusy) {
@@ -118,7 +120,7 @@ async function extract(
 }
 
 /** Sends heartbeats while `work` runs, with details for the next attempt. */
-async function beating<T>(details: number, work: () => Promise<T>): Promise<T> {
+async function withHeartbeats<T>(details: number, work: () => Promise<T>): Promise<T> {
   const context = Context.current();
   context.heartbeat(details);
   const beat = setInterval(() => context.heartbeat(details), heartbeatMs);

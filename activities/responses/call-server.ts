@@ -27,7 +27,7 @@ export interface ServerCallDependencies extends ScreeningDependencies {
 type ServerTarget = Extract<CallTarget, { kind: 'mcp' }>;
 
 /** Delays before retries of an unreachable server. */
-const knocks = [250, 1_000];
+const retryDelaysMs = [250, 1_000];
 
 /** One call at a tool server. @throws an ApplicationFailure when another attempt may succeed */
 export async function callServer(
@@ -96,7 +96,7 @@ async function reachServer(
   call: ClaimedCall,
   { target, arguments: args }: { target: ServerTarget; arguments: Record<string, unknown> },
 ): Promise<ToolReply | ToolServerFailure> {
-  for (let knock = 0; ; knock += 1) {
+  for (let retry = 0; ; retry += 1) {
     try {
       const outgoing = {
         tool: target.tool,
@@ -113,7 +113,7 @@ async function reachServer(
       if (!(error instanceof ToolServerFailure)) {
         throw error;
       }
-      const pause = knocks[knock];
+      const pause = retryDelaysMs[retry];
       if (error.sent || error.code !== 'unreachable' || pause === undefined) {
         return error;
       }

@@ -66,16 +66,16 @@ async function withAllFound<T>(
     return work(null);
   } catch (error) {
     if (error instanceof NamesNeeded) {
-      return work(await insistently(() => findNames(deps.names, error)));
+      return work(await withRetries(() => findNames(deps.names, error)));
     }
     if (error instanceof RedactionNeeded) {
-      return work(await insistently(() => redactBeforehand(deps, tenantId, { needed: error, known: null })));
+      return work(await withRetries(() => redactBeforehand(deps, tenantId, { needed: error, known: null })));
     }
     throw error;
   }
 }
 
-async function insistently<T>(work: () => Promise<T>): Promise<T> {
+async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   for (const pause of pausesMs) {
     try {
       return await work();

@@ -6,7 +6,7 @@ import { interruption } from '../interruption.ts';
 import { keepAlive } from '../keep-alive.ts';
 
 /** A longer wait returns the worker's slot to Temporal: its heartbeats would cost more. */
-const waitsInPlaceMs = 2_000;
+const maxInPlaceWaitMs = 2_000;
 
 /**
  * Waits until the tenant may begin another turn or call in this worker. Each costs Temporal, PostgreSQL and the
@@ -19,7 +19,7 @@ export async function waitForPace(pace: ContendedPace, tenantId: string): Promis
     return;
   }
   const ms = pace.take(tenantId);
-  if (ms > waitsInPlaceMs) {
+  if (ms > maxInPlaceWaitMs) {
     heartbeat(turnOf(info.attempt + 1));
     throw retryLater('tenant_pace', ms);
   }

@@ -113,9 +113,9 @@ export function isRequestFault({ status }: VendorRefusal): boolean {
   return [400, 413, 422].includes(status);
 }
 
-const outOfMoney = ['insufficient_quota', 'billing_hard_limit_reached'];
+const insufficientFunds = ['insufficient_quota', 'billing_hard_limit_reached'];
 
 /** Whether the vendor denies this key access to the model: a retry would not help. */
 export function deniesAccess({ status, code }: VendorRefusal): boolean {
-  return [401, 402, 403, 404].includes(status) || outOfMoney.includes(code ?? '');
+  return [401, 402, 403, 404].includes(status) || insufficientFunds.includes(code ?? '');
 }

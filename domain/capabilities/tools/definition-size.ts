@@ -6,7 +6,7 @@ export interface DefinitionSize {
 }
 
 /** Larger definitions are not offered: one tool must not fill most of a prompt. */
-export const largestDefinition: DefinitionSize = { bytes: 32_768, tokens: 8_000 };
+export const maxDefinition: DefinitionSize = { bytes: 32_768, tokens: 8_000 };
 
 /**
  * What a tool adds to each request to a model. Tokens are not counted for a definition that is too large in bytes.
@@ -19,9 +19,9 @@ export function definitionSize(tool: {
   const { name, description, parameters } = tool;
   const text = JSON.stringify({ name, description, parameters });
   const bytes = Buffer.byteLength(text);
-  return { bytes, tokens: bytes > largestDefinition.bytes ? bytes : estimateTokens(text) };
+  return { bytes, tokens: bytes > maxDefinition.bytes ? bytes : estimateTokens(text) };
 }
 
 export function isTooLarge({ bytes, tokens }: DefinitionSize): boolean {
-  return bytes > largestDefinition.bytes || tokens > largestDefinition.tokens;
+  return bytes > maxDefinition.bytes || tokens > maxDefinition.tokens;
 }

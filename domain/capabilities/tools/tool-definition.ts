@@ -37,7 +37,7 @@ export function definitionOf(
   };
 }
 
-const deepest = 64;
+const maxDepth = 64;
 const maxNameLength = 256;
 const maxPlaces = 32;
 const maxPointerLength = 256;
@@ -55,7 +55,7 @@ export function isUsable({ name, inputSchema, outputSchema, annotations }: Disco
  */
 export function isTooDeep(value: unknown): boolean {
   let level = [value];
-  for (let depth = 0; depth <= deepest; depth += 1) {
+  for (let depth = 0; depth <= maxDepth; depth += 1) {
     level = level.flatMap((each) =>
       typeof each === 'object' && each !== null ? (Object.values(each) as unknown[]) : [],
     );

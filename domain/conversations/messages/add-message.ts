@@ -50,11 +50,11 @@ export async function addMessage(
   requireSender(there.caller, input.role, 'role');
   requireActive(found);
   const place = await findPlace(ctx.em, thread, input);
-  return messageBehind(ctx, thread, { ...input, ...place, id, names });
+  return appendScreened(ctx, thread, { ...input, ...place, id, names });
 }
 
 /** Screens and stores the message, and returns it as it was sent. */
-export async function messageBehind(
+export async function appendScreened(
   ctx: Context,
   thread: Thread,
   input: BranchPlace & {

@@ -8,7 +8,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { mapForeignKeyViolation } from '#domain/foundation/persistence/map-foreign-key-violation.ts';
 import { findProject } from '#domain/workspace/projects/find-project.ts';
 import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
-import { messageBehind, replayedMessage, type SentMessage } from './add-message.ts';
+import { appendScreened, replayedMessage, type SentMessage } from './add-message.ts';
 import { inThreadsOf } from '#domain/conversations/threads/in-thread.ts';
 import { requireSender } from '#domain/conversations/threads/sender-role.ts';
 import { openThreadBranch } from '#domain/conversations/threads/thread-branches.ts';
@@ -62,7 +62,7 @@ export async function startThread(
   const gone = mapForeignKeyViolation('project_not_found', 'threads_tenant_id_space_id_project_id_fkey');
   await ctx.em.flush().catch(gone);
   const place = await openThreadBranch(ctx.em, thread, input.branchId);
-  const shown = await messageBehind(ctx, thread, { ...input, ...place, id: messageId, names });
+  const shown = await appendScreened(ctx, thread, { ...input, ...place, id: messageId, names });
   await recordEvent(ctx.em, ctx.caller, {
     type: 'space.thread_created',
     resource: { type: 'thread', id: thread.id },

@@ -68,7 +68,7 @@ export function refusal(caller: Caller, required: Permission[], missing: Permiss
 }
 
 /** A pure function of its arguments, which repeat from request to request of a principal. */
-const remembered = new LRUCache<string, ReadonlySet<Permission>>({ max: 1_000 });
+const effectiveCache = new LRUCache<string, ReadonlySet<Permission>>({ max: 1_000 });
 
 function effective(
   lists: readonly (readonly string[])[],
@@ -76,7 +76,7 @@ function effective(
   isPlatform: boolean,
 ): ReadonlySet<Permission> {
   const given = `${isPlatform} ${lists.map(textOf).join(' ')} / ${keyPermissions === null ? '' : textOf(keyPermissions)}`;
-  const known = remembered.get(given);
+  const known = effectiveCache.get(given);
   if (known !== undefined) {
     return known;
   }
@@ -87,7 +87,7 @@ function effective(
       allowed.delete(permission);
     }
   }
-  remembered.set(given, allowed);
+  effectiveCache.set(given, allowed);
   return allowed;
 }
 

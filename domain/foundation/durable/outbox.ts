@@ -13,7 +13,7 @@ const firstLeaseSeconds = 5;
  * @returns the row; null for a cancel that has nothing to cancel
  */
 export async function enqueue(em: EntityManager, message: Message): Promise<Dispatch | null> {
-  if (message.kind === 'cancel' && (await takeStartBack(em, message))) {
+  if (message.kind === 'cancel' && (await deletePendingStart(em, message))) {
     return null;
   }
   const own = ownRows(em) ?? [];
@@ -67,7 +67,7 @@ export function sendWithCommit(em: EntityManager, rows: readonly Dispatch[]): vo
  * Deletes a start that no process was given to send. If nothing else is pending, nothing is left to cancel. A row
  * with an expired lease may have been sent by a process that died before it could delete the row.
  */
-async function takeStartBack(em: EntityManager, { workflowId }: CancelMessage): Promise<boolean> {
+async function deletePendingStart(em: EntityManager, { workflowId }: CancelMessage): Promise<boolean> {
   const unsent = await em.execute(
     `delete from outbox where workflow_id = ? and kind = 'start' and claimed_until <= created_at returning id`,
     [workflowId],

@@ -80,14 +80,14 @@ async function open(ctx: Context, fields: readonly (SealedField | null)[]): Prom
   }
   // A page has few actors, and each of them the same few texts, so equal fields are decrypted once.
   const different = [...new Map(present.map((field) => [keyOf(field), field])).values()];
-  const texts = await openFields(ctx, different).catch(() => openSingly(ctx, different));
+  const texts = await openFields(ctx, different).catch(() => openOneByOne(ctx, different));
   const known = new Map(different.map((field, i) => [keyOf(field), texts[i] ?? null]));
   return fields.map((field) => (field === null ? null : (known.get(keyOf(field)) ?? null)));
 }
 
 const keyOf = ({ place, sealed: text }: SealedField): string => `${place.row} ${place.column} ${text}`;
 
-async function openSingly(ctx: Context, fields: readonly SealedField[]): Promise<(string | null)[]> {
+async function openOneByOne(ctx: Context, fields: readonly SealedField[]): Promise<(string | null)[]> {
   const texts: (string | null)[] = [];
   for (const field of fields) {
     texts.push(await openField(ctx, field.place, field.sealed).catch(() => null));

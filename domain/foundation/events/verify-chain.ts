@@ -89,7 +89,7 @@ export async function verifyChain(
           report({ kind: 'batch_changed', seq: row.seq });
         compared += row.events;
       }
-      head = headBehind(head, row);
+      head = computeNextHead(head, row);
       if (head.toString('hex') !== row.head) report({ kind: 'batch_changed', seq: row.seq });
       if (wanted.has(row.seq)) heads.set(row.seq, head.toString('hex'));
       last = row;
@@ -105,13 +105,13 @@ export async function verifyChain(
   ) {
     report({ kind: 'head_changed', seq: last.seq });
   }
-  const { added, unsealed } = await findStrangers(ask, tenantId, kept);
+  const { added, unsealed } = await findUnsealedEvents(ask, tenantId, kept);
   added.forEach((eventId) => report({ kind: 'event_added', eventId }));
   checkAnchors({ anchors, chain, heads, retentionDays: outside.retentionDays }).forEach(report);
   return { tenantId, batches: last.seq, events: compared, unsealed, anchors: anchors.length, findings };
 }
 
-function headBehind(head: Buffer, { seq, month, stored_digest: digest }: BatchRow): Buffer<ArrayBuffer> {
+function computeNextHead(head: Buffer, { seq, month, stored_digest: digest }: BatchRow): Buffer<ArrayBuffer> {
   const place = Buffer.alloc(16);
   place.writeBigInt64BE(BigInt(seq), 0);
   place.writeBigInt64BE(BigInt(month.getTime()), 8);
@@ -136,7 +136,7 @@ where s.tenant_id = $1 and s.seq > $2 order by s.seq limit $3`;
  * Finds unsealed events of retained months below the sealed position. Events of months past retention may outlive
  * their seals for a while: a month is dropped once every tenant's seals of it are deleted.
  */
-async function findStrangers(
+async function findUnsealedEvents(
   ask: Ask,
   tenantId: string,
   kept: Date,

@@ -5,7 +5,7 @@ import { statementTimeoutInForce } from './statement-timeout.ts';
 /** Margin above the server's own limit: the server should cancel a slow statement first. */
 const marginMs = 2_000;
 /** Max time for an orderly close of a connection. */
-const goodbyeMs = 1_000;
+const closeTimeoutMs = 1_000;
 
 export interface ClientBounds {
   /** Milliseconds after which the server cancels a statement. */
@@ -67,7 +67,7 @@ export function boundedClient({
     }
 
     override end(...args: unknown[]): never {
-      const late = setTimeout(() => this.connection.stream.destroy(), goodbyeMs).unref();
+      const late = setTimeout(() => this.connection.stream.destroy(), closeTimeoutMs).unref();
       this.once('end', () => clearTimeout(late));
       return super.end(...(args as Parameters<Client['end']>)) as never;
     }

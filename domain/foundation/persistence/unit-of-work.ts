@@ -2,7 +2,7 @@ import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import { FairSemaphore } from '#domain/foundation/kernel/fair-semaphore.ts';
 
 /** Share of a pool's connections that no single tenant may hold: another tenant's transaction begins at once. */
-const leftToOthers = 0.2;
+const reservedForOthers = 0.2;
 /** A waiting caller holds no connection: hundreds of concurrent calls are served one after the other. */
 const waitMs = 10_000;
 
@@ -22,7 +22,7 @@ export class UnitOfWork {
     this.#orm = orm;
     this.#hook = hook;
     const slots = orm.config.get('pool').max ?? 1;
-    const slotsPerKey = Math.max(1, slots - Math.max(1, Math.floor(slots * leftToOthers)));
+    const slotsPerKey = Math.max(1, slots - Math.max(1, Math.floor(slots * reservedForOthers)));
     this.#connections = new FairSemaphore({ slots, slotsPerKey, waitersPerKey: Infinity, waitMs });
   }
 

@@ -63,13 +63,13 @@ function* candidates(text: string): Generator<Group> {
       row = group;
       latest = [group];
     }
-    yield* likeCards(latest);
+    yield* cardCandidates(latest);
   }
   if (row !== null) yield row;
 }
 
 /** Candidates that end with the last of these groups. */
-function likeCards(groups: readonly Group[]): Group[] {
+function cardCandidates(groups: readonly Group[]): Group[] {
   const ending = byLast.get(groups.at(-1)?.digits.length) ?? [];
   return ending
     .filter((lengths) =>

@@ -95,7 +95,7 @@ function placeAll({ text, annotations }: Cited, mapping: Values): Cited['annotat
       by += (mapping.get(token[0])?.value.length ?? token[0].length) - token[0].length;
       next += 1;
     }
-    placed[index] = movedBy(annotation, by);
+    placed[index] = shiftedBy(annotation, by);
   }
   return placed;
 }
@@ -109,10 +109,10 @@ function shifted<A extends { start_index: number; end_index: number }>(
   for (const [token, count] of Object.entries(before)) {
     by += count * ((mapping.get(token)?.value.length ?? token.length) - token.length);
   }
-  return movedBy(annotation, by);
+  return shiftedBy(annotation, by);
 }
 
-function movedBy<A extends { start_index: number; end_index: number }>(annotation: A, by: number): A {
+function shiftedBy<A extends { start_index: number; end_index: number }>(annotation: A, by: number): A {
   return {
     ...annotation,
     start_index: annotation.start_index + by,

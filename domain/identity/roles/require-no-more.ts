@@ -51,7 +51,7 @@ export async function requireNoMoreThanAny(ctx: Context, recipients: Recipients)
   const { keyPermissions } = recipients;
   const standings = await rolesOf(ctx.em, recipients);
   if (reachesOwn({ keyPermissions }, 'members.add')) {
-    standings.push(...(await promisesTo(ctx, recipients)));
+    standings.push(...(await findPendingInvites(ctx, recipients)));
   }
   await requireStandings(ctx, standings, keyPermissions);
 }
@@ -96,7 +96,7 @@ async function rolesOf(em: EntityManager, { principals }: Recipients): Promise<S
  * Pending invites that the recipients could accept. The caller is no recipient here, because it can accept its own
  * invites.
  */
-async function promisesTo({ em, caller }: Context, { principals }: Recipients): Promise<Standing[]> {
+async function findPendingInvites({ em, caller }: Context, { principals }: Recipients): Promise<Standing[]> {
   return em.execute<Standing[]>(
     `select distinct i.space_id, null::uuid as project_id, i.role_key
      from invites i join principals p on ${foldedInSql('p.email')} = ${foldedInSql('i.email')}

@@ -43,7 +43,7 @@ export async function finishCallback(parts: SignInParts, callback: Callback): Pr
     throw idTokenInvalid();
   }
   if (callback.error !== null) {
-    return refuse(parts, { login, error: callback.error, requestId });
+    return failLogin(parts, { login, error: callback.error, requestId });
   }
   const { code, state } = callback;
   const { proof } = login;
@@ -110,7 +110,7 @@ function requireRedirect({ provider, redirectUri }: OpenLogin): string {
   return redirectUri;
 }
 
-async function refuse(
+async function failLogin(
   { unitOfWork }: SignInParts,
   { login, error, requestId }: { login: OpenLogin; error: string; requestId: string },
 ): Promise<string> {

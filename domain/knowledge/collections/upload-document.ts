@@ -45,7 +45,7 @@ export async function uploadDocument(
     const ref = { collectionId: collection.id, documentId: claimed };
     return { document: await findDocument(ctx, ref), replayed: true };
   }
-  await rejectWhileManyWait(ctx);
+  await rejectTooManyPending(ctx);
   const { tenantId } = ctx.caller;
   const filename = requireText('filename', cleanText(input.filename), collectionLimits.filename);
   if (!(await shareCollection(ctx.em, collection.id))) {
@@ -75,7 +75,7 @@ export async function uploadDocument(
 }
 
 /** Pending documents cost repeated attempts of the workers, which all tenants share. */
-async function rejectWhileManyWait({ em, caller }: Context): Promise<void> {
+async function rejectTooManyPending({ em, caller }: Context): Promise<void> {
   const max = collectionLimits.processing;
   const [waiting] = await em.execute<{ n: number }[]>(
     `select count(*)::int as n from

@@ -43,7 +43,7 @@ export async function createInvite(
   const { tenantId, principalId: invitedBy } = caller;
   const spaceId = spaceOf(caller);
   await findCaller(ctx);
-  await makeRoom(ctx, spaceId, input.email);
+  await expireOverdue(ctx, spaceId, input.email);
   const invite = em.create(Invite, {
     tenantId,
     id,
@@ -62,7 +62,7 @@ export async function createInvite(
 }
 
 /** An expired invite of the address, which the sweep has not marked yet, must not block a new one. */
-async function makeRoom(ctx: Context, spaceId: string, email: string): Promise<void> {
+async function expireOverdue(ctx: Context, spaceId: string, email: string): Promise<void> {
   const due = await ctx.em.execute<{ id: string }[]>(
     `select id from invites where space_id = ? and lower(email) = lower(?) and status = 'pending' and expires_at <= now()`,
     [spaceId, email],

@@ -5,7 +5,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { lockOwners, requireAnotherOwner } from '#domain/identity/grants/require-an-owner.ts';
 import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
-import { forgetAddress } from '#domain/workspace/invites/forget-address.ts';
+import { eraseAddress } from '#domain/workspace/invites/erase-address.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { endSessions } from '#domain/identity/sessions/end-sessions.ts';
 import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
@@ -33,7 +33,7 @@ export async function deletePrincipal(outer: Context, input: { principalId: stri
   const sessions = await endSessions(em, { principalId, reason: 'principal_deleted' });
   await em.execute('delete from external_identities where principal_id = ?', [principalId]);
   if (email != null) {
-    await forgetAddress(ctx, { of: principalId, address: email });
+    await eraseAddress(ctx, { of: principalId, address: email });
   }
   await recordEvent(em, caller, {
     type: 'security.principal_deleted',

@@ -6,7 +6,7 @@ import { revokePending } from './revoke-pending.ts';
  * Erases a deleted principal's address from every invite of the tenant, unless another principal has the same
  * address. Pending invites are revoked, each with its event; answered ones stay in history.
  */
-export async function forgetAddress(
+export async function eraseAddress(
   ctx: Context,
   { of, address }: { of: string; address: string },
 ): Promise<void> {
