@@ -21,7 +21,7 @@ export type ActivityDependencies = ResponseDependencies &
   TraceDependencies &
   NotificationDependencies;
 
-/** Every activity of the platform but those of upkeep; workflows know them by `Activities` alone. */
+/** All activities except maintenance; workflows refer to them by `Activities` alone. */
 export function createActivities(deps: ActivityDependencies) {
   return {
     ...createResponseActivities(deps),

@@ -2,7 +2,9 @@ import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { retryLater } from './failures.ts';
 
-/** Whether Temporal ended this attempt, for one of `reasons`, or for any but that its worker is asked to go. */
+/**
+ * Whether Temporal cancelled this attempt for one of `reasons`; by default for any reason except a worker shutdown.
+ */
 export function isCancelled(reasons?: readonly string[]): boolean {
   const reason: unknown = Context.current().cancellationSignal.reason;
   return (
@@ -11,7 +13,7 @@ export function isCancelled(reasons?: readonly string[]): boolean {
   );
 }
 
-/** What an attempt that was interrupted throws: its cancellation, or that another worker takes it up. */
+/** The error of an interrupted attempt: its cancellation, or a retry by another worker. */
 export function interruption(): unknown {
   return isCancelled() ? Context.current().cancellationSignal.reason : retryLater('worker_shutdown');
 }

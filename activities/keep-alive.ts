@@ -3,8 +3,8 @@ import { Context } from '@temporalio/activity';
 const beatEveryMs = 700;
 
 /**
- * Heartbeats on a timer while `work` goes on, whatever it does meanwhile. Its `stop` is aborted when Temporal cancels
- * the activity or the worker is asked to go.
+ * Sends heartbeats on a timer while `work` runs. Aborts its `stop` when Temporal cancels the activity or the worker
+ * shuts down.
  */
 export async function keepAlive<T>(work: (stop: AbortController) => Promise<T>): Promise<T> {
   const context = Context.current();

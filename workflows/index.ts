@@ -1,4 +1,4 @@
-/** The list that the bundler sees: every workflow type of the platform. */
+/** The entry of the workflow bundle: every workflow type of the platform. */
 export { generateResponse } from './generate-response/workflow.ts';
 export { ingestDocument } from './ingest-document/workflow.ts';
 export { runSweep } from './run-sweep/workflow.ts';

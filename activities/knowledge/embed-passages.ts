@@ -3,7 +3,7 @@ import type { Embedding } from '#domain/knowledge/ingestion/embedder.ts';
 import { passagesToEmbed } from '#domain/knowledge/ingestion/passages-to-embed.ts';
 import type { StoredPassages } from '#domain/knowledge/ingestion/store-passages.ts';
 
-/** Passages of one call of the embedder, and of one transaction that stores vectors. */
+/** Passages per call of the embedder, and per transaction that stores vectors. */
 const batchSize = 64;
 
 interface EmbeddingRun {
@@ -14,7 +14,7 @@ interface EmbeddingRun {
   signal: AbortSignal;
 }
 
-/** Embeds the stored passages of a reading, batch by batch. No transaction is open while the embedder works. */
+/** Embeds the stored passages of a reading, batch by batch. No transaction is open while the embedder runs. */
 export async function embedPassages(run: EmbeddingRun): Promise<void> {
   const { unitOfWork, embedding, tenantId, passages, signal } = run;
   const { embedder } = embedding;

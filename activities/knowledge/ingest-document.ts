@@ -22,20 +22,20 @@ import { embedPassages } from './embed-passages.ts';
 export interface DocumentDependencies {
   unitOfWork: UnitOfWork;
   extractor: DocumentExtractor;
-  /** None when not given. */
+  /** Omitted: no embedding. */
   embedding?: Embedding;
 }
 
 type Outcome = { chunks: Chunk[] } | { failure: 'extraction_failed' };
 
-/** Extractions of one document that may end with their worker before the document is given up. */
+/** Max extractions of one document that end with a crash of their worker. */
 const maxLostExtractions = 3;
 const heartbeatMs = 2_000;
 const maxBusyPauseMs = 120_000;
-/** All passages of a large document go in at once. */
+/** All passages of a large document are inserted at once. */
 const insertTimeoutMs = 30_000;
 
-/** Extracts a document, cuts it, stores its passages and embeds them. Safe to run any number of times, also at once. */
+/** Extracts a document, cuts it, stores its passages and embeds them. Idempotent, also when run concurrently. */
 export async function ingestDocument(
   deps: DocumentDependencies,
   input: IngestDocumentInput,
@@ -57,7 +57,7 @@ export async function ingestDocument(
   );
 }
 
-/** @returns null when the document is not being read any more */
+/** @returns null when the document is no longer being read */
 async function store(
   { unitOfWork, embedding = noEmbedding }: DocumentDependencies,
   { tenantId, documentId }: IngestDocumentInput,
@@ -68,7 +68,7 @@ async function store(
   );
   if (passages !== null) {
     const signal = Context.current().cancellationSignal;
-    await beating(0, () => embedPassages({ unitOfWork, embedding, tenantId, passages, signal }));
+    await withHeartbeats(0, () => embedPassages({ unitOfWork, embedding, tenantId, passages, signal }));
   }
   return passages;
 }
@@ -79,7 +79,7 @@ async function readContent(
 ): Promise<DocumentContent> {
   const document = await unitOfWork.inTenant(tenantId, (em) => em.findOne(Document, { id: documentId }));
   if (document === null) {
-    // Deleted meanwhile, as its end will find.
+    // Deleted meanwhile; finishing the ingestion detects it.
     throw new ExtractionFailure('unreadable');
   }
   const store = PostgresByteStore.inSteps(tenantId, (step) => unitOfWork.inTenant(tenantId, step));
@@ -89,7 +89,7 @@ async function readContent(
   return { mediaType: document.mediaType, content };
 }
 
-/** The heartbeat tells the next attempt how many extractions were begun and never ended. */
+/** Heartbeat details give the next attempt the number of extractions that began and never ended. */
 async function extract(
   { extractor, unitOfWork }: DocumentDependencies,
   input: IngestDocumentInput,
@@ -101,11 +101,13 @@ async function extract(
   }
   try {
     const source = { tenantId: input.tenantId, read: () => readContent(unitOfWork, input) };
-    const { chunks } = await beating(lost + 1, () => extractor.extract(source, context.cancellationSignal));
+    const { chunks } = await withHeartbeats(lost + 1, () =>
+      extractor.extract(source, context.cancellationSignal),
+    );
     return { chunks };
   } catch (error) {
     if (error instanceof ExtractorBusy) {
-      // It gives its place up, so that a tenant with many documents does not keep all of the worker's.
+      // Frees its slot, so that a tenant with many documents does not occupy all of the worker's.
       throw retryLater('extractor_busy', busyPauseMs(context.info.attempt));
     }
     if (error instanceof ExtractionFailure) {
@@ -117,8 +119,8 @@ async function extract(
   }
 }
 
-/** Says all the time that this attempt lives, with what the next one has to know. */
-async function beating<T>(details: number, work: () => Promise<T>): Promise<T> {
+/** Sends heartbeats while `work` runs, with details for the next attempt. */
+async function withHeartbeats<T>(details: number, work: () => Promise<T>): Promise<T> {
   const context = Context.current();
   context.heartbeat(details);
   const beat = setInterval(() => context.heartbeat(details), heartbeatMs);
@@ -129,7 +131,7 @@ async function beating<T>(details: number, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Longer from attempt to attempt, and apart from the others': hundreds may wait. */
+/** Grows from attempt to attempt, with jitter: hundreds may wait. */
 const busyPauseMs = (attempt: number): number =>
   Math.round(Math.min(1_000 * 2 ** (attempt - 1), maxBusyPauseMs) * (0.75 + Math.random() / 2));
 

@@ -7,9 +7,9 @@ import type { RoundInput } from '#workflows/run-sweep/messages.ts';
 const beatEveryMs = 1_000;
 
 /**
- * One round of a sweep. Its heartbeat tells how far it got, so that the attempt after a crash goes on there. It ends
- * between two batches when its time is up, and when it is cancelled, given up by the engine or its worker is asked to go:
- * no attempt runs beside the one after it.
+ * One round of a sweep. Heartbeat details hold its position, from which the attempt after a crash continues. It stops
+ * between two batches when its time is up, when it is cancelled or timed out, and when its worker shuts down:
+ * attempts never overlap.
  */
 export async function runRound(
   deps: SweepDependencies,

@@ -9,24 +9,24 @@ import type { PageInput, PageResult } from '#workflows/fan-out-event/messages.ts
 
 export interface NotificationDependencies {
   unitOfWork: UnitOfWork;
-  /** Milliseconds after which a fan-out gives its place to others of its queue, {@link turnMs} without it. */
+  /** Milliseconds after which a fan-out frees its slot for others of its queue; defaults to {@link turnMs}. */
   fanOutTurnMs?: number;
 }
 
-/** Recipients of one transaction, where several are left. */
+/** Max recipients per transaction, when several pages are left. */
 export const pageSize = 1_250;
-/** Transactions at a time. */
+/** Max concurrent transactions. */
 const lanes = 2;
-/** Whether a fan-out of this process uses its lanes: the connections of more would be missed by those who wait for answers. */
+/** Whether a fan-out of this process uses the lanes: more connections would delay responses. */
 let lanesAreBusy = false;
-/** Long enough that starting an activity costs little beside it, short enough for those who wait. */
+/** Long enough to amortise starting an activity, short enough for waiting fan-outs. */
 const turnMs = 2_000;
 
 /**
- * Tells recipients, page after page, until there are no more, its turn is over or its worker is asked to go; the
- * result says how far it got. So does the heartbeat, so that the attempt after a crash goes on there; what the lost
- * attempt had committed beyond it is dropped by the unique key. The first page is told alone, since most events have no
- * other; so is every page while another fan-out has the lanes.
+ * Notifies recipients page by page, until none are left, its turn is over or its worker shuts down. The result and
+ * the heartbeat details hold the position, from which the attempt after a crash continues; the unique key drops
+ * repeats of pages that the lost attempt had committed. The first page runs alone, because most events have only one;
+ * so do all pages while another fan-out uses the lanes.
  */
 export async function deliverNotifications(
   { unitOfWork, fanOutTurnMs = turnMs }: NotificationDependencies,

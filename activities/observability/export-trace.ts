@@ -18,10 +18,10 @@ export interface TraceDependencies {
   traces: TraceExporter;
 }
 
-/** One of many at a slow endpoint: it comes back soon, whatever the attempts before. */
+/** Delay when the process has too many exports to slow endpoints, independent of the attempt. */
 const busyDelayMs = 30_000;
 
-/** Reads the trace from the ledgers and sends it. Safe to run any number of times: it is always the same trace. */
+/** Reads the trace from the ledgers and sends it. Idempotent: the trace is always the same. */
 export async function exportTrace(
   deps: TraceDependencies,
   { tenantId, spaceId, responseId }: TraceResponseInput,

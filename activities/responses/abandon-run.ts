@@ -6,9 +6,9 @@ import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 const patienceMs = 3_000;
 
 /**
- * Ends the vendor's own run of a response that nobody waits for any more, so that it costs no further. It stays
- * for a later attempt while the response goes on and has not expired, unless this attempt found it `lost`: then it is
- * replaced, though the vendor may still work on it. Nothing depends on it: a failure is not told.
+ * Cancels the vendor's own run of a response that is no longer needed, to stop its cost. While the response is
+ * running and has not expired, the run is left for a later attempt, unless this attempt found it `lost`: then it is
+ * replaced, although the vendor may still be working on it. Best effort: a failure is not reported.
  */
 export async function abandonRun(
   deps: { unitOfWork: UnitOfWork; models: ModelGateway },
@@ -31,6 +31,6 @@ export async function abandonRun(
       await deps.models.abandon?.(turn.model, runId, AbortSignal.timeout(patienceMs));
     }
   } catch {
-    // The run ends by itself at the vendor, and what it wrote is not read.
+    // The run ends at the vendor, and its output is not read.
   }
 }

@@ -26,10 +26,10 @@ export interface ServerCallDependencies extends ScreeningDependencies {
 
 type ServerTarget = Extract<CallTarget, { kind: 'mcp' }>;
 
-/** Pauses before another try at a server that was not reached at all. */
-const knocks = [250, 1_000];
+/** Delays before retries of an unreachable server. */
+const retryDelaysMs = [250, 1_000];
 
-/** One call at a tool server. @throws an ApplicationFailure when another attempt may settle it */
+/** One call at a tool server. @throws an ApplicationFailure when another attempt may succeed */
 export async function callServer(
   deps: ServerCallDependencies & { metrics: Pick<Metrics, 'toolMisfit'> },
   call: ClaimedCall,
@@ -51,7 +51,7 @@ export async function callServer(
       noteMisfit(deps, call, reply);
       const result = truncateResult(await screenResult(deps, call, reply.text));
       const end = { status: 'completed' as const, output: result, results: null };
-      // What cannot be read cannot be screened.
+      // Media cannot be screened for personal data, so redaction drops it.
       const media = call.redaction === undefined ? reply.media : undefined;
       return { outcome: 'succeeded', result, end, ...(media === undefined ? {} : { media }) };
     }
@@ -77,7 +77,7 @@ export async function callServer(
   }
 }
 
-/** The result counts all the same; whoever runs the server should know. */
+/** The result is used all the same; the metric informs the server's operator. */
 function noteMisfit(
   { metrics }: { metrics: Pick<Metrics, 'toolMisfit'> },
   call: ClaimedCall,
@@ -90,13 +90,13 @@ function noteMisfit(
   }
 }
 
-/** Knocks again only while nothing of the call has left. */
+/** Retries only while nothing of the call has been sent. */
 async function reachServer(
   deps: ServerCallDependencies,
   call: ClaimedCall,
   { target, arguments: args }: { target: ServerTarget; arguments: Record<string, unknown> },
 ): Promise<ToolReply | ToolServerFailure> {
-  for (let knock = 0; ; knock += 1) {
+  for (let retry = 0; ; retry += 1) {
     try {
       const outgoing = {
         tool: target.tool,
@@ -104,7 +104,8 @@ async function reachServer(
         idempotencyKey: call.idempotencyKey,
         schemaHash: target.schemaHash,
       };
-      // A cancelled response lets a call that has begun come to its end, so that the ledger knows it.
+      // Never aborted: when a response is cancelled, a started call still finishes, so that the ledger has its
+      // outcome.
       const { signal } = new AbortController();
       const session = sessionOf(deps, call, target);
       return await deps.toolServers.call(target.server, outgoing, { signal, session });
@@ -112,7 +113,7 @@ async function reachServer(
       if (!(error instanceof ToolServerFailure)) {
         throw error;
       }
-      const pause = knocks[knock];
+      const pause = retryDelaysMs[retry];
       if (error.sent || error.code !== 'unreachable' || pause === undefined) {
         return error;
       }
@@ -133,7 +134,10 @@ function sessionOf(deps: ServerCallDependencies, call: ClaimedCall, target: Serv
   };
 }
 
-/** A call that may have reached the tool is never a plain failure: it is made again by right, or unknown. */
+/**
+ * A call that may have reached the tool never just fails: it is repeated if the tool allows it, else its outcome is
+ * unknown.
+ */
 function toFailedOutcome(failure: ToolServerFailure, target: ServerTarget): CallOutcome {
   if (failure.sent || target.again) {
     if (target.repeatable) {

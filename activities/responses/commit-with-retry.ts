@@ -1,13 +1,13 @@
 import { isDatabaseUnavailable } from '#domain/foundation/persistence/is-unavailable.ts';
 
-/** Longer than a failover, or the restart of a machine, takes. */
+/** Longer than a failover, or the restart of a machine. */
 const patienceMs = 5 * 60_000;
 
 /**
- * What was generated or done is not thrown away because the database was away at its commit: the commit is repeated
- * for a while.
- * @param commit learns whether an earlier try of it may be in
- * @param abandoned for what another worker can do again
+ * Repeats a commit for a while, so that generated output or a tool's outcome is not lost because the database was
+ * unavailable.
+ * @param commit its argument says whether an earlier try may have been committed
+ * @param abandoned stops the retries of work that another worker can repeat
  */
 export async function commitWithRetry<T>(
   commit: (doubtful: boolean) => Promise<T>,

@@ -2,10 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { removeCallSessions } from '#domain/responses/calls/call-sessions.ts';
 import type { ServerCallDependencies } from './call-server.ts';
 
-/** Of the end of a response, which nobody waits for any more. */
+/** For the end of a response, which no client waits for any more. */
 const patienceMs = 2_000;
 
-/** Ends the sessions at tool servers that the calls of a response shared. One that cannot be ended ends by itself. */
+/**
+ * Ends the sessions at tool servers that the calls of a response shared. Best effort: other sessions expire at their
+ * server.
+ */
 export async function endSessions(
   { unitOfWork, secrets, toolServers }: ServerCallDependencies,
   key: { tenantId: string; responseId: string },

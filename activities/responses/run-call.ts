@@ -20,7 +20,7 @@ export interface CallDependencies extends ServerCallDependencies, ResponseStore 
   metrics: Metrics;
 }
 
-/** One tool call through the ledger: started is committed before the tool is touched, the outcome once. */
+/** Runs one tool call through the ledger: its start is committed before the tool is called, its outcome once. */
 export function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome: string }> {
   return keepAlive(async () => {
     const claimant = newClaimant();
@@ -38,13 +38,15 @@ export function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome
         deps.metrics.toolCall({ tool: isServers ? 'mcp' : 'knowledge_search', outcome: outcome.outcome });
         return { outcome: outcome.outcome };
       }
-      // Another attempt has it; what that one learns is read from the ledger.
+      // Another attempt holds the call; its outcome is read from the ledger.
       await sleep(callLease.lookEveryMs);
     }
   });
 }
 
-/** A claim that may have been written is followed up: giving it up would leave a call that was never sent as unknown. */
+/**
+ * A claim that may have been committed is retried: giving it up would leave a call that was never sent as unknown.
+ */
 async function claimWithRetry(deps: ResponseStore, key: CallKey, claimant: Claimant): Promise<CallClaim> {
   try {
     return await claimCall(deps, key, claimant);
@@ -59,11 +61,11 @@ async function claimWithRetry(deps: ResponseStore, key: CallKey, claimant: Claim
 interface Attempt {
   key: CallKey;
   claimant: Claimant;
-  /** When the claim was asked for. */
+  /** Time of the claim's request. */
   since: number;
 }
 
-/** @returns null when another attempt has the call */
+/** @returns null when another attempt holds the call */
 async function resolveOutcome(
   deps: CallDependencies,
   claim: Exclude<CallClaim, { kind: 'settled' | 'held' }>,
@@ -73,7 +75,7 @@ async function resolveOutcome(
     const written = await commitWithRetry(() => commitCall(deps, key, outcome, claimant));
     hitFailpoint('call.after_commit');
     if (written === 'late') {
-      // The end of the response left them to its last call.
+      // The end of the response left its sessions to its last call.
       await endSessions(deps, key);
     }
     return written === 'held' ? null : outcome;
@@ -100,7 +102,7 @@ async function resolveOutcome(
   }
 }
 
-/** A search reads only, so it may run any number of times. */
+/** A search is read-only, so it may be repeated. */
 async function search(deps: CallDependencies, call: ClaimedCall, tool: OfferedSearch): Promise<CallOutcome> {
   const found = await deps.unitOfWork.inTenant(call.tenantId, (em) =>
     runKnowledgeTool(em, { ...call, tool }),

@@ -32,8 +32,8 @@ export interface TurnDependencies extends ScreeningDependencies, ResponseStore {
 const yieldPatienceMs = 1_000;
 
 /**
- * One model turn: claim, stream, commit. May run any number of times: a committed turn answers its result,
- * an interrupted one goes on from the exact character that readers have.
+ * One model turn: claim, stream, commit. Repeatable: a committed turn returns its result, an interrupted one
+ * continues from the exact character that readers have.
  */
 export function runTurn(deps: TurnDependencies, key: TurnKey): Promise<TurnResult> {
   return keepAlive(async (stop) => {
@@ -67,7 +67,10 @@ async function attempt(
   }
 }
 
-/** While this attempt holds the lane. A commit whose answer was lost is found by its result. */
+/**
+ * Commits while this attempt holds the lane. If the response to the commit was lost, its result tells whether it
+ * succeeded.
+ */
 function commit(
   deps: TurnDependencies,
   turn: ClaimedTurn,
@@ -96,7 +99,7 @@ async function stream(
   stop: AbortController,
 ): Promise<TurnOutcome> {
   const lane = deps.writer.open(turn, turn.nextN, (reason) => stop.abort(reason));
-  // An attempt that waits for the database can still give its turn back.
+  // Lets an attempt that waits for the database still release its turn.
   stop.signal.addEventListener('abort', () => lane.fail(stop.signal.reason as Error), { once: true });
   let runId = turn.resume;
   try {
@@ -110,7 +113,7 @@ async function stream(
     });
   } catch (error) {
     if (runId !== null) {
-      // Other reasons say that this attempt was given up, perhaps because another one reads the run by now.
+      // Other reasons mean that Temporal gave this attempt up, perhaps because another attempt reads the run by now.
       const cancelled = isCancelled(['CANCELLED']);
       const lost = error instanceof ModelFailure && error.code === 'run_lost';
       await abandonRun(deps, turn, { runId, cancelled, lost });
@@ -121,11 +124,11 @@ async function stream(
   }
 }
 
-/** Maps what ended an attempt: the vendor, another writer, a shutdown, a cancel, or a fault of ours. */
+/** Maps the error that ended an attempt: the vendor, another writer, a shutdown, a cancel, or a defect. */
 async function handleFailure(deps: TurnDependencies, turn: ClaimedTurn, error: unknown): Promise<TurnResult> {
   if (ActivityContext.current().cancellationSignal.aborted) {
     const yielded = deps.unitOfWork.inTenant(turn.tenantId, (em) => yieldTurn(em, turn));
-    // Where it cannot be written down, the next claim does it.
+    // Best effort: if it cannot be written, the next claim does it.
     await Promise.race([yielded.catch(() => undefined), sleep(yieldPatienceMs)]);
     throw interruption();
   }

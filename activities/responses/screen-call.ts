@@ -10,8 +10,9 @@ import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import { screen, type ScreeningDependencies } from './screening.ts';
 
 /**
- * The calls of a turn as they may be kept, told and made: personal data that the model wrote by itself is a token too.
- * This is done before the turn is committed, so every attempt at a call sends what the ledger holds.
+ * The calls of a turn in the form that may be stored, shown and executed: personal data that the model itself wrote
+ * becomes a token too. Runs before the turn is committed, so every attempt at a call sends the arguments of the
+ * ledger.
  */
 export async function screenCalls(
   deps: ScreeningDependencies,
@@ -28,7 +29,7 @@ export async function screenCalls(
   return { ...outcome, calls };
 }
 
-/** A call as its tool is told it: with values where the space allows that, else with tokens. */
+/** A call's arguments for its tool: with values where the space allows that, else with tokens. */
 export async function restoreArguments(deps: ScreeningDependencies, call: ClaimedCall): Promise<ClaimedCall> {
   const { redaction } = call;
   const restores =
@@ -41,7 +42,7 @@ export async function restoreArguments(deps: ScreeningDependencies, call: Claime
   const mapping = await deps.unitOfWork.inTenant(tenantId, (em) =>
     readMapping({ em, secrets: deps.secrets }, tenantId, redaction.holders),
   );
-  // A search is for text, also for that of what was a number where it was found.
+  // A search takes text, also for values that were numbers where they were found.
   const values = call.target.kind === 'search' ? asStrings(mapping) : mapping;
   return { ...call, arguments: restoreJsonText(call.arguments, values) };
 }
@@ -50,13 +51,13 @@ function asStrings(mapping: ReadonlyMap<string, PiiEntry>): ReadonlyMap<string, 
   return new Map([...mapping].map(([token, { bare: _number, ...entry }]) => [token, entry]));
 }
 
-/** What a tool of a server answered, as it may be kept and told. */
+/** The result of a tool server's call, in the form that may be stored and sent to the model. */
 export async function screenResult(
   deps: ScreeningDependencies,
   call: ClaimedCall,
   answered: string,
 ): Promise<string> {
-  // Hidden characters go first: they would also hide personal data from the recognisers.
+  // Hidden characters are removed first: they would also hide personal data from the recognisers.
   const { text } = withoutHidden(answered);
   const { redaction } = call;
   return redaction === undefined
@@ -64,14 +65,14 @@ export async function screenResult(
     : screen(deps, { ...call, redaction }, (redactor) => redactor.maybeJson(text)).catch(() => unscreened);
 }
 
-/** The tool has done its work and is not called again for what it said. */
+/** The tool has run, and is not called again because its result cannot be screened. */
 const unscreened = 'The result was withheld: it could not be screened for personal data.';
 
 interface RenderedResults {
   results?: { heading: string | null; filename: string; text: string }[];
 }
 
-/** What was found in documents: names, headings and passages, and none of our own ids. */
+/** Screens names, headings and passages of documents, and none of the platform's own ids. */
 export async function screenKnowledge(
   deps: ScreeningDependencies,
   call: ClaimedCall,

@@ -4,8 +4,8 @@ import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import { screen, type ScreeningDependencies } from './screening.ts';
 
 /**
- * The last step before a provider is sent the prompt: whatever way a text came into the conversation, personal data in
- * it is a token by now. A space that demands nothing has the prompt as it is.
+ * The last step before the prompt is sent to a provider: personal data in it is a token by now, whatever its source.
+ * Without settings of the space, the prompt is unchanged.
  */
 export async function screenPrompt(deps: ScreeningDependencies, turn: ClaimedTurn): Promise<ClaimedTurn> {
   const { redaction } = turn.settings;
@@ -19,7 +19,7 @@ export async function screenPrompt(deps: ScreeningDependencies, turn: ClaimedTur
   return { ...turn, messages, composer: { ...turn.composer, citedBehind } };
 }
 
-/** Where a citation stands for a reader who is shown values follows from the tokens before it. */
+/** Position data of a citation for readers who see values: it depends on the tokens before it. */
 function citedBehind(text: string): { tokens_before?: Record<string, number> } {
   const tokens = countTokens(text);
   return Object.keys(tokens).length === 0 ? {} : { tokens_before: tokens };

@@ -29,12 +29,12 @@ export interface Screened {
   redaction: Redaction;
 }
 
-/** Pauses before the recogniser of names, or a thread for long texts, is asked again. */
+/** Delays before the recogniser of names, or a thread for long texts, is retried. */
 const pausesMs = [250, 1_000, 4_000];
 
 /**
- * Redacts what a running response came upon, and keeps what the tokens stand for before it answers. Our own tokens
- * stay as they are. @throws what the recogniser of names throws, when it does not answer in several seconds
+ * Redacts content of a running response, and stores the values of the tokens before it returns. The platform's own
+ * tokens stay unchanged. @throws errors of the recogniser of names, when it is unavailable for several seconds
  */
 export async function screen<T>(
   deps: ScreeningDependencies,
@@ -56,7 +56,7 @@ export async function screen<T>(
   return result;
 }
 
-/** Does a piece of work, and once more with what it lacked. */
+/** Runs the work, and repeats it with the findings that it lacked. */
 async function withAllFound<T>(
   deps: ScreeningDependencies,
   tenantId: string,
@@ -66,16 +66,16 @@ async function withAllFound<T>(
     return work(null);
   } catch (error) {
     if (error instanceof NamesNeeded) {
-      return work(await insistently(() => findNames(deps.names, error)));
+      return work(await withRetries(() => findNames(deps.names, error)));
     }
     if (error instanceof RedactionNeeded) {
-      return work(await insistently(() => redactBeforehand(deps, tenantId, { needed: error, known: null })));
+      return work(await withRetries(() => redactBeforehand(deps, tenantId, { needed: error, known: null })));
     }
     throw error;
   }
 }
 
-async function insistently<T>(work: () => Promise<T>): Promise<T> {
+async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   for (const pause of pausesMs) {
     try {
       return await work();

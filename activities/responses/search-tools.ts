@@ -4,7 +4,7 @@ import { answerToolSearches, toolSearchName } from '#domain/responses/offer/tool
 import type { ClaimedTurn } from '#domain/responses/prompt/turn-claim.ts';
 import { screen, type ScreeningDependencies } from './screening.ts';
 
-/** A search for tools reads only: it belongs to the turn that asks for it, and is committed with what it found. */
+/** A search for tools is read-only: it is part of the turn that requests it, and is committed with its result. */
 export async function searchTools(
   deps: ScreeningDependencies,
   turn: ClaimedTurn,

@@ -16,8 +16,8 @@ import { TurnRecorder } from '#domain/responses/stream/turn-recorder.ts';
 import type { Lane } from './stream-writer.ts';
 
 /**
- * A response's stream holds at most 100,000 events: far below that, text begins to go out in larger pieces. What is
- * left is room for the pieces of the longest answer, its citations and its tools.
+ * A response's stream holds at most 100,000 events: long before that, text is sent in larger pieces. The rest leaves
+ * room for the pieces of the longest answer, its citations and its tools.
  */
 const coarseFromN = 40_000;
 const coarsePieceLength = 4_096;
@@ -27,12 +27,12 @@ type Finish = Extract<ModelPart, { type: 'finish' }>;
 export interface TurnHooks {
   lane: Lane;
   signal: AbortSignal;
-  /** Writes down the vendor's own run, so that a later attempt can read it again. */
+  /** Saves the id of the vendor's own run, so that a later attempt can read it again. */
   saveRunId: (id: string) => Promise<void>;
 }
 
 /**
- * Calls the model and publishes its text as it comes, behind the reasoning that led to it. Tool calls wait for the
+ * Calls the model and publishes its text as it arrives, after the reasoning that led to it. Tool calls wait for the
  * commit, so none is half-published.
  */
 export async function streamTurn(
@@ -90,7 +90,7 @@ export async function streamTurn(
   };
 }
 
-/** A forcing tool choice binds the first turn only, else the loop would never end. */
+/** A forcing tool choice applies to the first turn only, else the loop would never end. */
 function toRequest(turn: ClaimedTurn): ModelRequest {
   const { settings } = turn;
   const forced = settings.tool_choice !== 'auto' && settings.tool_choice !== 'none';

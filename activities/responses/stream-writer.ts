@@ -11,10 +11,10 @@ interface LaneKey {
 
 const busyRetryMs = 10;
 
-/** Waiting events beyond which a model's reader pauses until they are in. */
+/** Max pending events; above it, the model's reader pauses until they are committed. */
 const highWaterMark = 500;
 
-/** One attempt's way into its response's stream. */
+/** One attempt's queue of events for its response's stream. */
 export class Lane {
   readonly key: LaneKey;
   readonly #wake: () => void;
@@ -31,7 +31,7 @@ export class Lane {
     this.#onFailure = hooks.onFailure;
   }
 
-  /** Events of the response so far, those that wait included. */
+  /** Events of the response so far, pending ones included. */
   get length(): number {
     return this.nextN + this.pending.length;
   }
@@ -43,14 +43,14 @@ export class Lane {
     }
   }
 
-  /** Resolves at once unless too much waits. @throws Fenced */
+  /** Resolves at once unless too many events are pending. @throws Fenced */
   async ready(): Promise<void> {
     if (this.#failure !== null || this.pending.length > highWaterMark) {
       await this.drained();
     }
   }
 
-  /** Resolves when everything pushed is committed. @throws Fenced */
+  /** Resolves when all pushed events are committed. @throws Fenced */
   async drained(): Promise<void> {
     if (this.#failure !== null) {
       throw this.#failure;
@@ -65,7 +65,7 @@ export class Lane {
   inFlight = false;
   ended = false;
 
-  /** Ends the lane. @returns what was not on its way yet, to go in with the commit. @throws Fenced */
+  /** Closes the lane. @returns the events that are not being written yet, for the final commit. @throws Fenced */
   async rest(): Promise<StreamEvent[]> {
     this.ended = true;
     if (this.inFlight || this.#failure !== null) {
@@ -98,7 +98,7 @@ export class Lane {
   }
 }
 
-/** A run on its way into the store. */
+/** A batch of one lane that is being written. */
 interface Flight {
   lane: Lane;
   events: StreamEvent[];
@@ -106,8 +106,8 @@ interface Flight {
 }
 
 /**
- * The one writer of stream events in a process. A flush starts as soon as the previous one has returned and
- * carries what waits in every lane, so a lone stream waits for nothing and a busy process batches by itself.
+ * The one writer of stream events in a process. A flush starts as soon as the previous one has returned and carries
+ * the pending events of every lane, so a lone stream has no delay and a busy process batches.
  */
 export class StreamWriter {
   readonly #database: Database;
@@ -133,7 +133,7 @@ export class StreamWriter {
       return;
     }
     this.#flushing = true;
-    // Events that were pushed in the same tick go together.
+    // Batches events of the same tick.
     await Promise.resolve();
     for (let batch = this.#nextBatch(); batch.length > 0; batch = this.#nextBatch()) {
       await this.#append(batch);
@@ -165,7 +165,7 @@ export class StreamWriter {
     for (const [i, flight] of batch.entries()) {
       const answer = answers[i] ?? 'unknown';
       if (answer === 'unknown') {
-        // One response's doubt does not hold up the others.
+        // Not awaited: an uncertain write of one response does not delay the others.
         void this.#resolveDoubt(flight).then((outcome) => this.#land(flight, outcome));
       } else {
         this.#land(flight, answer);
@@ -193,8 +193,8 @@ export class StreamWriter {
   }
 
   /**
-   * The answer of a commit was lost. Never resent blindly: the head row tells whether it is in; only a run
-   * that is surely not in goes again.
+   * The response to a commit was lost. Never resent blindly: the head row shows whether the commit succeeded; only a
+   * batch that certainly failed is written again.
    */
   async #resolveDoubt({ lane, run }: Flight): Promise<AppendAnswer> {
     for (let waitMs = 50; this.#lanes.has(lane); waitMs = Math.min(waitMs * 2, 1_000)) {
@@ -206,7 +206,7 @@ export class StreamWriter {
         }
         return head.nextN === run.firstN + run.n ? 'in' : 'busy';
       } catch {
-        // The database is still away: ask again. The attempt's heartbeat and deadline bound the wait.
+        // The database is still unavailable: retry. The attempt's heartbeat and deadline bound the wait.
       }
     }
     return 'fenced';

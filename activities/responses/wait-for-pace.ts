@@ -5,12 +5,12 @@ import { retryLater } from '../failures.ts';
 import { interruption } from '../interruption.ts';
 import { keepAlive } from '../keep-alive.ts';
 
-/** A longer wait gives the slot of the worker back to Temporal: the heartbeats of the wait would cost more. */
-const waitsInPlaceMs = 2_000;
+/** A longer wait returns the worker's slot to Temporal: its heartbeats would cost more. */
+const maxInPlaceWaitMs = 2_000;
 
 /**
- * Waits until the tenant may begin another turn or call in this worker. Each costs Temporal, PostgreSQL and the worker
- * about the same, so their pace is what divides the three among tenants.
+ * Waits until the tenant may begin another turn or call in this worker. Each costs Temporal, PostgreSQL and the
+ * worker about the same, so this pace divides all three among tenants.
  * @throws ApplicationFailure `tenant_pace` with the delay of the next attempt, which then begins at once
  */
 export async function waitForPace(pace: ContendedPace, tenantId: string): Promise<void> {
@@ -19,7 +19,7 @@ export async function waitForPace(pace: ContendedPace, tenantId: string): Promis
     return;
   }
   const ms = pace.take(tenantId);
-  if (ms > waitsInPlaceMs) {
+  if (ms > maxInPlaceWaitMs) {
     heartbeat(turnOf(info.attempt + 1));
     throw retryLater('tenant_pace', ms);
   }
@@ -32,5 +32,5 @@ export async function waitForPace(pace: ContendedPace, tenantId: string): Promis
   }
 }
 
-/** Heartbeat details of an attempt that gave its slot back: they name the attempt that has waited already. */
+/** Heartbeat details of an attempt that returned its slot: they name the attempt whose wait is over. */
 const turnOf = (attempt: number): string => `turn of attempt ${attempt}`;

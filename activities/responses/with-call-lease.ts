@@ -3,18 +3,18 @@ import type { CallKey } from '#domain/responses/record/turn-key.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { commitWithRetry } from './commit-with-retry.ts';
 
-/** What an attempt needs to know of the call that it holds. */
+/** The lease of a call, as seen by the attempt that holds it. */
 export interface CallHold {
-  /** Whether the call is still this attempt's: asked before anything is sent. */
+  /** Whether this attempt still holds the call: checked before anything is sent. */
   confirm(): Promise<boolean>;
 }
 
-/** An answer that took this long says nothing of now. */
+/** Max age of a renewal that still counts as proof of the lease. */
 const trustedMs = (callLease.seconds * 1_000) / 2;
 
 /**
- * Renews the lease of a call while `work` goes on, from a timer of its own: what Temporal thinks of this attempt has no
- * part in it. An attempt that fails gives the call up, so that the next one need not wait for the lease.
+ * Renews the lease of a call while `work` runs, on a timer that is independent of Temporal's view of this attempt. A
+ * failed attempt releases the call, so that the next one need not wait for the lease to expire.
  */
 export async function withCallLease<T>(
   database: Database,
@@ -30,7 +30,7 @@ export async function withCallLease<T>(
     }
     return held;
   };
-  // A renewal that fails is followed by the next; whether the lease held is asked before it matters.
+  // The next renewal follows a failed one; the lease is checked before it matters.
   const timer = setInterval(() => void renew().catch(() => undefined), callLease.renewEveryMs);
   try {
     return await work({

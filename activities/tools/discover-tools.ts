@@ -16,7 +16,7 @@ export interface DiscoveryDependencies {
   toolServers: ToolServerGateway;
 }
 
-/** Asks a server for its tools and takes in the answer. Safe to run any number of times. */
+/** Discovers a server's tools and applies the result. Idempotent. */
 export async function discoverTools(
   deps: DiscoveryDependencies,
   { tenantId, serverId }: DiscoverToolsInput,
@@ -44,7 +44,7 @@ async function ask(toolServers: ToolServerGateway, spec: ToolServerSpec): Promis
   try {
     return { tools: await toolServers.discover(spec, signal) };
   } catch (error) {
-    // What this side gave up says nothing of the server.
+    // An abort on this side is no failure of the server.
     signal.throwIfAborted();
     if (error instanceof ToolServerFailure) {
       return { error: error.code };

@@ -128,7 +128,7 @@ export const peopleDefects: readonly Defect[] = [
     file: 'domain/foundation/access/load-caller.ts',
     replace: [
       [
-        '/** What `identity` may do now, read in the current transaction. */',
+        '/** The current permissions of `identity`, read in the current transaction. */',
         'const remembered = new Map<string, { access: AccessRecord | null }>();\n',
       ],
       [

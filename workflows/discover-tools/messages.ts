@@ -4,12 +4,12 @@ export interface DiscoverToolsResult {
   /** The server's status afterwards; `gone`: it was removed. */
   status: string;
   tools: number;
-  /** Why the server could not be read. Results of earlier versions lack it. */
+  /** Why the discovery failed. Missing in results of earlier versions. */
   error?: string;
 }
 
 export interface DiscoverToolsEnd {
-  /** `failed`: the server could not be read; else its status afterwards. */
+  /** `failed`: the discovery failed; else the server's status afterwards. */
   status: string;
   reason: string | null;
   tools: number;

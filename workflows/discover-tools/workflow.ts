@@ -6,7 +6,7 @@ import type { DiscoverToolsEnd, DiscoverToolsInput } from './messages.ts';
 
 const activities = proxyActivities<Activities>(toolServer);
 
-/** Reads what tools a connected server has, and withholds those that changed since they were approved. */
+/** Discovers the tools of a connected server, and withholds those that changed since their approval. */
 export async function discoverTools(input: DiscoverToolsInput): Promise<DiscoverToolsEnd> {
   setCurrentDetails('Reading the tools of the server.');
   const result = await activities.discoverTools.executeWithOptions({ summary: 'list tools' }, [input]);

@@ -13,8 +13,8 @@ export interface PageInput {
 }
 
 export interface PageResult {
-  /** The last recipient that was considered; null when there are no more. */
+  /** The last recipient considered; null at the end. */
   next: string | null;
-  /** Those whom an attempt told after its last heartbeat and before it was lost are not counted. */
+  /** Excludes recipients that a lost attempt notified after its last heartbeat. */
   delivered: number;
 }

@@ -5,7 +5,7 @@ import type { FanOutEventInput, FanOutEventResult } from './messages.ts';
 
 const { deliverNotifications } = proxyActivities<Activities>(fanOut);
 
-/** Tells an event to everybody whom its rule names, in turns that others of the queue come between. */
+/** Notifies all recipients of an event by its rule, in turns that leave room for other work of the queue. */
 export async function fanOutEvent(input: FanOutEventInput): Promise<FanOutEventResult> {
   const { tenantId, eventId, eventType } = input;
   let after = input.after ?? null;

@@ -22,9 +22,9 @@ const { closeResponse, endResponse } = proxyActivities<Activities>(closing);
 const parallelCalls = 8;
 
 /**
- * Model, tools, model … until a turn says done. Each turn and each call is one activity that may run on any
- * worker any number of times; a response that ends by itself needs no other. The deadline and every other end
- * go through the closing activity.
+ * Alternates between model turns and tool calls until a turn ends the response. Each turn and each call is one
+ * activity that may run on any worker any number of times; a response that ends in its last turn needs no other
+ * activity. The deadline and every other end go through the closing activity.
  */
 export async function generateResponse(input: GenerateResponseInput): Promise<ResponseEnd | undefined> {
   const { tenantId, responseId } = input;
@@ -64,7 +64,9 @@ export async function generateResponse(input: GenerateResponseInput): Promise<Re
     }
   };
 
-  /** Fires when the response's time is up; the closing activity says if it began later than this workflow. */
+  /**
+   * Fires at the response's deadline; the closing activity checks it, in case the response began after this workflow.
+   */
   const holdDeadline = async () => {
     let leftMs: number | null = input.timeoutSeconds * 1_000;
     while (leftMs !== null && !(await condition(() => ended, leftMs + 100))) {
@@ -94,7 +96,7 @@ export async function generateResponse(input: GenerateResponseInput): Promise<Re
   }
   ended = true;
   await deadline;
-  // Turns of earlier versions did not tell how the response ended.
+  // Turn results of earlier versions lack the end of the response.
   return end === undefined ? end : await conclude(end);
 }
 

@@ -6,7 +6,7 @@ import type { IngestDocumentEnd, IngestDocumentInput, IngestDocumentResult } fro
 
 const activities = proxyActivities<Activities>(extraction);
 
-/** Makes an uploaded document searchable. */
+/** Extracts an uploaded document and makes it searchable. */
 export async function ingestDocument(input: IngestDocumentInput): Promise<IngestDocumentEnd> {
   setCurrentDetails('Extracting and cutting the text.');
   const result = await activities.ingestDocument.executeWithOptions({ summary: 'extract and cut' }, [input]);

@@ -13,5 +13,5 @@ export interface RoundInput {
   budgetSeconds: number;
 }
 
-/** As the worker registers them: each under its sweep's name. */
+/** As the worker registers them: by sweep name. */
 export type SweepActivities = Record<string, (input: RoundInput) => Promise<RoundResult>>;

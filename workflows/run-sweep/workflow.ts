@@ -13,8 +13,8 @@ import { sweepRound } from '../shared/activity-options.ts';
 import { wakeSignal, type RoundInput, type RunSweepInput, type Wake } from './messages.ts';
 
 /**
- * The actor of one sweep. It sleeps until a worker's clock wakes it, does a round, and the next one at once where the
- * round's time was up before its work was done. A round that fails is tried again when the clock strikes next.
+ * The actor of one sweep. It sleeps until a worker's timer signals it, then runs a round, and another at once if the
+ * round's time was up before its work was done. The next timer signal retries a failed round.
  */
 export async function runSweep(input: RunSweepInput): Promise<void> {
   const { sweep } = input;

@@ -1,8 +1,8 @@
 import type { ActivityOptions } from '@temporalio/workflow';
 
 /**
- * Named retry classes. A heartbeat timeout is a crash of ours, retried at once and without end; what may fail
- * for good says so with a non-retryable failure.
+ * Named retry classes. A heartbeat timeout means that a worker crashed, and is retried at once and without limit; a
+ * permanent failure is thrown as non-retryable.
  */
 
 /** A model turn: bounded by the response's deadline, which the workflow holds. */
@@ -12,14 +12,14 @@ export const modelTurn = {
   retry: { initialInterval: '250ms', backoffCoefficient: 1 },
 } satisfies ActivityOptions;
 
-/** A tool call. The ledger decides whether a second attempt touches the tool. */
+/** A tool call. The ledger decides whether a second attempt calls the tool. */
 export const toolCall = {
   heartbeatTimeout: '3.5s',
   startToCloseTimeout: '10m',
   retry: { initialInterval: '250ms', backoffCoefficient: 2, maximumInterval: '5s', maximumAttempts: 100 },
 } satisfies ActivityOptions;
 
-/** A short transaction that ends a response, and must happen. */
+/** A short transaction that ends a response, and must succeed. */
 export const closing = {
   heartbeatTimeout: '3.5s',
   startToCloseTimeout: '10s',
@@ -27,8 +27,8 @@ export const closing = {
 } satisfies ActivityOptions;
 
 /**
- * A round of upkeep. It ends itself within its budget and a batch; one that does not shows that it lives, until it has
- * stopped. What two attempts could not do is repeated by a later round.
+ * A round of maintenance. It ends within its budget plus one batch; a slower round sends heartbeats until it has
+ * stopped. Work that two attempts could not do is left to a later round.
  */
 export function sweepRound(budgetSeconds: number) {
   return {
@@ -40,8 +40,8 @@ export function sweepRound(budgetSeconds: number) {
 }
 
 /**
- * Reading a document. A document's own fault ends in its row, so what fails here is the machinery: it is
- * tried again for a day. A document that keeps killing its worker is given up by the activity.
+ * Reading a document. An unreadable document is a result, so a failure here is one of infrastructure, retried for a
+ * day. The activity gives up a document that keeps crashing its worker.
  */
 export const extraction = {
   heartbeatTimeout: '10s',
@@ -50,7 +50,7 @@ export const extraction = {
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
 
-/** Asking a tool server what it has. An unreachable one is a result; what fails here is the machinery. */
+/** Tool discovery. An unreachable server is a result; a failure here is one of infrastructure. */
 export const toolServer = {
   heartbeatTimeout: '5s',
   startToCloseTimeout: '1m',
@@ -58,7 +58,7 @@ export const toolServer = {
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
 
-/** Sending a trace: an endpoint that is away for hours still gets it, one that stays away does not. */
+/** Sending a trace: retried while an endpoint is unavailable for hours, given up after that. */
 export const traceExport = {
   heartbeatTimeout: '5s',
   startToCloseTimeout: '30s',
@@ -66,7 +66,7 @@ export const traceExport = {
   retry: { initialInterval: '2s', backoffCoefficient: 3, maximumInterval: '15m' },
 } satisfies ActivityOptions;
 
-/** Pages of recipients: short transactions, safe to repeat, and repeated until the database takes them. */
+/** Pages of recipients: short transactions, safe to repeat, and retried until the database accepts them. */
 export const fanOut = {
   heartbeatTimeout: '5s',
   startToCloseTimeout: '2m',

@@ -1,18 +1,18 @@
 import { ApplicationFailure, patched, sleep } from '@temporalio/workflow';
 
-/** What a workflow's work came to, in codes alone. */
+/** The outcome of a workflow's work, as codes only. */
 export interface Conclusion {
   status: string;
   /** A code, where there is one. */
   reason: string | null;
 }
 
-/** A cancel goes through the outbox, and may come behind the news of it. */
+/** A cancel goes through the outbox, and may arrive after the result. */
 const cancelPatience = '5 minutes';
 
 /**
- * Ends a workflow as its work has ended, so that operators find it by its status: what failed fails with the code of its
- * reason, what was cancelled is cancelled, everything else is the result.
+ * Closes a workflow with the status of its work, for operators' filters: failed work fails it with the code of its
+ * reason, cancelled work cancels it, everything else is its result.
  */
 export async function conclude<T extends Conclusion>(end: T): Promise<T> {
   const differs = end.status === 'failed' || end.status === 'cancelled';
@@ -23,7 +23,7 @@ export async function conclude<T extends Conclusion>(end: T): Promise<T> {
     const code = end.reason ?? 'unknown';
     throw ApplicationFailure.create({ type: code, message: code, nonRetryable: true });
   }
-  // Ends by the cancel, at once where it has come.
+  // Waits for the cancel, which ends the sleep at once.
   await sleep(cancelPatience);
   return end;
 }

@@ -12,7 +12,7 @@ import type { TraceResponseEnd, TraceResponseInput } from './messages.ts';
 
 const activities = proxyActivities<Activities>(traceExport);
 
-/** Sends the trace of a response that has ended to where its space wants it. Nothing waits for it. */
+/** Sends the trace of an ended response to its space's endpoint. Nothing waits for it. */
 export async function traceResponse(input: TraceResponseInput): Promise<TraceResponseEnd> {
   setCurrentDetails('Sending the trace.');
   const end = await send(input);
@@ -35,7 +35,7 @@ async function send(input: TraceResponseInput): Promise<TraceResponseEnd> {
   }
 }
 
-/** Why its last attempt did not arrive. */
+/** Error of the last attempt. */
 function lastErrorOf({ cause }: ActivityFailure): string {
   return (cause instanceof ApplicationFailure && cause.type) || 'never_reached';
 }

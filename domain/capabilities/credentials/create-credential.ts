@@ -22,9 +22,10 @@ export interface CreateCredential {
 }
 
 /**
- * Stores a credential of the caller's space; of the whole tenant, where the caller was admitted to none. The value is
- * sealed at once and never shown again.
- * @throws `missing_permission`, `invalid_request`, `url_not_allowed`, `already_exists`, and the refusals of `claimKey`
+ * Stores a credential of the caller's space, or of the whole tenant if the caller was admitted to no space. The value
+ * is sealed at once and never shown again.
+ * @throws `missing_permission`, `invalid_request`, `url_not_allowed`, `already_exists`, and the refusals of
+ *   `claimKey`
  */
 export async function createCredential(
   ctx: Context,
@@ -56,7 +57,7 @@ export async function createCredential(
   return { credential, replayed: false };
 }
 
-/** A plain digest of a body that holds a password would let readers of the table guess the password. */
+/** Keyed, because a plain digest of a body with a password would let readers of the table guess the password. */
 function keyed(ctx: Context, request: IdempotentRequest): IdempotentRequest {
   return { ...request, fingerprint: ctx.secrets.mac('fingerprint', request.fingerprint).toString('hex') };
 }

@@ -4,7 +4,7 @@ import type { Credential } from './credential.entity.ts';
 
 type CredentialEvent = Extract<EventType, `security.credential_${string}`>;
 
-/** What the log says of a credential: where it belongs and where it is sent, nothing of its value. */
+/** The event data of a credential: its space and origin, nothing of its value. */
 export function eventOf(
   type: CredentialEvent,
   { id, spaceId, name, kind, origin }: Credential,

@@ -1,6 +1,6 @@
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
-/** Scheme, host and port, as addresses are compared. @throws `url_not_allowed` for what says more or less */
+/** Scheme, host and port in normal form. @throws `url_not_allowed` for anything else */
 export function requireOrigin(text: string): string {
   const url = URL.parse(text);
   const isWeb = url !== null && (url.protocol === 'https:' || url.protocol === 'http:');

@@ -1,21 +1,21 @@
 /** The port to the values of stored credentials; its implementation stands in adapters/credentials. */
 export interface CredentialSource {
   /**
-   * The credential as it is now, for one request to `url`.
+   * The current value of the credential, for one request to `url`.
    * @throws CredentialFailure
    */
   read(use: CredentialUse): Promise<UsableCredential>;
-  /** The server refused what was read: what is kept of it is not used again. */
+  /** Reports that the server refused the value: its cached copy is not used again. */
   refused(identity: CredentialIdentity): void;
 }
 
 /**
- * Which credential is used, and for whom. All of it belongs into the key of every cache that holds what came of using
- * it: what a server shows to one is not for another.
+ * The credential and the principal for whom it is used. Every cache of results obtained with it must include all of
+ * this in its key: what a server shows to one principal is not for another.
  */
 export interface CredentialIdentity {
   tenantId: string;
-  /** Of what refers to it; null for what belongs to the whole tenant. */
+  /** The space of the model or tool server that refers to it; null for the whole tenant. */
   spaceId: string | null;
   principalId: string;
   credentialId: string;
@@ -26,25 +26,25 @@ export interface CredentialUse extends CredentialIdentity {
 }
 
 export interface UsableCredential {
-  /** Counts the values that it has had: belongs into the same keys. */
+  /** Version of the value; part of the same cache keys. */
   version: number;
-  /** The header that carries it. */
+  /** The request header that carries it. */
   header: { name: string; value: string };
-  /** What stands behind `Bearer` there; null for what is sent another way. */
+  /** The bearer token; null for another scheme. */
   token: string | null;
-  /** All that must not come back from the server. */
+  /** All texts that must be masked in the server's answers. */
   secrets: readonly string[];
 }
 
 export type CredentialFailureCode =
-  /** Not there, of another space or person, or for another origin. */
+  /** Not found, of another space or principal, or for another origin. */
   | 'missing'
   /** The token endpoint refuses the client. */
   | 'refused'
   /** The token endpoint does not answer. */
   | 'unreachable';
 
-/** Nothing was sent to the address that the credential was wanted for. Carries no word of anybody's. */
+/** No request was sent to the address that needed the credential. The message holds no text from outside. */
 export class CredentialFailure extends Error {
   readonly code: CredentialFailureCode;
 

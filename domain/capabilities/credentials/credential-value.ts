@@ -4,7 +4,7 @@ import { checkHeaderName } from './header-name.ts';
 export const credentialKinds = ['bearer', 'header', 'basic', 'oauth2_client', 'access_key'] as const;
 export type CredentialKind = (typeof credentialKinds)[number];
 
-/** The members of a value, of whichever kind. */
+/** The members of the values of all kinds. */
 export const valueMembers = [
   'token',
   'name',
@@ -20,7 +20,7 @@ export const valueMembers = [
 ] as const;
 type ValueMember = (typeof valueMembers)[number];
 
-/** A value as it was given; which members belong to it is decided by its kind. */
+/** A value as received; its kind decides which members belong to it. */
 export type GivenValue = Readonly<Partial<Record<ValueMember, string | undefined>>>;
 
 export type CredentialValue =
@@ -48,7 +48,7 @@ const printable = (maxBytes: number): Rule => ({
   says: `must be 1 to ${maxBytes} printable ASCII characters and neither begin nor end with a space`,
 });
 
-/** What each kind consists of. A colon would end the user of basic authentication. */
+/** The members of each kind. A colon would end the user name of basic authentication. */
 const rules: Readonly<Record<CredentialKind, Partial<Record<ValueMember, Rule>>>> = {
   bearer: { token: visible(8_192) },
   header: { name: visible(64), value: printable(8_192) },
@@ -74,7 +74,7 @@ const rules: Readonly<Record<CredentialKind, Partial<Record<ValueMember, Rule>>>
 };
 
 /**
- * The value if it is one of the kind. A refusal names the member, and never says what stood there.
+ * Validates the value for its kind. A refusal names the member, and never its content.
  * @throws `invalid_request`
  */
 export function checkValue(kind: CredentialKind, given: GivenValue): CredentialValue {

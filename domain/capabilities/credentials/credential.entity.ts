@@ -25,11 +25,11 @@ const schema = defineEntity({
   }),
 });
 
-/** A secret that the tenant keeps here, to be sent to one origin. */
+/** A secret that the tenant stores here, to be sent to one origin. */
 export class Credential extends schema.class {}
 schema.setClass(Credential);
 
-/** Where the value of a credential is sealed. */
+/** The place for which a credential's value is sealed. */
 export function valuePlace({ tenantId, id }: { tenantId: string; id: string }): FieldPlace {
   return { tenantId, table: 'credentials', column: 'sealed_value', row: id };
 }

@@ -9,18 +9,18 @@ import { findCredential } from './find-credential.ts';
 
 type User = NonNullable<ErrorDetail['usedBy']>[number];
 
-/** How much of what uses a credential is named at most. */
+/** Max number of users that a refusal names. */
 const maxNamed = 20;
 
-/** What the caller must hold to hear of a user of the credential. */
+/** The permission that the caller needs to see a user of the credential. */
 const seenWith: Readonly<Record<User['type'], Permission>> = {
   mcp_server: 'mcp_servers.read',
   model: 'models.read',
 };
 
 /**
- * Deletes a credential with its value. It waits for those who come to refer to it at this moment.
- * @throws `missing_permission`, `credential_not_found`, `credential_in_use` naming what the caller may see
+ * Deletes a credential with its value. Waits for concurrent transactions that add a reference to it.
+ * @throws `missing_permission`, `credential_not_found`, `credential_in_use` with the users that the caller may see
  */
 export async function deleteCredential(ctx: Context, input: { credentialId: string }): Promise<void> {
   authorize(ctx.caller, 'credentials.manage');
@@ -36,7 +36,7 @@ export async function deleteCredential(ctx: Context, input: { credentialId: stri
   await recordEvent(ctx.em, ctx.caller, eventOf('security.credential_deleted', credential));
 }
 
-/** By the tables' names: both features stand above this one. */
+/** Queries the tables by name, because both features belong to later folders. */
 function usersOf({ em }: Context, credentialId: string): Promise<User[]> {
   return em.execute<User[]>(
     `(select 'mcp_server' as type, id, slug as name from mcp_servers where credential_id = ? order by slug limit ${maxNamed})

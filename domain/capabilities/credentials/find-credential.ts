@@ -8,7 +8,7 @@ import { keysetPage } from '#domain/foundation/persistence/keyset-list.ts';
 import { Credential } from './credential.entity.ts';
 
 /**
- * A credential of the caller's space; of the tenant, where the caller was admitted to none.
+ * A credential of the caller's space, or of the tenant if the caller was admitted to no space.
  * @throws `credential_not_found`, also for another space's
  */
 export async function findCredential(
@@ -24,13 +24,16 @@ export async function findCredential(
   return credential;
 }
 
-/** The same for those who look it up. @throws `missing_permission`, `credential_not_found` */
+/** Like `findCredential`, with the read permission. @throws `missing_permission`, `credential_not_found` */
 export async function readCredential(ctx: Context, input: { credentialId: string }): Promise<Credential> {
   authorize(ctx.caller, 'credentials.read');
   return findCredential(ctx, input.credentialId);
 }
 
-/** Those of the space, or of the tenant as such, newest first. @throws `missing_permission`, `invalid_cursor` */
+/**
+ * The credentials of the space, or of the tenant as such, newest first. @throws `missing_permission`,
+ * `invalid_cursor`
+ */
 export async function listCredentials(
   ctx: Context,
   input: { limit: number; cursor: string | null },

@@ -1,6 +1,6 @@
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 
-/** What a request consists of, or says of itself: a credential must not stand in for it. */
+/** Headers that belong to the request itself: a credential must not replace them. */
 const reserved = new Set([
   'accept',
   'accept-encoding',
@@ -29,7 +29,7 @@ const reserved = new Set([
 ]);
 const reservedBeginnings = ['access-control-', 'mcp-', 'proxy-', 'sec-', 'x-forwarded-'];
 
-/** @throws `invalid_request` for what is no header's name, or that of a header which requests need themselves */
+/** @throws `invalid_request` for an invalid or reserved header name */
 export function checkHeaderName(text: string): void {
   const name = text.toLowerCase();
   const isToken = /^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name);

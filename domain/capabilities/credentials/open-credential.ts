@@ -10,13 +10,13 @@ export interface OpenedCredential {
   value: CredentialValue;
 }
 
-/** How exact `last_used_at` is, so that using a credential seldom writes. */
+/** Resolution of `last_used_at`, so that using a credential seldom writes. */
 const noteEvery = '1 minute';
 
 /**
- * Opens a credential for one request, in a transaction of its tenant. Space, person and origin are compared at each
- * use: what refers to the credential may have been given another address since.
- * @returns null where it may not be used there
+ * Decrypts a credential for one request, in a transaction of its tenant. Space, principal and origin are compared at
+ * each use: the address of the model or server may have changed since.
+ * @returns null where it may not be used
  */
 export async function openCredential(work: FieldWork, use: CredentialUse): Promise<OpenedCredential | null> {
   const { em } = work;
@@ -33,7 +33,7 @@ export async function openCredential(work: FieldWork, use: CredentialUse): Promi
   if (text === null) {
     return null;
   }
-  // Nobody waits for the note: where another use or a rotation holds the row, it is left out.
+  // Never waits: if another use or a rotation holds the row, the timestamp is skipped.
   await em.execute(
     `update credentials set last_used_at = now() where id = (
        select id from credentials

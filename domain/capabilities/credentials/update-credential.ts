@@ -11,7 +11,7 @@ import { checkValue, type GivenValue } from './credential-value.ts';
 import { valuePlace, type Credential } from './credential.entity.ts';
 import { findCredential } from './find-credential.ts';
 
-/** What is left out stays. Kind and origin are fixed: a stored value never goes anywhere else. */
+/** Omitted fields stay unchanged. Kind and origin are fixed: a stored value is never sent anywhere else. */
 export interface UpdateCredential {
   credentialId: string;
   name?: string | undefined;
@@ -19,7 +19,7 @@ export interface UpdateCredential {
 }
 
 /**
- * Renames a credential, or rotates it: whatever refers to it uses the new value from its next request on.
+ * Renames a credential, or rotates it: its users send the new value from their next request on.
  * @throws `missing_permission`, `credential_not_found`, `invalid_request`, `already_exists`
  */
 export async function updateCredential(ctx: Context, input: UpdateCredential): Promise<Credential> {

@@ -8,16 +8,16 @@ import { Credential } from './credential.entity.ts';
 
 export interface CredentialReference {
   credentialId: string;
-  /** Of what refers to it; null for what belongs to the whole tenant. */
+  /** The space of the model or tool server that refers to it; null for the whole tenant. */
   spaceId: string | null;
-  /** Where the credential would be sent. */
+  /** Address to which the credential would be sent. */
   url: string;
   kinds: readonly CredentialKind[];
 }
 
 /**
- * Refuses a reference to a credential that could not be used, and holds the credential until the transaction ends, so
- * that it is not deleted meanwhile. One of another tenant or space is as unknown as any.
+ * Refuses a reference to a credential that could not be used, and locks the credential against deletion until the
+ * transaction ends. One of another tenant or space is refused like an unknown one.
  * @throws `invalid_request` naming `credential_id`
  */
 export async function requireUsable(ctx: Context, reference: CredentialReference): Promise<void> {

@@ -9,7 +9,7 @@ import { Model } from './model.entity.ts';
 import type { Price } from './pricing.ts';
 
 export interface NewModel {
-  /** Without it a new one. */
+  /** Omitted: a new id. */
   id?: string;
   alias: string;
   providerKind: ProviderKind;
@@ -19,14 +19,16 @@ export interface NewModel {
   credentialId?: string | null;
   continuation: Continuation;
   supportsReasoning: boolean;
-  /** Without it text only. */
+  /** Omitted: text only. */
   inputModalities?: InputModality[];
   contextWindow: number;
   maxOutputTokens: number;
   price: Price;
 }
 
-/** A model with its first price. Later prices are new rows; none is ever changed. @throws `already_exists` */
+/**
+ * Adds a model with its first price. Later prices are new rows; prices are never changed. @throws `already_exists`
+ */
 export async function addModel(em: EntityManager, actor: Actor, input: NewModel): Promise<Model> {
   const { price, id = newId(), ...rest } = input;
   const model = em.create(Model, { tenantId: actor.tenantId, id, ...rest });

@@ -1,6 +1,6 @@
 import type { NewModel } from './add-model.ts';
 
-/** The extractive answerer that needs no network: deterministic, so a cut answer is played again. */
+/** The extractive model that needs no network: deterministic, so an interrupted answer is replayed. */
 export const builtinSettings: NewModel = {
   alias: 'builtin',
   providerKind: 'builtin',

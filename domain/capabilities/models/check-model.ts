@@ -5,7 +5,7 @@ const alias = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
 const variable = /^[A-Z][A-Z0-9_]{0,127}$/;
 const highest = 10_000_000;
 
-/** Checks what a person may set of a model. @throws `invalid_request` naming the field */
+/** Validates the settings of a model. @throws `invalid_request` naming the field */
 export function checkModel(model: Omit<NewModel, 'price'>): void {
   const problems: [field: string, fine: boolean, message: string][] = [
     ['alias', alias.test(model.alias), 'must be 1 to 128 letters, digits and . _ : / -'],

@@ -6,8 +6,8 @@ import { lockModel } from './find-model.ts';
 import type { Model } from './model.entity.ts';
 
 /**
- * Withdraws a model from new responses, or brings it back; what runs goes on, and the row stays, because
- * answers and costs name it. @throws `missing_permission`, `model_not_found`
+ * Withdraws a model from new responses, or restores it. Running responses continue, and the row stays, because
+ * responses and costs refer to it. @throws `missing_permission`, `model_not_found`
  */
 export async function disableModel(
   ctx: Context,

@@ -11,12 +11,15 @@ export async function findModel(ctx: Context, alias: string): Promise<Model> {
   return found(await ctx.em.findOne(Model, { alias }));
 }
 
-/** The same by its id. @throws `model_not_found` */
+/** A model of the tenant by its id. @throws `model_not_found` */
 export async function findModelById(ctx: Context, modelId: string): Promise<Model> {
   return found(validate(modelId) ? await ctx.em.findOne(Model, { id: modelId }) : null);
 }
 
-/** One of the two, locked for a change; responses that name the model go on being made. @throws `model_not_found` */
+/**
+ * A model by its alias or its id, locked for a change; responses that refer to it can still be created. @throws
+ * `model_not_found`
+ */
 export async function lockModel(
   ctx: Context,
   input: { alias: string } | { modelId: string },

@@ -8,18 +8,18 @@ import type { Price } from './pricing.ts';
 import { writePrice } from './set-price.ts';
 
 export interface ImportPrices {
-  /** A public price file as `JSON.parse` gives it: see `readPriceFile`. */
+  /** A parsed public price file: see `readPriceFile`. */
   document: unknown;
-  /** Only report what would be done. */
+  /** Only report the changes. */
   dryRun?: boolean;
 }
 
 export interface PriceImport {
   imported: { alias: string; providerModel: string; price: Price }[];
   /**
-   * - `not_in_file`: the file knows no such model of this provider.
-   * - `no_exact_price`: it has no price per token, or one that micro-dollars cannot say exactly.
-   * - `unchanged`: it says what is in force.
+   * - `not_in_file`: the file has no such model of this provider.
+   * - `no_exact_price`: it has no price per token, or a price with a fraction of a micro-dollar.
+   * - `unchanged`: it equals the price in force.
    */
   skipped: {
     alias: string;
@@ -29,14 +29,14 @@ export interface PriceImport {
 }
 
 /**
- * Takes new prices of the tenant's models from a public price file, in force from now on. Earlier prices stay.
+ * Imports new prices of the tenant's models from a public price file, in force from now on. Earlier prices stay.
  * @throws `missing_permission`, `invalid_request`
  */
 export async function importPrices(ctx: Context, input: ImportPrices): Promise<PriceImport> {
   authorize(ctx.caller, 'prices.manage');
   const file = readPriceFile(input.document);
   if (input.dryRun !== true) {
-    // What another import has just written is in force already.
+    // Serialises imports, so that prices of a concurrent one are seen as in force.
     await ctx.em.execute('select from models order by alias for no key update');
   }
   const models = await ctx.em.find(

@@ -15,7 +15,7 @@ export async function listAllowedModels(ctx: Context, input: { spaceId: string }
   );
 }
 
-/** @throws `model_not_found`, also for one that the space does not allow */
+/** @throws `model_not_found`, also for a model that the space does not allow */
 export async function findAllowedModel(
   ctx: Context,
   input: { spaceId: string; alias: string },

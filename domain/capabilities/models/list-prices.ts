@@ -3,7 +3,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { findModel } from './find-model.ts';
 import { ModelPrice } from './model-price.entity.ts';
 
-/** All prices of a model, those still to come included, newest first. @throws `missing_permission`, `model_not_found` */
+/** All prices of a model, future ones included, newest first. @throws `missing_permission`, `model_not_found` */
 export async function listPrices(ctx: Context, input: { alias: string }): Promise<ModelPrice[]> {
   authorize(ctx.caller, 'models.read');
   const model = await findModel(ctx, input.alias);

@@ -10,8 +10,8 @@ export interface CredentialSettings {
 }
 
 /**
- * A model has one credential at most: of a variable's name and a stored credential, the one that is given replaces the
- * other. @throws `invalid_request` where both are given
+ * A model has one credential at most: a variable's name and a stored credential replace each other. @throws
+ * `invalid_request` when both are given
  */
 export function eitherCredential(given: CredentialSettings): CredentialSettings {
   if (given.credentialRef != null && given.credentialId != null) {
@@ -23,7 +23,7 @@ export function eitherCredential(given: CredentialSettings): CredentialSettings 
   return given.credentialRef == null ? {} : { credentialId: null };
 }
 
-/** Of the whole tenant, as its models are. @throws `invalid_request` naming `credential_id` */
+/** The credential must belong to the whole tenant, as models do. @throws `invalid_request` naming `credential_id` */
 export async function requireModelCredential(
   ctx: Context,
   model: {

@@ -6,11 +6,11 @@ import type { VendorRefusal } from './vendor-refusal.ts';
 export const providerKinds = ['openai', 'anthropic', 'google', 'openai_compatible', 'builtin'] as const;
 export type ProviderKind = (typeof providerKinds)[number];
 
-/** How a model goes on after a crash in mid-text: see docs/durability.md. */
+/** How a model continues after a crash in mid-text: see docs/durability.md. */
 export const continuations = ['replay', 'reattach', 'prefill', 'instruct', 'none'] as const;
 export type Continuation = (typeof continuations)[number];
 
-/** What a message to a model may hold. */
+/** Content types of messages to a model. */
 export const inputModalities = ['text', 'image', 'file', 'audio'] as const;
 export type InputModality = (typeof inputModalities)[number];
 
@@ -21,7 +21,7 @@ export interface ModelSpec {
   baseUrl: string | null;
   /** Name of the environment variable with the vendor's key. */
   credentialRef: string | null;
-  /** A stored credential instead, and for whom it is used. */
+  /** The stored credential used instead, and the principal for whom it is used. */
   stored?: CredentialIdentity;
   maxOutputTokens: number;
   supportsReasoning: boolean;
@@ -30,19 +30,19 @@ export interface ModelSpec {
   inputModalities: readonly InputModality[];
 }
 
-/** What a provider wants back exactly as it said it: signatures, encrypted reasoning, its own ids. JSON. */
+/** State that a provider requires back unchanged: signatures, encrypted reasoning, its own ids. JSON. */
 export type OpaqueState = Record<string, unknown>;
 
 export type PromptMessage =
   | { role: 'system'; text: string }
-  /** `parts` when the message holds more than text; `text` is then what of it is text. */
+  /** `parts` when the message holds more than text; `text` is then its text alone. */
   | { role: 'user'; text: string; parts?: PromptPart[] }
   | {
       role: 'assistant';
-      /** Precedes the text. Only what this very model said. */
+      /** Precedes the text. Only reasoning of this very model. */
       reasoning?: PromptReasoning[];
       text: string;
-      /** Of the text. */
+      /** Provider state of the text. */
       state?: OpaqueState;
       calls: PromptCall[];
     }
@@ -58,7 +58,7 @@ export interface PromptFile {
   /** Base64. */
   data: string;
   filename: string | null;
-  /** Of an image. */
+  /** For images. */
   detail: 'auto' | 'low' | 'high' | null;
 }
 
@@ -101,7 +101,7 @@ export interface ModelRequest {
   topP: number | null;
   reasoningEffort: ReasoningEffort | null;
   reasoningSummary: ReasoningSummary | null;
-  /** The vendor's own run of an earlier attempt, to be read again from its start instead of a new call. */
+  /** The vendor's own run of an earlier attempt, which is read again from its start instead of a new call. */
   resume: string | null;
   format: TextFormat;
 }
@@ -119,12 +119,12 @@ export interface TokenUsage {
 }
 
 export type ModelPart =
-  /** The vendor runs this call by itself and can be asked for it again by `id`. */
+  /** The vendor runs this call by itself; it can be read again by `id`. */
   | { type: 'run'; id: string }
   | { type: 'text'; text: string }
-  /** A text has ended that the provider wants back with `state`. */
+  /** End of a text that the provider requires back with `state`. */
   | { type: 'text_state'; state: OpaqueState }
-  /** One finished piece of reasoning. `summary`: whether `text` is meant for people. */
+  /** One complete piece of reasoning. `summary`: whether `text` is meant for people. */
   | { type: 'reasoning'; text: string; summary: boolean; state: OpaqueState }
   | { type: 'tool_call'; name: string; arguments: string; state: OpaqueState | null }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter'; usage: TokenUsage | null };
@@ -135,7 +135,7 @@ export interface ModelGateway {
    * @throws ModelFailure; never an error that carries the prompt.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>;
-  /** Ends the vendor's own run of a call. Only kinds that have such runs can. @throws any error */
+  /** Cancels the vendor's own run of a call. Only kinds with such runs have it. @throws any error */
   abandon?(model: ModelSpec, runId: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -144,18 +144,18 @@ export type ModelFailureCode =
   | 'model_timeout'
   | 'rate_limited'
   | 'context_length_exceeded'
-  /** The model refuses a prompt that ends with its own words: continue it another way. */
+  /** The model refuses a prompt that ends with an assistant message: continue another way. */
   | 'trailing_assistant_refused'
   /** The vendor no longer has the run that was to be read again. */
   | 'run_lost';
 
-/** A vendor's failure, stripped of everything that the vendor or the prompt said. */
+/** A vendor's failure, without any text of the vendor or of the prompt. */
 export class ModelFailure extends Error {
   readonly code: ModelFailureCode;
   readonly retryable: boolean;
   /** From the vendor's retry-after, in milliseconds. */
   readonly retryAfterMs: number | null;
-  /** null: the vendor did not answer with an error. */
+  /** null: the vendor returned no error response. */
   readonly refusal: VendorRefusal | null;
 
   constructor(

@@ -1,7 +1,7 @@
 import type { ModelSpec } from './model-gateway.ts';
 import type { Model } from './model.entity.ts';
 
-/** A model as it is called. @param principalId for whom */
+/** Maps a model to its call settings. @param principalId for whom it is called */
 export function toModelSpec(model: Model, principalId: string): ModelSpec {
   const { tenantId, credentialId } = model;
   return {

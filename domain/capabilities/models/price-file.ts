@@ -4,14 +4,14 @@ import type { Price } from './pricing.ts';
 
 /** One model of a public price file. */
 export interface PublicPrice {
-  /** Who sells it, in the words of the file: `openai`, `anthropic`, `google`, `gemini` … */
+  /** The seller's name in the file: `openai`, `anthropic`, `google`, `gemini` … */
   provider: string;
   model: string;
-  /** Where its provider is reached, if the file says so. */
+  /** The provider's address, if the file has one. */
   api: string | null;
   /**
-   * null: the file's figures are no prices per token, finer than a millionth of a dollar per million tokens, or
-   * a million dollars and more.
+   * null: not a price per token, finer than a millionth of a dollar per million tokens, or a million dollars and
+   * more.
    */
   price: Price | null;
 }
@@ -60,10 +60,10 @@ function ofLiteLlm([name, entry]: [string, Json]): PublicPrice {
   };
 }
 
-/** As much as a person may set: less than a million dollars per million tokens. */
+/** The same limit as for prices set by hand: less than a million dollars per million tokens. */
 const maxMicroUsd = 10n ** 12n;
 
-/** `digits`: how far the file's unit stands above a micro-dollar per million tokens, in powers of ten. */
+/** `digits`: power of ten from micro-dollars per million tokens to the file's unit. */
 function toMicroUsd([input, cached, output]: unknown[], digits: number): Price | null {
   const amounts = [input, cached ?? input, output].map((figure) => scale(figure, digits));
   const [inputMicro, cachedMicro, outputMicro] = amounts.map((amount) =>
@@ -79,8 +79,8 @@ function toMicroUsd([input, cached, output]: unknown[], digits: number): Price |
 }
 
 /**
- * A figure times ten to the `digits`, exactly, or null. It works on the decimal text: JSON's numbers of up to 15
- * digits come back from their binary form as they were written, but multiplying that form would round.
+ * A figure times ten to the `digits`, exactly, or null. Works on the decimal text: JSON numbers of up to 15 digits
+ * print as they were written, but multiplying their binary form would round.
  */
 export function scale(figure: unknown, digits: number): bigint | null {
   const match = typeof figure === 'number' ? /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(figure)) : null;
@@ -103,7 +103,10 @@ const names: Partial<Record<ModelSpec['providerKind'], readonly string[]>> = {
   google: ['google', 'gemini'],
 };
 
-/** The entry of a model: by provider and the vendor's name of it; of a compatible server by its address. */
+/**
+ * The file's entry for a model: by provider and the vendor's name of the model; for a compatible server by its
+ * address.
+ */
 export function findPublicPrice(
   prices: readonly PublicPrice[],
   model: Pick<ModelSpec, 'providerKind' | 'providerModel' | 'baseUrl'>,

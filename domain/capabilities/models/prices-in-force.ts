@@ -2,7 +2,7 @@ import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { ModelPrice } from './model-price.entity.ts';
 
-/** The price in force of each model, by the clock of the database. */
+/** The price in force of each model, by the database's clock. */
 export async function pricesInForce(
   em: EntityManager,
   modelIds: readonly string[],

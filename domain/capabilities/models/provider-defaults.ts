@@ -17,9 +17,9 @@ const plain: ProviderDefaults = {
 };
 
 /**
- * What a model of a provider is taken for unless its row says otherwise. Of OpenAI's models those that reason
- * are told by their names. Only older Claude models take a trailing assistant message, and only while they do
- * not think; a model that refuses one is asked with `instruct` on the next attempt.
+ * Defaults of a provider's models for settings that a row leaves out. OpenAI's reasoning models are recognised by
+ * name. Only older Claude models accept a trailing assistant message, and only without thinking; after a model
+ * refuses one, the next attempt uses `instruct`.
  */
 export function providerDefaults(kind: ProviderKind, model: string): ProviderDefaults {
   switch (kind) {
@@ -54,7 +54,7 @@ export function providerDefaults(kind: ProviderKind, model: string): ProviderDef
   }
 }
 
-/** Claude before thinking: `claude-3-opus`, `claude-3-5-haiku` and their like. */
+/** Claude models from before thinking: `claude-3-opus`, `claude-3-5-haiku` and similar. */
 function takesPrefill(model: string): boolean {
   return /^claude-3-(?!7)/.test(model) || /^claude-(2|instant)/.test(model);
 }

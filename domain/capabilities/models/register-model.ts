@@ -14,15 +14,15 @@ import { providerDefaults } from './provider-defaults.ts';
 export interface RegisterModel {
   alias: string;
   providerKind: ProviderKind;
-  /** The vendor's own name of it. */
+  /** The vendor's name of the model. */
   providerModel: string;
-  /** `openai_compatible` needs one; the vendors' own kinds have theirs. */
+  /** Required for `openai_compatible`; the vendors' own kinds have a default. */
   baseUrl?: string | null;
-  /** The worker's environment variable that holds the vendor's key. */
+  /** The worker's environment variable with the vendor's key. */
   credentialRef?: string | null;
-  /** A stored credential of the tenant instead. */
+  /** A stored credential of the tenant, used instead. */
   credentialId?: string | null;
-  /** This and what follows: the provider's default when not given (`providerDefaults`). */
+  /** This field and those below default to `providerDefaults`. */
   continuation?: Continuation;
   supportsReasoning?: boolean;
   inputModalities?: InputModality[];

@@ -12,18 +12,21 @@ import { toPrice, toPriceUsd, type Price, type PriceUsd } from './pricing.ts';
 export interface SetPrice {
   alias: string;
   price: PriceUsd;
-  /** null or not given: now. Never in the past, which has been paid for. */
+  /** null or omitted: now. Never in the past, whose usage is already charged. */
   validFrom?: Date | null;
 }
 
-/** Writes a model's price from a time on; earlier ones stay. @throws `missing_permission`, `model_not_found`, `invalid_request` */
+/**
+ * Adds a model's price from a time on; earlier ones stay. @throws `missing_permission`, `model_not_found`,
+ * `invalid_request`
+ */
 export async function setPrice(ctx: Context, input: SetPrice): Promise<ModelPrice> {
   authorize(ctx.caller, 'prices.manage');
   const model = await findModel(ctx, input.alias);
   return writePrice(ctx, { model, price: toPrice(input.price), validFrom: input.validFrom ?? null });
 }
 
-/** The rest of `setPrice`, for a caller that has authorised and parsed. */
+/** `setPrice` for a caller that has authorised and parsed. */
 export async function writePrice(
   ctx: Context,
   input: { model: Model; price: Price; validFrom: Date | null },

@@ -19,7 +19,7 @@ export interface ModelSettings {
   maxOutputTokens?: number;
 }
 
-/** The model by its alias or its id, and what is to change. */
+/** The model, by its alias or its id, and the changes. */
 export type UpdateModel = ModelSettings & ({ alias: string } | { modelId: string });
 
 const changeable = [
@@ -34,7 +34,7 @@ const changeable = [
 ] as const;
 
 /**
- * Changes how a model is reached or used; what is not given stays. Provider and vendor's name are fixed: stored
+ * Changes how a model is reached or used; omitted fields stay unchanged. Provider and vendor's name are fixed: stored
  * state and prices belong to them. @throws `missing_permission`, `model_not_found`, `invalid_request`
  */
 export async function updateModel(ctx: Context, given: UpdateModel): Promise<Model> {

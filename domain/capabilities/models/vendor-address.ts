@@ -1,6 +1,6 @@
 import type { ProviderKind } from './model-gateway.ts';
 
-/** Where a vendor's models are reached unless their rows say otherwise; null: the row must say. */
+/** Default address of a vendor's models; null: the row must have one. */
 export const vendorAddress = {
   openai: 'https://api.openai.com/v1',
   anthropic: 'https://api.anthropic.com/v1',

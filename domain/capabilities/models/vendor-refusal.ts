@@ -1,16 +1,16 @@
 /**
- * What may be said of a vendor's error: its HTTP status, and its code and parameter where both are words of these
- * lists. Nothing else of it is: its text may quote the prompt, the operator's key or an address.
+ * The parts of a vendor's error that may be disclosed: its HTTP status, and its code and parameter if both are in
+ * these lists. The rest is dropped: its text may quote the prompt, the operator's key or an address.
  */
 export interface VendorRefusal {
   status: number;
   code: string | null;
-  /** As the OpenAI surface calls it. */
+  /** In the terms of the OpenAI surface. */
   param: string | null;
 }
 
 const codes = new Set([
-  // OpenAI, and servers that speak its language
+  // OpenAI, and servers with its API
   'invalid_request_error',
   'unsupported_parameter',
   'unsupported_value',
@@ -61,7 +61,7 @@ const codes = new Set([
   'DEADLINE_EXCEEDED',
 ]);
 
-/** What vendors call a parameter, and what it is called here. */
+/** Vendors' parameter names, mapped to the names used here. */
 const params = new Map(
   [
     'temperature',
@@ -89,7 +89,7 @@ const params = new Map(
     ]),
 );
 
-/** `said`: the body of a vendor's error, parsed, of whatever shape. */
+/** `said`: the parsed body of a vendor's error, of any shape. */
 export function toVendorRefusal(status: number, said: unknown): VendorRefusal {
   const error = membersOf(membersOf(said)['error']);
   const code = [error['code'], error['type'], error['status']].find(
@@ -98,7 +98,7 @@ export function toVendorRefusal(status: number, said: unknown): VendorRefusal {
   return { status, code: code ?? null, param: toParam(error['param']) };
 }
 
-/** `tools[0].function.parameters` is about `tools`. */
+/** `tools[0].function.parameters` becomes `tools`. */
 function toParam(said: unknown): string | null {
   const path = typeof said === 'string' ? said.slice(0, 200).split('[', 1).join('') : '';
   return params.get(path) ?? params.get(path.split('.', 1).join('')) ?? null;
@@ -108,14 +108,14 @@ function membersOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Whether the vendor finds fault with the request, and not with who sent it or with itself. */
+/** Whether the request is at fault, and not its sender or the vendor. */
 export function isRequestFault({ status }: VendorRefusal): boolean {
   return [400, 413, 422].includes(status);
 }
 
-const outOfMoney = ['insufficient_quota', 'billing_hard_limit_reached'];
+const insufficientFunds = ['insufficient_quota', 'billing_hard_limit_reached'];
 
-/** Whether the vendor does not serve this model with the key that was sent: trying again would not help. */
+/** Whether the vendor denies this key access to the model: a retry would not help. */
 export function deniesAccess({ status, code }: VendorRefusal): boolean {
-  return [401, 402, 403, 404].includes(status) || outOfMoney.includes(code ?? '');
+  return [401, 402, 403, 404].includes(status) || insufficientFunds.includes(code ?? '');
 }

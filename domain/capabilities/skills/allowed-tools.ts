@@ -1,12 +1,12 @@
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import { parsePattern } from '#domain/capabilities/tools/tool-names.ts';
 
-/** What every response may use whatever its skill says; naming one changes nothing. */
+/** Tools that every response may use, whatever its skill; naming one changes nothing. */
 const platformTools = new Set(['knowledge_search']);
 
 /**
- * Each entry names one tool of a connected server (`mcp__<slug>__<tool>`), all of one (`mcp__<slug>__*`) or a tool
- * of the platform. @returns the entries, each once @throws `invalid_request` naming the first that is none of these
+ * Each entry names one tool of a connected server (`mcp__<slug>__<tool>`), all of one (`mcp__<slug>__*`) or a tool of
+ * the platform. @returns the distinct entries @throws `invalid_request` naming the first invalid entry
  */
 export function checkAllowedTools(entries: readonly string[]): string[] {
   const wrong = entries.findIndex(

@@ -15,7 +15,7 @@ export interface CreateSkill {
 }
 
 /**
- * A skill without a version: it is offered from the first publication on.
+ * Creates a skill without a version: it is offered from its first publication on.
  * @throws `missing_permission`, `invalid_request`, `already_exists`, and the refusals of `claimKey`
  */
 export async function createSkill(

@@ -6,8 +6,8 @@ import { findVersion, lockSkill, type VersionAddress } from './find-skill.ts';
 import { SkillVersion } from './skill-version.entity.ts';
 
 /**
- * Withdraws a published version from new responses; those that run keep it. The highest published one that is left
- * takes its place, and without any the skill is disabled. A repeat changes nothing.
+ * Withdraws a published version from new responses; running ones keep it. The highest published version left becomes
+ * current; without one the skill is disabled. A repeat changes nothing.
  * @throws `missing_permission`, `skill_not_found`, `skill_version_not_found`, `invalid_state` for a draft
  */
 export async function deprecateVersion(ctx: Context, input: VersionAddress): Promise<SkillVersion> {

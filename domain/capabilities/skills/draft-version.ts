@@ -46,14 +46,14 @@ export async function draftVersion(
   return { version, replayed: false };
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields stay unchanged. */
 export interface EditDraft extends VersionAddress {
   instructions?: string | undefined;
   allowedTools?: readonly string[] | undefined;
   notes?: string | null | undefined;
 }
 
-/** What changes nothing is told to nobody. @throws as `draftVersion`, and `invalid_state` once it is published */
+/** An edit without a change records no event. @throws as `draftVersion`, and `invalid_state` once it is published */
 export async function editDraft(ctx: Context, input: EditDraft): Promise<SkillVersion> {
   authorize(ctx.caller, 'skills.update');
   rejectArchived(await lockSkill(ctx, input.skillId));

@@ -10,7 +10,7 @@ export async function findSkill({ em }: Context, skillId: string): Promise<Skill
   return found(validate(skillId) ? await em.findOne(Skill, { id: skillId }) : null);
 }
 
-/** Held until the end of the transaction, so that its versions change one at a time. @throws `skill_not_found` */
+/** Locked until the end of the transaction, so that its versions change one at a time. @throws `skill_not_found` */
 export async function lockSkill({ em }: Context, skillId: string): Promise<Skill> {
   const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
   return found(validate(skillId) ? await em.findOne(Skill, { id: skillId }, lock) : null);
@@ -28,7 +28,7 @@ export interface VersionAddress {
   versionId: string;
 }
 
-/** A version of exactly this skill, which the caller has found. @throws `skill_version_not_found` */
+/** A version of exactly this skill, which the caller has loaded. @throws `skill_version_not_found` */
 export async function findVersion(
   { em }: Context,
   { skillId, versionId }: VersionAddress,

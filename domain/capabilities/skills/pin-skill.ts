@@ -6,7 +6,7 @@ import { mapForeignKeyViolation } from '#domain/foundation/persistence/map-forei
 import { SkillVersion } from './skill-version.entity.ts';
 import { Skill } from './skill.entity.ts';
 
-/** What a response was given of a skill when it was accepted; whatever becomes of the skill, it keeps it. */
+/** A response's copy of a skill from its acceptance; later changes of the skill do not affect it. */
 export interface PinnedSkill {
   id: string;
   version_id: string;
@@ -16,7 +16,7 @@ export interface PinnedSkill {
 }
 
 /**
- * The published version of a skill that a new response is given.
+ * The published version of a skill for a new response.
  * @throws `missing_permission`, `skill_not_found`, `invalid_state` when no version of it is offered
  */
 export async function pinSkill(ctx: Context, skillId: string): Promise<PinnedSkill> {
@@ -47,7 +47,7 @@ export async function pinSkill(ctx: Context, skillId: string): Promise<PinnedSki
 }
 
 /**
- * Whether a response that was given this version may be asked for again.
+ * Whether a response with this pinned version may be repeated.
  * @throws `missing_permission`, `invalid_state` once the version is deprecated, or its skill not offered
  */
 export async function requireOffered(ctx: Context, pinned: PinnedSkill): Promise<void> {

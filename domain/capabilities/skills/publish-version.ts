@@ -7,8 +7,8 @@ import { findVersion, lockSkill, type VersionAddress } from './find-skill.ts';
 import type { SkillVersion } from './skill-version.entity.ts';
 
 /**
- * Gives a draft the next number and makes it what new responses are given. A skill that had no published version
- * becomes active by it; one that somebody has switched off stays so.
+ * Gives a draft the next number and makes it current for new responses. This activates a skill without an earlier
+ * published version; a disabled skill stays disabled.
  * @throws `missing_permission`, `skill_not_found`, `skill_version_not_found`, `invalid_state` unless it is a draft
  */
 export async function publishVersion(ctx: Context, input: VersionAddress): Promise<SkillVersion> {

@@ -30,7 +30,10 @@ export async function readVersion(ctx: Context, input: VersionAddress): Promise<
   return findVersion(ctx, input);
 }
 
-/** A skill's versions, newest first, drafts among them. @throws `missing_permission`, `skill_not_found`, `invalid_cursor` */
+/**
+ * A skill's versions, newest first, drafts included. @throws `missing_permission`, `skill_not_found`,
+ * `invalid_cursor`
+ */
 export async function listVersions(
   ctx: Context,
   { skillId, ...input }: ListInput & { skillId: string },

@@ -19,7 +19,7 @@ export function requireSkillText(field: 'name' | 'instructions', text: string): 
   return clean;
 }
 
-/** Null for a text that says nothing. @throws `invalid_request` */
+/** Null for a blank text. @throws `invalid_request` */
 export function optionalSkillText(field: 'description' | 'notes', text: string | null): string | null {
   const clean = cleanText(text ?? '').trim();
   if (clean.length > skillLimits[field]) {

@@ -24,7 +24,7 @@ const schema = defineEntity({
   }),
 });
 
-/** What a skill says and grants. From its publication on it never changes. */
+/** The content and grants of a skill. Immutable once published. */
 export class SkillVersion extends schema.class {
   /** @throws `invalid_state` unless it is a draft */
   publish(version: number, now: Date): void {

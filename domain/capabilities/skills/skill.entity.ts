@@ -19,7 +19,7 @@ const schema = defineEntity({
   }),
 });
 
-/** A skill is `active` only while a published version stands behind it. */
+/** A skill is `active` only while it has a published version. */
 export class Skill extends schema.class {
   /** @throws `invalid_state` */
   become(status: SkillStatus): void {

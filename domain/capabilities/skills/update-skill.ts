@@ -8,7 +8,7 @@ import { optionalSkillText, requireSkillText } from './skill-limits.ts';
 import type { SkillStatus } from './skill-status.ts';
 import type { Skill } from './skill.entity.ts';
 
-/** What is left out stays as it is. */
+/** Omitted fields stay unchanged. */
 export interface UpdateSkill {
   skillId: string;
   name?: string | undefined;

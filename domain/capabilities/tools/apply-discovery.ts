@@ -12,10 +12,10 @@ import { schemaHash, type DiscoveredTool } from './tool-server.ts';
 export type Discovery = { tools: DiscoveredTool[] } | { error: ServerError };
 
 /**
- * Takes in what a server says of itself now. An enabled tool whose definition is not the approved one is
- * withheld from here on, until somebody approves the new one. Safe to repeat.
- * @param askedWith the stored credential that the server was asked with: what it shows to another one, which the
- *   server does not use any more, is not taken in
+ * Applies a server's current tool list. An enabled tool whose definition differs from the approved one is withheld
+ * from here on, until the new one is approved. Safe to repeat.
+ * @param askedWith the stored credential of the discovery: if the server uses another one by now, the list is
+ *   discarded
  */
 export async function applyDiscovery(
   em: EntityManager,
@@ -23,7 +23,8 @@ export async function applyDiscovery(
   discovery: Discovery,
   askedWith?: { credentialId: string | null },
 ): Promise<McpServer | null> {
-  // The server before its tools, like whoever decides about them: neither overwrites what the other has just said.
+  // Locks the server before its tools, like every change of them, so that concurrent changes do not overwrite each
+  // other.
   const server = await em.findOne(McpServer, { id: serverId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (server === null || server.status === 'disabled') {
     return server;
@@ -57,7 +58,7 @@ export async function applyDiscovery(
   return server;
 }
 
-/** How many tools of one server are kept. */
+/** Max stored tools of one server. */
 const maxTools = 512;
 
 /** @returns the enabled tools that are withheld from now on */
@@ -91,7 +92,7 @@ async function mergeTools(
   }
   const gone = [...known.values()].sort((a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime());
   for (const [index, tool] of gone.entries()) {
-    // What nobody ever approved is no loss, and a server may list new names for ever.
+    // Never-approved tools are deleted, because a server may list new names for ever.
     if (tool.approvedHash == null || index >= maxTools) {
       em.remove(tool);
     } else {
@@ -101,7 +102,7 @@ async function mergeTools(
   return changed;
 }
 
-/** One tool for each name, as many as are kept: those that somebody enabled before the others, else in their order. */
+/** One tool for each name, up to the limit: enabled tools first, else in their order. */
 function storable(
   server: McpServer,
   discovered: readonly DiscoveredTool[],
@@ -132,7 +133,7 @@ function create(em: EntityManager, server: McpServer, seen: DiscoveredTool): Mcp
   });
 }
 
-/** A workflow's act names whoever connected the server. */
+/** The event of a workflow names the principal that connected the server as its actor. */
 async function record(
   em: EntityManager,
   server: McpServer,

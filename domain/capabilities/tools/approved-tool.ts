@@ -6,15 +6,13 @@ import type { ToolServerSpec } from './tool-server.ts';
 
 /** A tool that may be called now. */
 export interface ApprovedTool {
-  /** Our own record alone: what a server claims about itself counts for nothing here. */
+  /** The platform's own setting: a server's claims about itself do not count. */
   repeatable: boolean;
   requireApproval: boolean;
   target: { serverId: string; server: ToolServerSpec; tool: string; schemaHash: string };
 }
 
-/**
- * A tool as it may be called for a principal. Null: unknown, switched off, or not what was approved.
- */
+/** A tool as a principal may call it. Null: unknown, disabled, or not as approved. */
 export async function approvedTool(
   em: EntityManager,
   { spaceId, principalId }: { spaceId: string; principalId: string },

@@ -3,16 +3,16 @@ import { canonicalJson } from '#domain/foundation/kernel/canonical-json.ts';
 import type { McpTool } from './mcp-tool.entity.ts';
 import { definitionOf, type ToolDefinition } from './tool-definition.ts';
 
-/** Lines that may differ before the whole is shown as replaced: comparing costs their square. */
+/** Max differing lines before the whole is shown as replaced: the cost of the diff grows with their square. */
 const maxEdits = 200;
-/** Of all differences of one answer; each may have a few. */
+/** Shared by all differences of one response; each gets a few. */
 const maxEditsTogether = 4_000;
 const minEdits = 16;
 const maxDifferenceLength = 16_384;
 
 /**
- * The approved definition against the one that its server lists now, as a unified difference of canonical JSON.
- * `together` is how many are shown in one answer.
+ * The approved definition against the server's current one, as a unified diff of canonical JSON. `together` is the
+ * number of diffs in one response.
  */
 export function definitionDifference(tool: McpTool, together = 1): string {
   const before = tool.approvedDefinition == null ? '' : toLines(tool.approvedDefinition);

@@ -5,10 +5,12 @@ export interface DefinitionSize {
   tokens: number;
 }
 
-/** No definition beyond this is offered: one tool is not to be most of a prompt. */
-export const largestDefinition: DefinitionSize = { bytes: 32_768, tokens: 8_000 };
+/** Larger definitions are not offered: one tool must not fill most of a prompt. */
+export const maxDefinition: DefinitionSize = { bytes: 32_768, tokens: 8_000 };
 
-/** What a tool takes of each request to a model. What is too large anyhow is not counted in tokens. */
+/**
+ * What a tool adds to each request to a model. Tokens are not counted for a definition that is too large in bytes.
+ */
 export function definitionSize(tool: {
   name: string;
   description: string;
@@ -17,9 +19,9 @@ export function definitionSize(tool: {
   const { name, description, parameters } = tool;
   const text = JSON.stringify({ name, description, parameters });
   const bytes = Buffer.byteLength(text);
-  return { bytes, tokens: bytes > largestDefinition.bytes ? bytes : estimateTokens(text) };
+  return { bytes, tokens: bytes > maxDefinition.bytes ? bytes : estimateTokens(text) };
 }
 
 export function isTooLarge({ bytes, tokens }: DefinitionSize): boolean {
-  return bytes > largestDefinition.bytes || tokens > largestDefinition.tokens;
+  return bytes > maxDefinition.bytes || tokens > maxDefinition.tokens;
 }

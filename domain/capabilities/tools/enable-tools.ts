@@ -4,20 +4,20 @@ import type { ServerWithTools } from './find-server.ts';
 import type { McpTool } from './mcp-tool.entity.ts';
 
 export interface EnabledTool {
-  /** The tool's own, or `*`. */
+  /** The tool's own name, or `*`. */
   name: string;
-  /** Of the definition that somebody looked at and approves. */
+  /** Of the definition that the caller has seen and approves. */
   schemaHash?: string | undefined;
   /** null: as its annotations say. */
   requireApproval?: boolean | null | undefined;
 }
 
-/** What of a conflict is shown at most. */
+/** Max differences shown for a conflict. */
 const maxShown = 20;
 
 /**
- * Switches exactly these tools on. A definition is approved by its hash; a tool that was enabled and has changed stays
- * withheld until then. `*` approves what has never been looked at, and no change.
+ * Enables exactly these tools. A definition is approved by its hash; an enabled tool that has changed stays withheld
+ * until then. `*` approves tools that were never approved before, and no change.
  * @throws `invalid_request` naming unknown tools, `tool_definition_conflict`
  */
 export function enableTools({ server, tools }: ServerWithTools, wanted: readonly EnabledTool[]): void {
@@ -64,7 +64,7 @@ export function enableTools({ server, tools }: ServerWithTools, wanted: readonly
   }
 }
 
-/** An approval outlasts that its tool is switched off; it is of one definition all the same. */
+/** An approval outlasts disabling the tool; it covers one definition all the same. */
 function applySetting(tool: McpTool, { enabled, all }: { enabled: boolean; all: boolean }): void {
   if (!enabled) {
     tool.state = 'new';

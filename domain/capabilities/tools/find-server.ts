@@ -8,7 +8,7 @@ import { McpTool } from './mcp-tool.entity.ts';
 
 export interface ServerWithTools {
   server: McpServer;
-  /** By name. */
+  /** Sorted by name. */
   tools: McpTool[];
 }
 
@@ -17,7 +17,7 @@ export function findServer(ctx: Context, serverId: string): Promise<ServerWithTo
   return find(ctx, serverId, LockMode.NONE);
 }
 
-/** The same, locked for a change. */
+/** Like `findServer`, locked for a change. */
 export function lockServer(ctx: Context, serverId: string): Promise<ServerWithTools> {
   return find(ctx, serverId, LockMode.PESSIMISTIC_WRITE);
 }

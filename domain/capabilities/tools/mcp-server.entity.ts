@@ -28,9 +28,9 @@ const schema = defineEntity({
   }),
 });
 
-/** A tool server that a space is connected to. It is only ever reached over Streamable HTTP. */
+/** A tool server that a space is connected to, always over Streamable HTTP. */
 export class McpServer extends schema.class {
-  /** Whether `tool` is switched on; `*` switches on every tool, future ones included. */
+  /** Whether `tool` is enabled; `*` enables every tool, future ones included. */
   enables(tool: string): boolean {
     return this.enabledTools.includes('*') || this.enabledTools.includes(tool);
   }

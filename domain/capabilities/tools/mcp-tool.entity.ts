@@ -31,9 +31,9 @@ const schema = defineEntity({
   }),
 });
 
-/** A tool as its server lists it, and what we decided about it. */
+/** A tool as its server lists it, with the tenant's settings for it. */
 export class McpTool extends schema.class {
-  /** Takes what the server lists now. What was decided in its favour was decided about what it was before. */
+  /** Applies the server's current definition. Earlier approvals applied to the earlier definition. */
   redefine(definition: ToolDefinition, schemaHash: string): void {
     if (this.schemaHash !== schemaHash) {
       this.repeatable = false;
@@ -44,24 +44,26 @@ export class McpTool extends schema.class {
     Object.assign(this, definition, { schemaHash, definitionBytes: bytes, definitionTokens: tokens });
   }
 
-  /** Takes today's definition as the approved one. */
+  /** Approves the current definition. */
   approve(): void {
     this.state = 'approved';
     this.approvedHash = this.schemaHash;
     this.approvedDefinition = definitionOf(this);
   }
 
-  /** Whether today's definition is the one that was approved last. */
+  /** Whether the current definition is the last approved one. */
   isAsApproved(): boolean {
     return this.approvedHash === this.schemaHash;
   }
 
-  /** Offered and run only as long as it is what was approved, and can be called without a task. */
+  /** Offered and run only while it is as approved, and callable without a task. */
   isCallable(): boolean {
     return isApproved(this) && !this.requiresTask;
   }
 
-  /** Whether each call waits for consent: as the space says, else when the tool announces that it destroys. */
+  /**
+   * Whether each call waits for consent: by the space's setting, else when the tool announces that it is destructive.
+   */
   asksApproval(): boolean {
     return asksApproval(this);
   }

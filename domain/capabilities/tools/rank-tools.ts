@@ -3,8 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 const maxRanked = 500;
 
 /**
- * The approved tools of these servers whose name, title or description has words of the query, best first: a name
- * counts most. Words of a name are found behind hyphens, underscores and capitals.
+ * The approved tools of these servers whose name, title or description contains words of the query, best first; names
+ * have the highest weight. Words of a name are split at hyphens, underscores and capitals.
  * @returns exposed names
  */
 export async function rankTools(

@@ -25,7 +25,7 @@ export async function listServers(
     where: { spaceId },
     operation: 'mcp_servers.list',
     filters: { spaceId },
-    // Each definition with the approved one, and what is different.
+    // Three times, for each definition, its approved version and their difference.
     bytes: `select server_id as id, 3 * sum(definition_bytes)::float8 as bytes from mcp_tools
       where server_id in (select jsonb_array_elements_text(?::jsonb)::uuid) group by server_id`,
   });

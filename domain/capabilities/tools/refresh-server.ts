@@ -4,7 +4,9 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { lockServer, type ServerWithTools } from './find-server.ts';
 import { enqueueDiscovery } from './enqueue-discovery.ts';
 
-/** Has the server's tools read again. @throws `mcp_server_not_found`, `invalid_state` for a disabled server */
+/**
+ * Enqueues a discovery of the server's tools. @throws `mcp_server_not_found`, `invalid_state` for a disabled server
+ */
 export async function refreshServer(ctx: Context, input: { serverId: string }): Promise<ServerWithTools> {
   authorize(ctx.caller, 'mcp_servers.connect');
   const found = await lockServer(ctx, input.serverId);

@@ -20,15 +20,15 @@ export interface RegisterServer {
   url: string;
   iconUrl: string | null;
   credential: { ref: string; header: string | null } | null;
-  /** A stored one instead. */
+  /** A stored credential, used instead. */
   credentialId?: string | null;
   idempotency: IdempotentRequest | null;
 }
 
 /**
- * Connects a space to a tool server. Its tools are read by a workflow; none is enabled until somebody says so.
- * @throws `missing_permission`, `transport_not_allowed`, `url_not_allowed`, `already_exists`, `invalid_request`,
- *   and the refusals of `claimKey`.
+ * Connects a space to a tool server. A workflow discovers its tools; each is disabled until a caller enables it.
+ * @throws `missing_permission`, `transport_not_allowed`, `url_not_allowed`, `already_exists`, `invalid_request`, and
+ *   the refusals of `claimKey`.
  */
 export async function registerServer(
   ctx: Context,
@@ -81,7 +81,7 @@ export async function registerServer(
   return { server, tools: [], replayed: false };
 }
 
-/** What a tool server can be sent. @throws `invalid_request` naming `credential_id` */
+/** Checks that the credential can be used for a tool server. @throws `invalid_request` naming `credential_id` */
 export function requireServerCredential(
   ctx: Context,
   reference: { credentialId: string; spaceId: string; url: string },
@@ -97,7 +97,7 @@ export function requireName(text: string): string {
   return name;
 }
 
-/** Whether the address itself may be reached is decided when it is dialled. */
+/** Egress rules for the address are checked when a connection is opened. */
 function serverUrl(text: string): string {
   const url = URL.parse(text);
   const plain = url !== null && url.username === '' && url.password === '' && url.hash === '';

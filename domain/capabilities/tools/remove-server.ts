@@ -3,7 +3,7 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { lockServer } from './find-server.ts';
 
-/** Disconnects a tool server. Calls that a running response has planned are not made any more. */
+/** Disconnects a tool server. Planned calls of running responses are not made any more. */
 export async function removeServer(ctx: Context, input: { serverId: string }): Promise<void> {
   authorize(ctx.caller, 'mcp_servers.delete');
   const { server } = await lockServer(ctx, input.serverId);

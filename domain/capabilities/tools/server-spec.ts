@@ -1,7 +1,7 @@
 import type { McpServer } from './mcp-server.entity.ts';
 import type { ToolServerSpec } from './tool-server.ts';
 
-/** @param principalId for whom the server is asked */
+/** @param principalId for whom the server is called */
 export function toSpec(server: McpServer, principalId: string): ToolServerSpec {
   const { tenantId, spaceId, credentialId } = server;
   return {

@@ -1,4 +1,4 @@
-/** Life of a connected tool server. `auth_required`: it refused our credential, or wants one. */
+/** Life cycle of a connected tool server. `auth_required`: it refused the credential, or requires one. */
 export const serverStatuses = ['pending', 'auth_required', 'connected', 'error', 'disabled'] as const;
 export type ServerStatus = (typeof serverStatuses)[number];
 
@@ -15,13 +15,13 @@ export function canBecome(from: ServerStatus, to: ServerStatus): boolean {
 }
 
 /**
- * `changed`: an enabled tool whose definition differs from the one that was approved; it is offered to no model
- * until somebody saves the enabled tools again. `removed`: its server lists it no longer.
+ * `changed`: an enabled tool whose definition differs from the approved one; it is offered to no model until the
+ * enabled tools are saved again. `removed`: its server lists it no longer.
  */
 export const toolStates = ['new', 'approved', 'changed', 'removed'] as const;
 export type ToolState = (typeof toolStates)[number];
 
-/** Why a server could not be read. Fixed words: nothing that a server said. */
+/** Why a discovery failed. Fixed words: no text of the server. */
 export const serverErrors = [
   'unreachable',
   'url_not_allowed',

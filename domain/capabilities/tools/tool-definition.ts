@@ -2,7 +2,7 @@ import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { withoutHidden, type HiddenKind } from '#domain/foundation/kernel/hidden-text.ts';
 import type { DiscoveredTool } from './tool-server.ts';
 
-/** What a server says of a tool beside its name, as people and models are shown it. */
+/** A tool's definition without its name, in the form that people and models see. */
 export interface ToolDefinition {
   title: string | null;
   description: string;
@@ -12,7 +12,7 @@ export interface ToolDefinition {
   hiddenCharacters: HiddenPlace[];
 }
 
-/** Hidden characters that were taken out: of which kind, how many, and where (a JSON pointer). */
+/** Hidden characters that were removed: kind, number and place (a JSON pointer). */
 export interface HiddenPlace {
   where: string;
   kind: HiddenKind;
@@ -21,7 +21,7 @@ export interface HiddenPlace {
 
 type Nullish<T> = { [K in keyof T]: null extends T[K] ? T[K] | undefined : T[K] };
 
-/** The definition in a row of ours, where what is missing is undefined. */
+/** The definition in a stored row, where missing members are undefined. */
 export function definitionOf(
   tool: Partial<Nullish<ToolDefinition>> &
     Pick<ToolDefinition, 'description' | 'inputSchema' | 'hiddenCharacters'>,
@@ -37,22 +37,25 @@ export function definitionOf(
   };
 }
 
-const deepest = 64;
+const maxDepth = 64;
 const maxNameLength = 256;
 const maxPlaces = 32;
 const maxPointerLength = 256;
 
-/** A tool that can be named, kept and shown at all. */
+/** Whether a tool can be named, stored and shown. */
 export function isUsable({ name, inputSchema, outputSchema, annotations }: DiscoveredTool): boolean {
   return (
     name !== '' && name.length <= maxNameLength && ![inputSchema, outputSchema, annotations].some(isTooDeep)
   );
 }
 
-/** Whether a part of a definition is nested too deeply. Goes down level by level: what has no end cannot be followed by calls. */
+/**
+ * Whether a part of a definition is nested too deeply. Iterates level by level, because recursion would overflow the
+ * stack.
+ */
 export function isTooDeep(value: unknown): boolean {
   let level = [value];
-  for (let depth = 0; depth <= deepest; depth += 1) {
+  for (let depth = 0; depth <= maxDepth; depth += 1) {
     level = level.flatMap((each) =>
       typeof each === 'object' && each !== null ? (Object.values(each) as unknown[]) : [],
     );
@@ -63,7 +66,7 @@ export function isTooDeep(value: unknown): boolean {
   return true;
 }
 
-/** The definition without hidden characters and as the database can hold it. The name stays: calls are made by it. */
+/** The definition without hidden characters, in a form that the database can store. The name stays: calls use it. */
 export function cleanDefinition(tool: DiscoveredTool): ToolDefinition {
   const places: HiddenPlace[] = [];
   const cleanString = (text: string, where: string): string => {

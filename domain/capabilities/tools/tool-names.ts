@@ -3,10 +3,12 @@ import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 /** Without underscores, so that `mcp__<slug>__<tool>` splits in one way only. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/;
 
-/** What model vendors take as a function's name at most. */
+/** Max length of a function's name at model vendors. */
 const maxNameLength = 64;
 
-/** `mcp__<slug>__<tool>`; a tool part that is too long or has other characters becomes its prefix and a digest. */
+/**
+ * `mcp__<slug>__<tool>`; a tool part that is too long or has other characters is replaced by its prefix and a digest.
+ */
 export function exposedName(slug: string, tool: string): string {
   const head = `mcp__${slug}__`;
   const room = maxNameLength - head.length;
@@ -18,10 +20,10 @@ export function exposedName(slug: string, tool: string): string {
 
 export type ToolPattern =
   | { kind: 'knowledge' }
-  /** One tool of a server by its exposed name, or (`tool` null) all that are enabled. */
+  /** One tool of a server by its exposed name, or (`tool` null) all enabled tools. */
   | { kind: 'mcp'; slug: string; tool: string | null };
 
-/** Reads `knowledge_search`, `mcp__<slug>__<tool>` or `mcp__<slug>__*`. Null: anything else, such as `*` alone. */
+/** Parses `knowledge_search`, `mcp__<slug>__<tool>` or `mcp__<slug>__*`. Null: anything else, such as `*` alone. */
 export function parsePattern(text: string): ToolPattern | null {
   if (text === 'knowledge_search' || text === 'file_search') {
     return { kind: 'knowledge' };

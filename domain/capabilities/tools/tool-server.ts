@@ -7,41 +7,41 @@ export interface ToolServerGateway {
   /** @throws ToolServerFailure */
   discover(server: ToolServerSpec, signal: AbortSignal): Promise<DiscoveredTool[]>;
   /**
-   * One tool call. What the server answers is a reply, be it an error of the tool or a changed definition.
-   * @throws ToolServerFailure; its `sent` tells whether the call may have reached the tool.
+   * One tool call. Every answer of the server is a reply, also an error of the tool or a changed definition.
+   * @throws ToolServerFailure; its `sent` says whether the call may have reached the tool.
    */
   call(
     server: ToolServerSpec,
     call: OutgoingCall,
     options: { signal: AbortSignal; session: SharedSession },
   ): Promise<ToolReply>;
-  /** Ends a session that calls have shared, if the server still has it and is what it was. */
+  /** Ends a session that calls have shared, if the server still has it and is unchanged. */
   endSession(server: ToolServerSpec, session: string): Promise<void>;
 }
 
 export interface ToolServerSpec {
   tenantId: string;
-  /** Whose server it is: a credential may be bound to one space. */
+  /** The server's space: a credential may be bound to one space. */
   spaceId: string;
   url: string;
   /** Name of the environment variable with the credential, which is bound to the server's origin. */
   credentialRef: string | null;
   /** null: `Authorization`, as a bearer token. */
   credentialHeader: string | null;
-  /** A stored credential instead, and for whom it is used. */
+  /** The stored credential used instead, and the principal for whom it is used. */
   stored?: CredentialIdentity;
 }
 
 export interface OutgoingCall {
   tool: string;
   arguments: Record<string, unknown>;
-  /** Equal on every attempt at this call; sent as `Idempotency-Key` and in `_meta`. */
+  /** The same on every attempt at this call; sent as `Idempotency-Key` and in `_meta`. */
   idempotencyKey: string;
-  /** Of the approved definition: a tool that has another one now is not called. */
+  /** Of the approved definition: a tool with another definition is not called. */
   schemaHash: string;
 }
 
-/** Where the calls of one response at one server keep the session that they share. */
+/** Storage of the session that the calls of one response at one server share. */
 export interface SharedSession {
   /** The same for all of these calls. */
   name: string;
@@ -56,11 +56,11 @@ export interface DiscoveredTool {
   inputSchema: Record<string, unknown>;
   outputSchema: Record<string, unknown> | null;
   annotations: Record<string, unknown> | null;
-  /** It can be called as a task only, which this platform does not do. */
+  /** It can be called only as a task, which this platform does not support. */
   requiresTask?: boolean;
 }
 
-/** What is wrong with a result's structured content, of which the tool's `outputSchema` says otherwise. */
+/** How a result's structured content violates the tool's `outputSchema`. */
 export type Misfit = 'missing' | 'different';
 
 /** An image or a sound. */
@@ -73,12 +73,12 @@ export interface ToolMedia {
 export type ToolReply =
   /** `media` beside the text, which names each. */
   | { kind: 'succeeded'; text: string; media?: ToolMedia[]; misfit?: Misfit }
-  /** The tool ran and says that it failed, or the server refused the call. `text` is for the model alone. */
+  /** The tool ran and reported a failure, or the server refused the call. `text` is for the model alone. */
   | { kind: 'failed'; error: 'mcp_tool_execution_error' | 'mcp_protocol_error'; code: number; text: string }
-  /** Nothing was called: the tool is not what was approved. */
+  /** No call was made: the tool is not as approved. */
   | { kind: 'changed'; tools: DiscoveredTool[] };
 
-/** A failure of a server or of the way to it, stripped of everything that was said. */
+/** A failure of a server or of the connection, without any text of the server. */
 export class ToolServerFailure extends Error {
   readonly code: ServerError;
   /** Whether the call itself may have reached the server. */
@@ -94,7 +94,7 @@ export class ToolServerFailure extends Error {
   }
 }
 
-/** What a person approves: SHA-256 over all of a definition that reaches a model, a person or a client. */
+/** The hash that a person approves: SHA-256 over all of a definition that reaches a model, a person or a client. */
 export function schemaHash(tool: DiscoveredTool): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;
   return sha256(canonicalJson([name, title, description, inputSchema, outputSchema, annotations]));

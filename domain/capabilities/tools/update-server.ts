@@ -12,30 +12,30 @@ import { requireName, requireServerCredential } from './register-server.ts';
 
 export interface ToolSetting {
   name: string;
-  /** A call that was started and whose outcome was lost may be made again, with the same key. */
+  /** Whether a started call whose outcome was lost may be repeated, with the same key. */
   repeatable?: boolean | undefined;
   /** null: as its annotations say. */
   requireApproval?: boolean | null | undefined;
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields stay unchanged. */
 export interface UpdateServer {
   serverId: string;
-  /** `*` stands for all with future ones, none for none. */
+  /** `*` stands for all tools, future ones included; an empty list for none. */
   enabledTools?: EnabledTool[] | undefined;
   tools?: ToolSetting[] | undefined;
   displayName?: string | undefined;
   iconUrl?: string | null | undefined;
-  /** A stored credential instead of what there is; null takes a stored one away. */
+  /** A stored credential that replaces the present one; null removes a stored one. */
   credentialId?: string | null | undefined;
   /** false: no tool of the server is offered or called. */
   enabled?: boolean | undefined;
 }
 
 /**
- * What changes nothing is told to nobody.
- * @throws `missing_permission`, `mcp_server_not_found`, `invalid_request` naming unknown tools,
- *   or an unusable credential, `tool_definition_conflict` where an approval is of another definition than today's
+ * An update without a change records no event.
+ * @throws `missing_permission`, `mcp_server_not_found`, `invalid_request` naming unknown tools, or an unusable
+ *   credential, `tool_definition_conflict` where an approval is of an outdated definition
  */
 export async function updateServer(ctx: Context, input: UpdateServer): Promise<ServerWithTools> {
   authorize(ctx.caller, 'mcp_servers.update');
@@ -92,7 +92,7 @@ export async function updateServer(ctx: Context, input: UpdateServer): Promise<S
   return found;
 }
 
-/** A server has one credential at most: a stored one takes the place of a variable. */
+/** A server has one credential at most: a stored one replaces a variable. */
 async function changeCredential(
   ctx: Context,
   server: McpServer,
@@ -115,7 +115,7 @@ const appearance = ({ displayName, iconUrl }: McpServer) => ({
   icon_url: iconUrl,
 });
 
-/** All that is decided about a server's tools, to be compared. */
+/** All settings of a server's tools, for comparison. */
 function decisions({ server, tools }: ServerWithTools): string {
   const each = tools.map(({ state, approvedHash, repeatable, requireApproval }) => [
     state,

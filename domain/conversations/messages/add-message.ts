@@ -50,11 +50,11 @@ export async function addMessage(
   requireSender(there.caller, input.role, 'role');
   requireActive(found);
   const place = await findPlace(ctx.em, thread, input);
-  return messageBehind(ctx, thread, { ...input, ...place, id, names });
+  return appendScreened(ctx, thread, { ...input, ...place, id, names });
 }
 
-/** The message itself: screened, stored, and answered as it was sent. */
-export async function messageBehind(
+/** Screens and stores the message, and returns it as it was sent. */
+export async function appendScreened(
   ctx: Context,
   thread: Thread,
   input: BranchPlace & {
@@ -86,7 +86,7 @@ export async function messageBehind(
   return { message: stored, content, replayed: false };
 }
 
-/** The message that an earlier request with the same key made, for whoever sent it. */
+/** The message of an earlier request with the same key, as its sender may see it. */
 export async function replayedMessage(ctx: Context, claimed: string): Promise<SentMessage> {
   const [threadId = '', id = ''] = claimed.split('/');
   const found = await findThreadToWrite(ctx, threadId);

@@ -4,13 +4,13 @@ import { lastOf } from '#domain/conversations/threads/thread-branches.ts';
 import type { MessageRole, MessageStatus } from '#domain/conversations/threads/thread-status.ts';
 
 export interface NewMessage {
-  /** Left out: a new one. */
+  /** Omitted: a new id. */
   id?: string;
   role: MessageRole;
   content: string;
   status: MessageStatus;
   metadata: Record<string, string>;
-  /** Its place in what its response was given or has put out. */
+  /** Its position in the input or output of its response. */
   responsePosition: number | null;
 }
 
@@ -19,15 +19,15 @@ export interface AppendTo {
   threadId: string;
   branchId: string;
   createdBy: string;
-  /** The message before the first one; left out, the last of the branch. */
+  /** The message before the first one; omitted: the last of the branch. */
   parentMessageId?: string | null;
   responseId: string | null;
 }
 
 /**
- * Appends messages to a branch, in order. Messages of a response that are there already stay as they are, so that a
- * repeat changes nothing. Takes the thread's row, so appends of one thread queue.
- * @returns the new ids; none when the thread is gone
+ * Appends messages to a branch, in order. Existing messages of a response stay unchanged, so a repeat has no effect.
+ * Locks the thread's row, so appends to one thread are serialised.
+ * @returns the new ids; none when the thread was deleted
  */
 export async function appendMessages(
   em: EntityManager,

@@ -8,7 +8,7 @@ import { lineOf, requireBranch } from '#domain/conversations/threads/thread-bran
 
 export interface ListMessages {
   threadId: string;
-  /** The messages that lead to this branch's end; null: those of every branch. */
+  /** The branch whose line of messages is listed; null: all branches. */
   branchId: string | null;
   limit: number;
   cursor: string | null;

@@ -22,6 +22,6 @@ const schema = defineEntity({
   }),
 });
 
-/** One message of a thread; it is never changed. */
+/** One message of a thread; immutable. */
 export class Message extends schema.class {}
 schema.setClass(Message);

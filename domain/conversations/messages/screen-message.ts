@@ -6,7 +6,9 @@ import { rejectBlockedContent } from '#domain/governance/redaction/reject-blocke
 import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import type { Thread } from '#domain/conversations/threads/thread.entity.ts';
 
-/** A message's text as it may be kept, and what was found in it. @throws `content_blocked`, `NamesNeeded` */
+/**
+ * A message's text in the form in which it may be stored, with the findings. @throws `content_blocked`, `NamesNeeded`
+ */
 export async function screenMessage(
   ctx: Context,
   thread: Thread,

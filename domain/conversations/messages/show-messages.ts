@@ -11,7 +11,10 @@ export interface ShownMessage {
   content: string;
 }
 
-/** Whoever brought a value sees it, and whoever holds `threads.read_pii` there; everybody else sees its token. */
+/**
+ * A value is visible to the principal who supplied it and to holders of `threads.read_pii` there; other readers see
+ * its token.
+ */
 export async function showMessages(
   ctx: Context,
   found: FoundThread<Context>,

@@ -8,7 +8,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { mapForeignKeyViolation } from '#domain/foundation/persistence/map-foreign-key-violation.ts';
 import { findProject } from '#domain/workspace/projects/find-project.ts';
 import type { FoundNames } from '#domain/governance/redaction/found-names.ts';
-import { messageBehind, replayedMessage, type SentMessage } from './add-message.ts';
+import { appendScreened, replayedMessage, type SentMessage } from './add-message.ts';
 import { inThreadsOf } from '#domain/conversations/threads/in-thread.ts';
 import { requireSender } from '#domain/conversations/threads/sender-role.ts';
 import { openThreadBranch } from '#domain/conversations/threads/thread-branches.ts';
@@ -16,19 +16,22 @@ import type { MessageRole } from '#domain/conversations/threads/thread-status.ts
 import { Thread } from '#domain/conversations/threads/thread.entity.ts';
 
 export interface StartThread {
-  /** Redaction that was done beforehand is for this one. Left out: a new one. */
+  /** Id for which redaction was prepared. Omitted: a new one. */
   threadId?: string;
   content: string;
   role: MessageRole;
   metadata: Record<string, string>;
   projectId: string | null;
   title: string | null;
-  /** What the thread's first branch is to be called; null: any. */
+  /** Name of the thread's first branch; null: any. */
   branchId: string | null;
   idempotency: IdempotentRequest | null;
 }
 
-/** A new thread with its first message. @throws `missing_permission`, `project_not_found`, and as `addMessage` does */
+/**
+ * Creates a thread with its first message. @throws `missing_permission`, `project_not_found`, and as `addMessage`
+ * does
+ */
 export async function startThread(
   ctx: Context,
   input: StartThread,
@@ -59,7 +62,7 @@ export async function startThread(
   const gone = mapForeignKeyViolation('project_not_found', 'threads_tenant_id_space_id_project_id_fkey');
   await ctx.em.flush().catch(gone);
   const place = await openThreadBranch(ctx.em, thread, input.branchId);
-  const shown = await messageBehind(ctx, thread, { ...input, ...place, id: messageId, names });
+  const shown = await appendScreened(ctx, thread, { ...input, ...place, id: messageId, names });
   await recordEvent(ctx.em, ctx.caller, {
     type: 'space.thread_created',
     resource: { type: 'thread', id: thread.id },

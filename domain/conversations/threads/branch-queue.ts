@@ -1,15 +1,15 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Context } from '#domain/foundation/access/context.ts';
 
-/** Where one response runs at a time; the others wait, each for the one before it. */
+/** A branch runs one response at a time; each of the others waits for the one before it. */
 export interface BranchOf {
   threadId: string;
   branchId: string;
 }
 
 /**
- * Lets one at a time look at what runs in a branch and join it, until the end of its transaction. It is taken before
- * the rows of responses, and those before their thread's: whoever ends a response takes only the latter two.
+ * Serialises the transactions that read a branch's queue and join it. Lock order: the branch, the rows of responses,
+ * the thread's row; a transaction that ends a response takes only the latter two.
  */
 export async function holdBranch({ caller, em }: Context, { threadId, branchId }: BranchOf): Promise<void> {
   await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
@@ -18,9 +18,9 @@ export async function holdBranch({ caller, em }: Context, { threadId, branchId }
 }
 
 /**
- * The responses of a branch, or of all branches of a thread, that had not ended, each behind the one that it waits for,
- * locked in this order: as an end takes its own row and then those that wait for it. The branch must be held, or the
- * thread be deleted, so that none can join them.
+ * The unfinished responses of a branch, or of all branches of a thread, each after the response that blocks it,
+ * locked in this order: ending a response locks its own row and then the responses that it blocks. The branch must be
+ * locked, or the thread be deleted, so that no response can join.
  */
 export async function lockQueue(
   em: EntityManager,

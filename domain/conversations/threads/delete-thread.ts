@@ -4,8 +4,8 @@ import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { findThread } from './find-thread.ts';
 
 /**
- * Takes a thread out of reach at once; its messages and what their tokens stand for are purged within a minute.
- * Responses that belong to it go on. @throws `thread_not_found`, `missing_permission`
+ * Makes a thread inaccessible at once; its messages and their token mappings are purged within a minute. Its
+ * responses continue. @throws `thread_not_found`, `missing_permission`
  */
 export async function deleteThread(ctx: Context, input: { threadId: string }): Promise<void> {
   const { thread } = await findThread(ctx, input.threadId, 'threads.delete', { lock: true });

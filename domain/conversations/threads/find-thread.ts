@@ -10,7 +10,7 @@ import { Thread } from './thread.entity.ts';
 
 type Found = FoundThread<Context>;
 
-/** @throws `thread_not_found`, also for one that was deleted or is of another space; `missing_permission` */
+/** @throws `thread_not_found`, also for a deleted thread or another space's; `missing_permission` */
 export async function findThread(
   ctx: Context,
   threadId: string,
@@ -26,8 +26,8 @@ export async function findThread(
 }
 
 /**
- * The same for whoever is to write there, also in a thread of one's own. Without the right to, nobody learns
- * whether there is such a thread.
+ * Like `findThread` for a caller who is to write there, also in its own thread. The error does not disclose to a
+ * caller without the permission whether the thread exists.
  */
 export async function findThreadToWrite(
   ctx: Context,
@@ -35,7 +35,7 @@ export async function findThreadToWrite(
   options: { lock: boolean } = { lock: false },
 ): Promise<Found> {
   if (!ctx.caller.isMember) {
-    // Projects have roles for members of their space alone.
+    // Projects have roles only for members of their space.
     authorize(ctx.caller, 'messages.create');
   }
   const found = await lookUp(ctx, threadId, options);
@@ -48,7 +48,7 @@ export async function findThreadToWrite(
 
 async function lookUp(ctx: Context, threadId: string, { lock }: { lock: boolean }): Promise<Found | null> {
   if (lock && validate(threadId)) {
-    // Not for update: rows that refer to the thread, as its responses do, may be written meanwhile.
+    // Not `for update`: rows that refer to the thread, as its responses do, can still be written.
     await ctx.em.execute(
       `select id from threads where id = ? and space_id = ? and status <> 'deleted' for no key update`,
       [threadId, spaceOf(ctx.caller)],

@@ -1,17 +1,17 @@
 import { inProject, inProjects, type Acting } from '#domain/identity/roles/in-project.ts';
 import type { Thread } from './thread.entity.ts';
 
-/** A thread with what its caller may do there. */
+/** A thread with its caller's permissions there. */
 export interface FoundThread<C extends Acting> {
   thread: Thread;
   /**
-   * The same work with what the caller's role in the thread's project adds. It answers for this thread alone: what a
-   * request asks of a space, of a response or of another thread is asked without it.
+   * The same context with the permissions of the caller's role in the thread's project. It applies to this thread
+   * alone: checks for a space, a response or another thread do not use it.
    */
   there: C;
 }
 
-/** The same work with what the caller may do in the threads of a project; null: in those of none. */
+/** The same context with the caller's permissions in the threads of a project; null: threads without a project. */
 export async function inThreadsOf<C extends Acting>(
   ctx: C,
   projectId: string | null | undefined,
@@ -19,7 +19,7 @@ export async function inThreadsOf<C extends Acting>(
   return projectId == null ? ctx : inProject(ctx, projectId);
 }
 
-/** Threads of the caller's space, each with what the caller may do there. */
+/** Threads of the caller's space, each with the caller's permissions there. */
 export async function inThreads<C extends Acting>(
   ctx: C,
   threads: readonly Thread[],

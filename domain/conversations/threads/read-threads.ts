@@ -14,7 +14,7 @@ import { Thread } from './thread.entity.ts';
 
 export interface ShownThread {
   thread: Thread;
-  /** What its tokens stand for; null without `threads.read_pii` there, or when there are none. */
+  /** Values of its tokens; null without `threads.read_pii` there, or when there are none. */
   piiMapping: PiiEntry[] | null;
 }
 
@@ -26,9 +26,9 @@ export interface ListThreads {
 }
 
 /**
- * The space's threads, newest first: the caller's own, and everybody's with `threads.read`, which a role in a project
- * gives for a list of that project.
- * @throws `missing_permission` for who is not in the space
+ * The space's threads, newest first: the caller's own, and all with `threads.read`, which a role in a project grants
+ * for a list of that project.
+ * @throws `missing_permission` for callers outside the space
  */
 export async function listThreads(ctx: Context, input: ListThreads): Promise<Page<ShownThread>> {
   const { caller } = ctx;

@@ -4,7 +4,7 @@ import { invalid } from '#domain/foundation/kernel/errors.ts';
 import type { MessageRole } from './thread-status.ts';
 
 /**
- * Whoever speaks, speaks as `user`. A service account that may change threads can bring the words of others: an import.
+ * Callers write as `user`. A service account that may change threads can also write other roles: an import.
  * @throws `missing_permission`, `invalid_request`
  */
 export function requireSender(caller: Caller, role: MessageRole, param: string): void {

@@ -8,16 +8,16 @@ import { readMappings, type KnownEntry, type PiiMapping } from '#domain/governan
 import { holderId, type Holder, type Redaction } from '#domain/governance/policy/pii-settings.ts';
 import { restoreValue } from '#domain/governance/redaction/restore.ts';
 
-/** Who reads something that holds tokens. */
+/** The reader of a resource that contains tokens. */
 export interface Reader {
   principalId: string;
   /** Holds `threads.read_pii` in the space. */
   seesAll: boolean;
-  /** The thread where it holds that, which its role in the thread's project may have given it. */
+  /** The thread in which it holds that permission, perhaps by its role in the thread's project. */
   seesThread: string | null;
 }
 
-/** @param found the thread that is read, or that what is read belongs to */
+/** @param found the thread that is read, or to which the resource belongs */
 export function readerOf(caller: Caller, found?: FoundThread<Acting>): Reader {
   const holds = ({ granted }: Caller) => granted.has('threads.read_pii');
   return {
@@ -29,12 +29,12 @@ export function readerOf(caller: Caller, found?: FoundThread<Acting>): Reader {
 
 type ThreadId = string | null | undefined;
 
-/** Who reads what belongs to a thread, which may be gone, or to none. */
+/** The reader of a resource of a thread, which may be deleted, or of none. */
 export async function readerIn(ctx: Acting, threadId: ThreadId): Promise<Reader> {
   return (await readersIn(ctx, [threadId]))(threadId);
 }
 
-/** The same for several threads at once. */
+/** Like `readerIn` for several threads. */
 async function readersIn(
   ctx: Acting,
   threadIds: readonly ThreadId[],
@@ -50,14 +50,15 @@ async function readersIn(
   return (threadId) => readers.get(threadId ?? '') ?? reader;
 }
 
-/** Whether somebody has come to see less than as the reader `before`. */
+/** Whether `now` sees less than the same reader `before`. */
 export function seesLess(now: Reader, before: Reader): boolean {
   return !now.seesAll && (before.seesAll || (before.seesThread !== null && now.seesThread === null));
 }
 
 /**
- * Whoever brought a value sees it, and whoever holds `threads.read_pii`; everybody else sees its token. Who holds it
- * in a thread alone sees what was found there, not what a response brought along from another conversation.
+ * Visible to the principal who supplied a value, and to holders of `threads.read_pii`; other readers see its token. A
+ * reader who holds it only in a thread sees values found there, not those that a response includes from another
+ * conversation.
  */
 export function visibleTo(
   { principalId, seesAll, seesThread }: Reader,
@@ -68,7 +69,7 @@ export function visibleTo(
   return seesAll ? mapping : new Map([...mapping].filter(([, entry]) => isSeen(entry)));
 }
 
-/** What the tokens of one conversation stand for, as far as its reader may see it. */
+/** Values of one conversation's tokens, as far as its reader may see them. */
 export async function readVisible(
   work: FieldWork,
   tenantId: string,
@@ -81,19 +82,19 @@ function joinVisible(reader: Reader, mappings: readonly [string, PiiMapping][]):
   return new Map(mappings.flatMap(([holder, mapping]) => [...visibleTo(reader, { holder, mapping })]));
 }
 
-/** What is to be known of a response to show something of it. */
+/** The facts of a response that decide on restoring its content. */
 interface Screened {
   threadId?: string | null | undefined;
   request: { redaction?: Redaction | undefined };
 }
 
-/** Something of a response, as the caller may see it. */
+/** A value of a response, as the caller may see it. */
 export async function showRestored<T>(ctx: Context, response: Screened, value: T): Promise<T> {
   const [shown = value] = await showAllRestored(ctx, [{ response, value }]);
   return shown;
 }
 
-/** Something of each of several responses, in their order: rights and mappings are read for all at once. */
+/** Values of several responses, in order: permissions and mappings are read for all at once. */
 export async function showAllRestored<T>(
   ctx: Context,
   all: readonly { response: Screened; value: T }[],

@@ -3,7 +3,7 @@ import { DomainError, notFound } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Thread } from './thread.entity.ts';
 
-/** Where a message goes: its branch, and the message before it there. */
+/** Position of a new message: its branch, and its parent message there. */
 export interface BranchPlace {
   branchId: string;
   parentMessageId: string | null;
@@ -11,7 +11,9 @@ export interface BranchPlace {
 
 type ThreadKey = Pick<Thread, 'tenantId' | 'id'>;
 
-/** The first branch of a new thread. The id is the caller's choice, since it means nothing outside the thread. */
+/**
+ * Creates the first branch of a new thread. The caller may choose the id, which has no meaning outside the thread.
+ */
 export async function openThreadBranch(
   em: EntityManager,
   thread: ThreadKey,
@@ -27,9 +29,11 @@ export async function openThreadBranch(
 }
 
 /**
- * Resolves where the next message of a thread goes: behind the last one of the branch, of the first branch when none
- * is named. A parent that is not the last of its branch begins a new branch there. The thread must be locked.
- * @throws `branch_not_found`, `message_not_found`; `invalid_state` when the named branch has gone on behind the parent
+ * Resolves the position of the next message of a thread: after the last one of the branch, or of the first branch
+ * when none is named. A parent that is not the last of its branch starts a new branch there. The thread must be
+ * locked.
+ * @throws `branch_not_found`, `message_not_found`; `invalid_state` when the named branch has continued past the
+ *   parent
  */
 export async function findPlace(
   em: EntityManager,
@@ -67,7 +71,7 @@ export async function findPlace(
   return { branchId, parentMessageId: named.parentMessageId };
 }
 
-/** A branch of the thread, the first when none is named. @throws `branch_not_found` */
+/** A branch of the thread; the first one when none is named. @throws `branch_not_found` */
 export async function requireBranch(
   em: EntityManager,
   thread: ThreadKey,
@@ -84,7 +88,7 @@ export async function requireBranch(
   return branch.id;
 }
 
-/** The last message that belongs to a branch; a branch that has none of its own ends where it was forked. */
+/** The last message of a branch; of a branch without messages, the message where it was forked. */
 export async function lastOf(em: EntityManager, thread: ThreadKey, branchId: string): Promise<string | null> {
   const [row] = await em.execute<{ id: string }[]>(
     'select id from messages where thread_id = ? and branch_id = ? order by position desc limit 1',
@@ -103,8 +107,8 @@ export async function lastOf(em: EntityManager, thread: ThreadKey, branchId: str
 }
 
 /**
- * The branches that make up a line, each with the last position of it that belongs to the line, as a query to join
- * with. Takes the thread's id, the branch's id, and both tell nothing outside the tenant.
+ * Query for joins: the branches of a line, each with its last position in the line. Takes the ids of the thread and
+ * the branch, neither of which discloses anything outside the tenant.
  */
 export const lineOf = `with recursive line as (
     select b.tenant_id, b.thread_id, b.id, b.parent_branch_id, b.forked_at, 2147483647 as upto

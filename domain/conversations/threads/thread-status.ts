@@ -1,7 +1,7 @@
 export const threadStatuses = ['active', 'archived', 'deleted'] as const;
 export type ThreadStatus = (typeof threadStatuses)[number];
 
-/** The statuses that anybody sees; a deleted thread is as good as unknown. */
+/** Visible statuses; a deleted thread is treated as unknown. */
 export const shownThreadStatuses = ['active', 'archived'] as const;
 
 const next: Readonly<Record<ThreadStatus, readonly ThreadStatus[]>> = {

@@ -20,7 +20,7 @@ const schema = defineEntity({
 
 /** A conversation of a space. */
 export class Thread extends schema.class {
-  /** @returns whether anything changed. @throws for a way that the statuses do not allow */
+  /** @returns whether the status changed. @throws for a transition that is not allowed */
   become(status: ThreadStatus): boolean {
     if (this.status === status) {
       return false;

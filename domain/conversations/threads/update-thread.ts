@@ -7,12 +7,12 @@ import { withMapping, type ShownThread } from './read-threads.ts';
 
 export interface UpdateThread {
   threadId: string;
-  /** undefined: as it is. */
+  /** undefined: unchanged. */
   title?: string | null | undefined;
   status?: 'active' | 'archived' | undefined;
 }
 
-/** Renames, archives or takes out of the archive. @throws `thread_not_found`, `missing_permission` */
+/** Renames, archives or unarchives a thread. @throws `thread_not_found`, `missing_permission` */
 export async function updateThread(ctx: Context, input: UpdateThread): Promise<ShownThread> {
   const found = await findThread(ctx, input.threadId, 'threads.update', { lock: true });
   const { thread } = found;

@@ -1,6 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 
-/** Tells every gateway after the commit that rights in the tenant became fewer: open streams are checked anew. */
+/**
+ * Notifies every gateway, after the commit, that permissions in the tenant were reduced: gateways check open streams
+ * again.
+ */
 export async function announceChange(em: EntityManager, tenantId: string): Promise<void> {
   await em.execute(`select pg_notify('access', ?)`, [tenantId]);
 }

@@ -3,8 +3,8 @@ import type { Permission } from './permissions.ts';
 import { authorize, expand } from './policy.ts';
 
 /**
- * Whether the caller's key lets it at what is its own: no grant is needed, but the key of a caller must not be cut
- * down to something else than one of `permissions`.
+ * Whether the caller's key permits access to the caller's own resources. No grant is needed, but a restricted key
+ * must hold one of `permissions`.
  */
 export function reachesOwn(
   { keyPermissions }: Pick<Identity, 'keyPermissions'>,
@@ -18,8 +18,8 @@ export function reachesOwn(
 }
 
 /**
- * One's own needs no grant, anybody else's needs `permission`.
- * @param making what lets a key that is cut down make such things, and so lets it at them
+ * The caller's own resource needs no grant; another principal's needs `permission`.
+ * @param making permissions to create such a resource; each also lets a restricted key reach the caller's own ones
  * @throws `missing_permission`
  */
 export function authorizeOwn(

@@ -4,12 +4,12 @@ import { enqueue } from '#domain/foundation/durable/outbox.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { Caller } from './caller.ts';
 
-/** What every use case gets first: who acts, and one transaction of their tenant. */
+/** First argument of every use case: the caller, and one transaction of the caller's tenant. */
 export interface Context {
   caller: Caller;
   em: EntityManager;
   secrets: Secrets;
-  /** Sends a start, a signal or a cancel to a workflow when the transaction is committed, and not otherwise. */
+  /** Sends a start, signal or cancel to a workflow once the transaction has committed. */
   enqueue(message: Message): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { Caller, Identity, Origin, Actor } from './caller.ts';
 import { admit, type AccessRecord } from './policy.ts';
 
-/** What `identity` may do now, read in the current transaction. */
+/** The current permissions of `identity`, read in the current transaction. */
 export async function loadCaller(
   em: EntityManager,
   identity: Identity,
@@ -17,16 +17,16 @@ export async function loadCaller(
   return admitFound(identity, origin, row?.access ?? null, spaceId);
 }
 
-/** What hot SQL reads of whoever asked for the work of a workflow (`app.read_head`). */
+/** The requester of a workflow's work as hot SQL reads it (`app.read_head`). */
 export interface RequesterRecord {
   access: AccessRecord | null;
-  /** The key that was used; null when none was, or when it is gone. */
+  /** The key that was used; null when no key was used, or when it was deleted. */
   key: { revoked: boolean; permissions: string[] | null } | null;
 }
 
 /**
- * The person or service account on whose behalf a workflow acts, with what is granted now: a grant or key
- * that was revoked meanwhile stops the work.
+ * The principal on whose behalf a workflow acts, with its current permissions: a grant or key revoked since then
+ * stops the work.
  */
 export function rebuildCaller(
   requester: { tenantId: string; principalId: string; apiKeyId?: string | null | undefined; spaceId: string },
@@ -44,7 +44,7 @@ export function rebuildCaller(
   return admitFound(identity, { via: 'workflow', requestId: null }, access, requester.spaceId);
 }
 
-/** The same person or service account as events name them; their rights do not matter here. */
+/** The same principal as events name it; its permissions are not checked. */
 export function requesterOf(
   requester: { tenantId: string; principalId: string },
   { access }: RequesterRecord,

@@ -104,7 +104,7 @@ export type Permission = (typeof permissions)[number];
 export const spaceScoped: ReadonlySet<Permission> = new Set(spacePermissions);
 export const platformOnly: ReadonlySet<Permission> = new Set(platformPermissions);
 
-/** What an operator of the platform keeps in another tenant: nothing that shows or changes anybody's content. */
+/** What an operator of the platform may do in another tenant: nothing that shows or changes content. */
 export const crossTenantPermissions: ReadonlySet<Permission> = new Set([
   ...platformPermissions,
   'tenants.read',
@@ -115,7 +115,7 @@ export const crossTenantPermissions: ReadonlySet<Permission> = new Set([
 
 const readable = new Set<string>(permissions.filter((permission) => permission.endsWith('.read')));
 
-/** What holding `permission` brings along, itself included. Computed when the process starts, never stored. */
+/** The permissions that `permission` implies, itself included. Computed when the process starts, never stored. */
 export function implied(permission: Permission): readonly Permission[] {
   return allImplied.get(permission) ?? [permission];
 }
@@ -136,5 +136,5 @@ function findImplied(permission: Permission): Permission[] {
   }
 }
 
-/** Every request asks for every permission of its caller's roles. */
+/** Cached, because every request looks up every permission of its caller's roles. */
 const allImplied = new Map(permissions.map((permission) => [permission, findImplied(permission)]));

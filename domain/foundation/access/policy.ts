@@ -5,7 +5,7 @@ import type { Caller, Identity, Origin } from './caller.ts';
 import { implied, permissions, platformOnly, type Permission } from './permissions.ts';
 import { builtInRoles } from './roles.ts';
 
-/** What the database says of a principal, tenant and space (`app.read_access`). */
+/** The database's record of a principal, tenant and space (`app.read_access`). */
 export interface AccessRecord {
   tenant_status: string;
   is_platform: boolean;
@@ -20,9 +20,9 @@ export interface AccessRecord {
 const known = new Set<string>(permissions);
 
 /**
- * Effective set = tenant roles and space role with all they imply, cut down to the key's own grant.
- * @throws `tenant_suspended`, `tenant_deleting`, `principal_disabled`, and `space_not_found` for a space of
- *   another tenant.
+ * Effective permissions: tenant roles and space role with all they imply, restricted to the key's own grant.
+ * @throws `tenant_suspended`, `tenant_deleting`, `principal_disabled`, and `space_not_found` for a space of another
+ *   tenant.
  */
 export function admit(
   identity: Identity,
@@ -51,7 +51,7 @@ export function admit(
   return { ...identity, origin, principalType, isPlatform, spaceId, isMember, granted };
 }
 
-/** @throws `missing_permission` naming the permission that is missing. */
+/** @throws `missing_permission` with the name of the missing permission. */
 export function authorize(caller: Caller, permission: Permission): void {
   if (!caller.granted.has(permission)) {
     throw refusal(caller, [permission], permission);
@@ -67,8 +67,8 @@ export function refusal(caller: Caller, required: Permission[], missing: Permiss
   });
 }
 
-/** Nothing but a function of what it is given, which the requests of a principal repeat. */
-const remembered = new LRUCache<string, ReadonlySet<Permission>>({ max: 1_000 });
+/** A pure function of its arguments, which repeat from request to request of a principal. */
+const effectiveCache = new LRUCache<string, ReadonlySet<Permission>>({ max: 1_000 });
 
 function effective(
   lists: readonly (readonly string[])[],
@@ -76,7 +76,7 @@ function effective(
   isPlatform: boolean,
 ): ReadonlySet<Permission> {
   const given = `${isPlatform} ${lists.map(textOf).join(' ')} / ${keyPermissions === null ? '' : textOf(keyPermissions)}`;
-  const known = remembered.get(given);
+  const known = effectiveCache.get(given);
   if (known !== undefined) {
     return known;
   }
@@ -87,13 +87,13 @@ function effective(
       allowed.delete(permission);
     }
   }
-  remembered.set(given, allowed);
+  effectiveCache.set(given, allowed);
   return allowed;
 }
 
 const spelled = new WeakMap<readonly string[], string>();
 
-/** The lists of built-in roles and of a remembered key stay the same objects: each is spelled once. */
+/** Cached by object: the lists of built-in roles and of a cached key stay the same objects. */
 function textOf(names: readonly string[]): string {
   let text = spelled.get(names);
   if (text === undefined) {

@@ -3,12 +3,12 @@ import { permissions, platformOnly, spaceScoped, type Permission } from './permi
 const everywhere = permissions.filter((permission) => !platformOnly.has(permission));
 const inSpace = everywhere.filter((permission) => spaceScoped.has(permission));
 const reads = everywhere.filter((permission) => permission.endsWith('.read'));
-/** Which credentials there are concerns those alone who look after what they are sent to. */
+/** Only roles that manage tool servers and models may list credentials. */
 const spaceReads = inSpace.filter(
   (permission) => permission.endsWith('.read') && permission !== 'credentials.read',
 );
 
-/** Its notifications are everybody's own; they belong to no space, and every role brings the right to them along. */
+/** Notifications belong to their user and to no space, so every role includes this permission. */
 const own: Permission[] = ['notifications.read'];
 
 const memberSet: Permission[] = [
@@ -23,7 +23,7 @@ const memberSet: Permission[] = [
   'messages.read',
 ];
 
-/** What can be done in a project: its settings, its members, its threads. */
+/** What a role can permit in a project: its settings, members and threads. */
 const inProject = inSpace.filter(
   (permission) =>
     /^(projects|project_members|threads|messages)\./.test(permission) &&

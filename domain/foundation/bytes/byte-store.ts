@@ -1,8 +1,8 @@
-/** What the bytes of a store are for; the first part of their keys. */
+/** The purpose of stored bytes; the first part of their keys. */
 export type BytePurpose = 'documents';
 
 export interface StoredBytes {
-  /** `<purpose>/<id>`, good in the tenant of the store only. */
+  /** `<purpose>/<id>`, valid only in the tenant of the store. */
   key: string;
   byteSize: number;
   /** In hex. */
@@ -17,15 +17,15 @@ export interface PutOptions {
 /** The port to content that is too large for a row: the bytes of one tenant. */
 export interface ByteStore {
   /**
-   * Stores a stream without holding it whole. Equal bytes of one purpose get the same key.
-   * @throws `TooManyBytes`, what the stream throws; nothing is left then
+   * Stores a stream without buffering it whole. Equal bytes of one purpose get the same key.
+   * @throws `TooManyBytes`, and any error of the stream; in both cases nothing stays stored
    */
   put(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, options: PutOptions): Promise<StoredBytes>;
-  /** @throws `BytesNotFound`, also in the middle when they are deleted meanwhile */
+  /** @throws `BytesNotFound`, also in mid-stream when the bytes are deleted meanwhile */
   open(key: string): AsyncIterable<Uint8Array>;
-  /** Deleting what is not there is no error. */
+  /** Deleting an unknown key is no error. */
   delete(key: string): Promise<void>;
-  /** Keys that begin with `prefix`, in their order, behind `after`. */
+  /** Keys that begin with `prefix`, in order, after `after`. */
   list(prefix: string, page: { after: string; limit: number }): Promise<string[]>;
 }
 

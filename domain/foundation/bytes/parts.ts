@@ -1,9 +1,11 @@
 import { TooManyBytes } from './byte-store.ts';
 
-/** Bytes of one row of content. */
+/** Bytes in one row of content. */
 export const partBytes = 262_144;
 
-/** The stream in parts of one size, the last one shorter; at most one part is held. @throws `TooManyBytes` */
+/**
+ * Splits the stream into parts of one size, the last one shorter; buffers at most one part. @throws `TooManyBytes`
+ */
 export async function* inParts(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
@@ -33,7 +35,7 @@ export async function* inParts(
   }
 }
 
-/** All of a stream whose size is bounded elsewhere, in memory of its own. */
+/** Reads a whole stream into a new buffer; the caller bounds its size. */
 export async function readAll(source: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
   let size = 0;

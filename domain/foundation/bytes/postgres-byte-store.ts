@@ -9,14 +9,16 @@ type Run = <T>(step: (em: EntityManager) => Promise<T>) => Promise<T>;
 
 interface Mode {
   run: Run;
-  /** How long the purge leaves new bytes alone that nothing refers to yet; null: they come with their reference. */
+  /** How long the purge spares new bytes without a reference; null: bytes and reference share a transaction. */
   holdFor: string | null;
 }
 
-/** Of a stream that is slow, or whose reader takes its time. */
+/** Longer than a slow upload, or a slow reader, takes. */
 const holdFor = '1 hour';
 
-/** Content in rows of bounded size. Row-level security keeps tenants apart; the conditions on the tenant serve indexes. */
+/**
+ * Content in rows of bounded size. Row-level security isolates tenants; the conditions on the tenant serve indexes.
+ */
 export class PostgresByteStore implements ByteStore {
   readonly #tenantId: string;
   readonly #mode: Mode;
@@ -26,12 +28,12 @@ export class PostgresByteStore implements ByteStore {
     this.#mode = mode;
   }
 
-  /** Everything in the caller's transaction, which also refers to what is put: for content that is at hand. */
+  /** Runs in the caller's transaction, which also adds the reference: for content that is in memory. */
   static within(tenantId: string, em: EntityManager): PostgresByteStore {
     return new PostgresByteStore(tenantId, { run: (step) => step(em), holdFor: null });
   }
 
-  /** Each part in a transaction of its own, so that none is open while a stream is waited for. */
+  /** Stores each part in a transaction of its own, so that none stays open while the stream is awaited. */
   static inSteps(tenantId: string, run: Run): PostgresByteStore {
     return new PostgresByteStore(tenantId, { run, holdFor });
   }
@@ -60,7 +62,7 @@ export class PostgresByteStore implements ByteStore {
       }
       return await this.#finish({ key, byteSize, sha256: hash.digest('hex') }, purpose);
     } catch (error) {
-      // Where the database itself is the reason, the purge removes what is left.
+      // Best effort: if the database is unavailable, the purge deletes the rest.
       await this.delete(key).catch(() => {});
       throw error;
     }
@@ -100,14 +102,14 @@ export class PostgresByteStore implements ByteStore {
     return rows.map(({ key }) => key);
   }
 
-  /** Of equal bytes that are put at once, the second finds the first's: one lock for each hash. */
+  /** One lock for each hash: of equal bytes stored concurrently, the second finds the row of the first. */
   async #finish(stored: StoredBytes, purpose: string): Promise<StoredBytes> {
     const { key, byteSize, sha256 } = stored;
     return this.#mode.run(async (em) => {
       await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
         `${this.#tenantId}/${purpose}/${sha256}`,
       ]);
-      // Locked until its reference is there, or held for as long: the purge leaves it alone.
+      // Locked until the transaction adds its reference, or held for `holdFor`: the purge skips it.
       const [equal] = await em.execute<{ key: string }[]>(
         `update stored_objects set purge_after = greatest(purge_after, now() + ?::interval)
          where tenant_id = ? and split_part(key, '/', 1) = ? and sha256 = ? returning key`,

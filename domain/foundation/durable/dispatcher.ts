@@ -1,10 +1,10 @@
 import type { Dispatch } from './messages.ts';
 
-/** Sends what the outbox holds. Implemented beside the Temporal client. */
+/** Sends the messages of the outbox. Implemented beside the Temporal client. */
 export interface Dispatcher {
   /**
-   * Sends one row and removes it; never throws: what fails is sent again from the outbox.
-   * @returns whether the row is gone; while it is not, the rows of its workflow behind it must wait
+   * Sends one row and deletes it; never throws: a failed message is sent again from the outbox.
+   * @returns whether the row was deleted; while it was not, later rows of its workflow must wait
    */
   dispatch(row: Dispatch): Promise<boolean>;
 }

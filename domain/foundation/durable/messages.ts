@@ -7,9 +7,9 @@ import {
   type WorkflowType,
 } from './workflow-types.ts';
 
-/** Of a signal that came through the outbox, the last argument behind its own. */
+/** Of a signal that came through the outbox; the last argument, after the signal's own. */
 export interface Delivery {
-  /** The same each time that one signal is delivered: a receiver for which a repeat matters remembers it. */
+  /** The same on every delivery of one signal; a receiver uses it to drop repeats. */
   id: string;
 }
 
@@ -19,12 +19,12 @@ export type Delivered<Args extends readonly unknown[]> = [...Args, Delivery?];
 export interface SignalPayload {
   signal: string;
   args: readonly unknown[];
-  /** The input with which the workflow starts where it does not run. */
+  /** The input with which the workflow starts if it is not running. */
   start?: object;
 }
 
 interface Addressed {
-  /** Null: of the tenant in whose transaction it is enqueued, for a workflow that belongs to none. */
+  /** Null: the tenant of the transaction that enqueues it, for a workflow without a tenant. */
   tenantId: string | null;
   workflowType: WorkflowType;
   workflowId: string;
@@ -43,17 +43,17 @@ export interface CancelMessage extends Addressed {
   payload: object;
 }
 
-/** What Temporal is to be sent, made by the functions below. Ids, names and numbers only. */
+/** A message to Temporal, made by the functions below. Ids, names and numbers only. */
 export type Message = StartMessage | SignalMessage | CancelMessage;
 
-/** A message as the outbox holds it. */
+/** A message as the outbox stores it. */
 export type Dispatch = Message & { id: string; tenantId: string };
 
 export function start<T extends WorkflowType>(type: T, input: InputOf<T>): StartMessage {
   return { kind: 'start', ...addressOf(type, input), payload: input };
 }
 
-/** To a workflow that runs; where none does, it is dropped. */
+/** Signals a running workflow; without one, the signal is dropped. */
 export function signal<T extends WorkflowType, Name extends SignalOf<T>>(
   type: T,
   ids: IdsOf<T>,
@@ -63,7 +63,7 @@ export function signal<T extends WorkflowType, Name extends SignalOf<T>>(
   return { kind: 'signal', ...addressOf(type, ids), payload: { signal: name, args } };
 }
 
-/** To a workflow that is started for it where it does not run. */
+/** Signals a workflow, and starts it if it is not running. */
 export function signalWithStart<T extends WorkflowType, Name extends SignalOf<T>>(
   type: T,
   input: InputOf<T>,

@@ -8,17 +8,17 @@ import { factsOf } from './workflow-types.ts';
 const firstLeaseSeconds = 5;
 
 /**
- * Writes a message to a workflow into the outbox, in the transaction of the change that wants it. The commit hands it to
- * the dispatcher, or to the relays. Messages to one workflow are sent in the order of their ids.
- * @returns its row, null for a cancel that has nothing to cancel
+ * Writes a message to a workflow into the outbox, in the transaction of the change that needs it. After the commit
+ * the dispatcher or a relay sends it. Messages to one workflow are sent in the order of their ids.
+ * @returns the row; null for a cancel that has nothing to cancel
  */
 export async function enqueue(em: EntityManager, message: Message): Promise<Dispatch | null> {
-  if (message.kind === 'cancel' && (await takeStartBack(em, message))) {
+  if (message.kind === 'cancel' && (await deletePendingStart(em, message))) {
     return null;
   }
   const own = ownRows(em) ?? [];
   const { kind, tenantId, workflowType, workflowId, payload } = message;
-  // The database makes the id, so that clocks of several processes decide nothing about the order.
+  // The database generates the id, so that the order does not depend on the clocks of processes.
   const [written] = await em.execute<{ id: string; tenant_id: string; leased: boolean }[]>(
     `with place as (select coalesce(?::uuid, current_setting('app.tenant_id')::uuid) as tenant_id)
      insert into outbox (tenant_id, id, kind, workflow_type, workflow_id, payload, claimed_until)
@@ -47,27 +47,27 @@ export async function enqueue(em: EntityManager, message: Message): Promise<Disp
   return row;
 }
 
-/** A start as its row, for SQL that writes it together with its change. */
+/** Maps a start to its row, for SQL that writes it together with its change. */
 export function toRow(message: StartMessage, tenantId: string): Dispatch {
   return { ...message, tenantId, id: newId() };
 }
 
-/** For how long nobody else sends a new row, since the process that commits it does. 0: the next relay sends it. */
+/** Lease of a new row, during which only the committing process sends it. 0: the next relay sends it. */
 export function leaseSecondsOf(em: EntityManager, { kind, workflowType }: Message): number {
   const isOwn = kind !== 'start' || factsOf(workflowType).sender === 'process';
   return isOwn && ownRows(em) !== null ? firstLeaseSeconds : 0;
 }
 
-/** Hands rows that SQL has written to the commit of their transaction. */
+/** Registers rows that SQL has written for dispatch after the commit of their transaction. */
 export function sendWithCommit(em: EntityManager, rows: readonly Dispatch[]): void {
   ownRows(em)?.push(...rows.filter((row) => leaseSecondsOf(em, row) > 0));
 }
 
 /**
- * Removes a start that nobody was ever given to send: where nothing else is pending, there is nothing to cancel then. One
- * whose lease has run out may have been sent by a process that died before it could remove it.
+ * Deletes a start that no process was given to send. If nothing else is pending, nothing is left to cancel. A row
+ * with an expired lease may have been sent by a process that died before it could delete the row.
  */
-async function takeStartBack(em: EntityManager, { workflowId }: CancelMessage): Promise<boolean> {
+async function deletePendingStart(em: EntityManager, { workflowId }: CancelMessage): Promise<boolean> {
   const unsent = await em.execute(
     `delete from outbox where workflow_id = ? and kind = 'start' and claimed_until <= created_at returning id`,
     [workflowId],
@@ -75,7 +75,7 @@ async function takeStartBack(em: EntityManager, { workflowId }: CancelMessage): 
   return unsent.length > 0 && !(await isPending(em, workflowId));
 }
 
-/** Whether Temporal has not acknowledged all messages to the workflow yet. */
+/** Whether Temporal has yet to acknowledge a message to the workflow. */
 export async function isPending(em: EntityManager, workflowId: string): Promise<boolean> {
   const rows = await em.execute('select id from outbox where workflow_id = ? limit 1', [workflowId]);
   return rows.length > 0;
@@ -90,7 +90,7 @@ interface OutboxRow {
   payload: Dispatch['payload'];
 }
 
-/** Leases due rows of all tenants for ten seconds, of each workflow the first. */
+/** Leases due rows of all tenants for ten seconds, the first row of each workflow. */
 export async function claimOutbox(database: Database, limit: number): Promise<Dispatch[]> {
   const rows = await database.call<OutboxRow>('claim_outbox', 'select * from app.claim_outbox($1)', [limit]);
   return rows.map(
@@ -110,7 +110,7 @@ export async function removeFromOutbox(database: Database, row: Dispatch): Promi
   await database.call('remove_outbox', 'select app.remove_outbox($1, $2)', [row.tenantId, row.id]);
 }
 
-/** Nobody sends the row before `waitMs` milliseconds are over; a relay does then. */
+/** Delays the row for `waitMs` milliseconds; a relay sends it then. */
 export async function postponeInOutbox(database: Database, row: Dispatch, waitMs: number): Promise<void> {
   await database.call('postpone_outbox', 'select app.postpone_outbox($1, $2, $3)', [
     row.tenantId,

@@ -6,12 +6,12 @@ import type { Dispatch } from './messages.ts';
 
 const rowsOf = new WeakMap<EntityManager, Dispatch[]>();
 
-/** The rows of this transaction that its process sends after the commit; null: it sends none, relays do. */
+/** Rows of this transaction that its process sends after the commit; null: relays send them. */
 export function ownRows(em: EntityManager): Dispatch[] | null {
   return rowsOf.get(em) ?? null;
 }
 
-/** Has a unit of work hand the rows of each transaction to the dispatcher once it is committed, in the background. */
+/** Makes a unit of work pass the rows of each committed transaction to the dispatcher, in the background. */
 export function sendAfterCommit(dispatcher: Dispatcher): TransactionHook {
   return {
     begun: (em) => {
@@ -30,7 +30,7 @@ export function sendAfterCommit(dispatcher: Dispatcher): TransactionHook {
   };
 }
 
-/** What follows one that Temporal has not got yet is left to the relays, which go by the same order. */
+/** After a row that Temporal has not acknowledged, the rest is left to the relays, which keep the same order. */
 async function sendInOrder(dispatcher: Dispatcher, rows: readonly Dispatch[]): Promise<void> {
   for (const row of rows) {
     if (!(await dispatcher.dispatch(row))) {

@@ -1,6 +1,6 @@
 /**
- * Queues by latency, not by feature: what a person waits for, everything else that is short, synchronisation that runs
- * for hours, and upkeep, which takes no other queue's place.
+ * Queues by latency, not by feature: work that a person waits for; other short work; synchronisation that runs for
+ * hours; and maintenance, which must not delay the others.
  */
 export const taskQueues = {
   interactive: 'interactive',

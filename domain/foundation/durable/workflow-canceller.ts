@@ -1,5 +1,5 @@
-/** Asks Temporal to cancel what no tenant's transaction stands for, so that the outbox cannot carry it. */
+/** Asks Temporal to cancel workflows that no tenant's transaction concerns, which the outbox cannot carry. */
 export interface WorkflowCanceller {
-  /** Of a workflow that does not run, it does nothing. */
+  /** Does nothing if the workflow is not running. */
   cancel(workflowId: string): Promise<void>;
 }

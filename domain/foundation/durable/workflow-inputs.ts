@@ -1,13 +1,13 @@
 /*
- * What each workflow is started with, and what its signals carry: ids, names and numbers only. Histories of running
- * workflows hold them, so a new field is optional for as long as an older start can be under way.
+ * Inputs and signal arguments of the workflows: ids, names and numbers only. Histories of running workflows contain
+ * them, so a new field stays optional for as long as an older start can be under way.
  */
 
 export interface GenerateResponseInput {
   tenantId: string;
   spaceId: string;
   responseId: string;
-  /** The model's alias, for people who look at Temporal UI. */
+  /** The model's alias, shown in Temporal UI. */
   model: string;
   timeoutSeconds: number;
 }
@@ -21,7 +21,7 @@ export interface DiscoverToolsInput {
   tenantId: string;
   spaceId: string;
   serverId: string;
-  /** Which reading of the server it is. */
+  /** The number of this discovery of the server. */
   number: number;
 }
 
@@ -36,20 +36,20 @@ export interface FanOutEventInput {
   eventId: string;
   eventType: string;
   spaceId?: string;
-  /** Where an earlier run of the same fan-out stopped. */
+  /** Last recipient of an earlier run of the same fan-out. */
   after?: string;
   delivered?: number;
 }
 
 export interface RunSweepInput {
-  /** The activity that does a round. */
+  /** The activity that runs a round. */
   sweep: string;
-  /** For an actor that continues in a new run: where the next round begins, and whether it is due. */
+  /** For an actor that continues as a new run: position of the next round, and whether it is due. */
   place?: readonly string[] | null;
   due?: Wake | null;
 }
 
-/** A round is due. */
+/** Signals that a round is due. */
 export interface Wake {
   budgetSeconds: number;
 }

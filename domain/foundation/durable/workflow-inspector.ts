@@ -1,8 +1,10 @@
-/** What the engine knows of a workflow id now. One that was paused is open: somebody may let it go on. */
+/** Temporal's state of a workflow id. A paused workflow counts as open, because an operator may resume it. */
 export type WorkflowState = 'open' | 'closed' | 'unknown_id';
 
 export interface WorkflowInspector {
   stateOf(workflowId: string): Promise<WorkflowState>;
-  /** Those of a page's workflows that the engine lists as open. It may list one late, but none that it never knew. */
+  /**
+   * The workflows of a page that Temporal lists as open. The list may lag behind, but never contains an unknown id.
+   */
   openAmong(workflowIds: readonly string[]): Promise<ReadonlySet<string>>;
 }

@@ -12,21 +12,21 @@ import type {
 interface Facts<Input, Key extends keyof Input> {
   /** The first part of the workflow's id; no two types share one. */
   prefix: string;
-  /** The other parts of the id: the tenant's id first, where there is one. */
+  /** The other parts of the id: the tenant's id first, if there is one. */
   parts: (ids: Pick<Input, Key>) => readonly (string | number)[];
   queue: TaskQueue;
-  /** Whether an id whose workflow has ended may run once more: never, only when it ended without success, or always. */
+  /** Whether a closed workflow's id may run again: never, only after a failure, or always. */
   reuse: 'never' | 'after_failure' | 'always';
-  /** Who sends the start after its commit: the process that committed it, or a relay where nobody waits for it. */
+  /** What sends the start after its commit: the committing process, or a relay for work that nobody waits for. */
   sender: 'process' | 'relay';
   /** Shown in lists of workflows. */
   summary: (input: Input) => string;
   taskTimeoutSeconds?: number;
 }
 
-/** `Signals` has the arguments of each signal by its name; `object` has none. */
+/** `Signals` maps each signal's name to its arguments; `object` has none. */
 interface Defined<Input, Key extends keyof Input, Signals extends object> extends Facts<Input, Key> {
-  /** For the compiler alone. */
+  /** For type inference only. */
   readonly types?: { input: Input; ids: Pick<Input, Key>; signals: Signals };
 }
 
@@ -37,7 +37,7 @@ function define<Input extends object, Key extends keyof Input, Signals extends o
 }
 
 /**
- * Every workflow type of the platform, with its input, what its id is made of, and its signals. A use case enqueues by
+ * Every workflow type of the platform, with its input, the parts of its id, and its signals. Use cases enqueue by
  * these types alone. What reconciliation does for each: `domain/operations/maintenance/reconciliation.ts`.
  */
 export const workflows = {
@@ -45,7 +45,7 @@ export const workflows = {
     prefix: 'response',
     parts: ({ tenantId, responseId }) => [tenantId, responseId],
     queue: taskQueues.interactive,
-    // A response is generated once, whatever its workflow's end.
+    // A response is generated once, however its workflow ends.
     reuse: 'never',
     sender: 'process',
     summary: ({ model }) => `generateResponse · ${model}`,
@@ -54,7 +54,7 @@ export const workflows = {
     prefix: 'document',
     parts: ({ tenantId, documentId }) => [tenantId, documentId],
     queue: taskQueues.batch,
-    // A document may be read again under its id, and reading one that has ended changes nothing.
+    // A document may be read again under its id; reading a finished one changes nothing.
     reuse: 'always',
     sender: 'process',
     summary: () => 'ingestDocument',
@@ -63,7 +63,7 @@ export const workflows = {
     prefix: 'mcp-server',
     parts: ({ tenantId, serverId, number }) => [tenantId, serverId, number],
     queue: taskQueues.batch,
-    // Each reading has an id of its own.
+    // Each discovery has an id of its own.
     reuse: 'never',
     sender: 'process',
     summary: () => 'discoverTools',
@@ -80,7 +80,7 @@ export const workflows = {
     prefix: 'notify',
     parts: ({ tenantId, eventId }) => [tenantId, eventId],
     queue: taskQueues.batch,
-    // Nobody is notified twice, however often it runs.
+    // Each recipient is notified once, however often it runs.
     reuse: 'after_failure',
     sender: 'relay',
     summary: () => 'fanOutEvent',
@@ -107,7 +107,7 @@ export type ArgsOf<T extends WorkflowType, Name extends SignalOf<T>> = Extract<
   readonly unknown[]
 >;
 
-/** What is known of a type when its input is not. */
+/** The facts of a type that do not depend on its input. */
 export type WorkflowFacts = Omit<Facts<never, never>, 'parts' | 'summary'> & {
   parts: (ids: never) => readonly (string | number)[];
   summary: (input: never) => string;
@@ -117,7 +117,7 @@ export function factsOf(type: WorkflowType): WorkflowFacts {
   return workflows[type];
 }
 
-/** The id of a workflow in Temporal. No other place spells one. */
+/** The id of a workflow in Temporal. The only place that builds one. */
 export function workflowIdOf<T extends WorkflowType>(type: T, ids: IdsOf<T>): string {
   const { prefix, parts } = factsOf(type);
   return [prefix, ...parts(ids as never)].join('/');
@@ -127,7 +127,7 @@ const typesByPrefix = new Map(
   (Object.keys(workflows) as WorkflowType[]).map((type) => [factsOf(type).prefix, type]),
 );
 
-/** The type and the parts behind the prefix of an id that somebody gives us; null: no workflow of ours has such an id. */
+/** The type, and the parts after the prefix, of a given id; null: not an id of this platform's workflows. */
 export function parseWorkflowId(workflowId: string): { type: WorkflowType; parts: readonly string[] } | null {
   const [prefix = '', ...parts] = workflowId.split('/');
   const type = typesByPrefix.get(prefix);

@@ -5,9 +5,9 @@ import type { Anchor, AnchorLog } from './anchor.ts';
 const page = 500;
 
 /**
- * Writes every chain's head to the anchor log. From then on, whatever the database's owner does to an event
- * that is sealed below it can be found.
- * @returns how many chains
+ * Writes every chain's head to the anchor log. From then on, a change by the database's owner to an event sealed
+ * below that head is detectable.
+ * @returns the number of chains
  */
 export async function anchorChains(
   { purge, anchors }: { purge: UnitOfWork; anchors: AnchorLog },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A chain's head at a moment, kept where the database's owner cannot reach it. */
+/** A chain's head at a moment, stored where the database's owner cannot change it. */
 export const anchorSchema = z.strictObject({
   at: z.iso.datetime(),
   tenant_id: z.uuid(),
@@ -9,23 +9,23 @@ export const anchorSchema = z.strictObject({
   event_count: z.int().nonnegative(),
   /** In hex. */
   head: z.string(),
-  /** Where retention had cut the chain, and how many days it kept. */
+  /** Where retention had cut the chain, and the retention in days. */
   checkpoint_seq: z.int().nonnegative(),
   retention_days: z.int().positive(),
 });
 
 export type Anchor = z.infer<typeof anchorSchema>;
 
-/** Where anchors go: append-only, outside the database. */
+/** The append-only destination of anchors, outside the database. */
 export interface AnchorLog {
-  /** Resolves when they are on the disk. */
+  /** Resolves when the anchors are on disk. */
   append(anchors: readonly Anchor[]): Promise<void>;
 }
 
-/** Ends a line that a crash has cut off, so that the next one begins a line of its own. */
+/** Ends a line that a crash truncated, so that the next anchor starts a new line. */
 export const truncationMark = ' (cut off)';
 
-/** One JSON document a line. A line that a crash has cut off says nothing. @throws for any other line that is no anchor */
+/** Parses one JSON document a line and skips truncated lines. @throws for any other line that is not an anchor */
 export function parseAnchors(text: string): Anchor[] {
   const lines = text.split('\n');
   return lines.slice(0, -1).flatMap((line, at) => {

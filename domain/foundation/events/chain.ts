@@ -1,4 +1,4 @@
-/** A tenant's chain as it stands: its last head, and where the kept part begins. */
+/** The current state of a tenant's chain: its last head, and where its retained part begins. */
 export interface ChainRow {
   seq: number;
   events: number;
@@ -11,7 +11,7 @@ export interface ChainRow {
   now: Date;
 }
 
-/** What is not as it was sealed. */
+/** A difference between the log and its seals. */
 export interface Finding {
   kind:
     | 'event_changed'
@@ -23,8 +23,8 @@ export interface Finding {
     | 'head_changed'
     | 'anchor_differs'
     | 'checkpoint_moved';
-  /** The event, where one can be named. */
+  /** The event, if the finding concerns one. */
   eventId?: string;
-  /** The batch, where one can be named. */
+  /** The batch, if the finding concerns one. */
   seq?: number;
 }

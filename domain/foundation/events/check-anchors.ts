@@ -3,16 +3,16 @@ import type { ChainRow, Finding } from './chain.ts';
 
 const dayMs = 86_400_000;
 
-/** The first month that is kept in full at a moment. */
+/** The first month of which every day is within retention at a moment. */
 export function firstRetainedMonth(at: Date, retentionDays: number): Date {
   const oldest = new Date(at.getTime() - retentionDays * dayMs);
   return new Date(Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth()));
 }
 
 /**
- * Compares a tenant's chain with what was anchored of it: every anchored head that is still kept must be the same,
- * and the kept part may begin later only because a month had ended its time.
- * @param heads those of the kept batches that anchors name, recomputed, by number
+ * Compares a tenant's chain with its anchors: every retained anchored head must be equal, and the retained part may
+ * begin later only because the retention of a month was over.
+ * @param heads recomputed heads of the retained batches that anchors name, by number
  */
 export function checkAnchors(input: {
   anchors: readonly Anchor[];
@@ -27,7 +27,7 @@ export function checkAnchors(input: {
       findings.push({ kind: 'anchor_differs', seq });
     }
   }
-  // What was sealed behind an anchor was created later, but for the lag of sealing.
+  // Events sealed after an anchor were created later, except for the lag of sealing.
   const kept = firstRetainedMonth(chain.now, retentionDays).getTime() + dayMs;
   if (anchors.some(({ at, seq }) => new Date(at).getTime() >= kept && seq < chain.checkpoint_seq)) {
     findings.push({ kind: 'checkpoint_moved', seq: chain.checkpoint_seq });

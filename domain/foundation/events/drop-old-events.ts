@@ -3,10 +3,10 @@ import { changePartitions } from '#domain/foundation/persistence/change-partitio
 import { RowFailures } from '#domain/foundation/persistence/row-failures.ts';
 
 /**
- * Drops the months of the log whose retention is over: first, tenant by tenant, what was sealed and counted of
- * them, then the partitions. The chain goes on from a checkpoint: its kept heads stay as they were. Runs as the
- * purge role; may be interrupted and run again.
- * @param mayGoOn asked after each tenant
+ * Drops the months of the log whose retention is over: first the seals and counts of each tenant, then the
+ * partitions. The chain continues from a checkpoint with its retained heads unchanged. Runs as the purge role; may be
+ * interrupted and run again.
+ * @param mayGoOn checked after each tenant
  * @returns `more`: it was stopped before the end
  */
 export async function dropOldEvents(
@@ -63,12 +63,12 @@ async function dropOfTenant(purge: UnitOfWork, tenantId: string, before: string)
       tenantId,
       before,
     ]);
-    // Who was told of them, before what they were told of.
+    // Notifications are deleted before the events that they refer to.
     await em.execute(
       'delete from notifications where tenant_id = ? and event_id < app.first_id(?::timestamptz)',
       [tenantId, before],
     );
-    // Those that never came into a month.
+    // Events that were never in a monthly partition.
     await em.execute('delete from events_past where tenant_id = ? and id < app.first_id(?::timestamptz)', [
       tenantId,
       before,
@@ -77,7 +77,7 @@ async function dropOfTenant(purge: UnitOfWork, tenantId: string, before: string)
       'update event_seals set event_ids = null, digests = null where tenant_id = ? and month < ?::timestamptz and event_ids is not null',
       [tenantId, before],
     );
-    // Batches of two months may alternate where they meet: the chain is cut before the first that is kept.
+    // Batches of two months may alternate where they meet: the chain is cut before the first retained batch.
     await em.execute(
       `with kept as (select coalesce(min(seq), 9223372036854775807) as seq from event_seals
          where tenant_id = ? and event_ids is not null),

@@ -2,7 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { openField, openFields, type SealedField } from '#domain/foundation/secrets/open-fields.ts';
 import type { EventCategory, ResourceType } from './catalogue.ts';
 
-/** An event as the database answers it. */
+/** An event as the database returns it. */
 export interface StoredEvent {
   id: string;
   tenant_id: string;
@@ -23,7 +23,7 @@ export interface EventView {
   category: EventCategory;
   eventType: string;
   actorId: string | null;
-  /** As the actor was called then; null also when the actor was erased since. */
+  /** The actor's name at that time; null also when the actor was erased since. */
   actorName: string | null;
   /** Null also for callers without `principals.read`. */
   actorEmail: string | null;
@@ -34,8 +34,8 @@ export interface EventView {
 }
 
 /**
- * Events with what is personal opened: the actor's name for every reader, e-mail and address for those who may
- * read principals.
+ * Events with their personal data decrypted: the actor's name for every reader, e-mail and address for readers of
+ * principals.
  */
 export async function viewEvents(ctx: Context, rows: readonly StoredEvent[]): Promise<EventView[]> {
   const isFull = ctx.caller.granted.has('principals.read');
@@ -72,22 +72,22 @@ function sealed(row: StoredEvent, column: 'name' | 'email' | 'ip', text: unknown
     : { place: { tenantId: row.tenant_id, table: 'principals', column, row: row.actor_id }, sealed: text };
 }
 
-/** In the order of `fields`. What somebody changed is null: to find that is the verification's business. */
+/** In the order of `fields`. A field that was tampered with is null; detecting that is left to verification. */
 async function open(ctx: Context, fields: readonly (SealedField | null)[]): Promise<(string | null)[]> {
   const present = fields.filter((field) => field !== null);
   if (present.length === 0) {
     return fields.map(() => null);
   }
-  // A page has few actors, and each of them the same few texts.
+  // A page has few actors, and each of them the same few texts, so equal fields are decrypted once.
   const different = [...new Map(present.map((field) => [keyOf(field), field])).values()];
-  const texts = await openFields(ctx, different).catch(() => openSingly(ctx, different));
+  const texts = await openFields(ctx, different).catch(() => openOneByOne(ctx, different));
   const known = new Map(different.map((field, i) => [keyOf(field), texts[i] ?? null]));
   return fields.map((field) => (field === null ? null : (known.get(keyOf(field)) ?? null)));
 }
 
 const keyOf = ({ place, sealed: text }: SealedField): string => `${place.row} ${place.column} ${text}`;
 
-async function openSingly(ctx: Context, fields: readonly SealedField[]): Promise<(string | null)[]> {
+async function openOneByOne(ctx: Context, fields: readonly SealedField[]): Promise<(string | null)[]> {
   const texts: (string | null)[] = [];
   for (const field of fields) {
     texts.push(await openField(ctx, field.place, field.sealed).catch(() => null));

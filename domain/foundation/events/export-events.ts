@@ -6,8 +6,8 @@ import { pageOfEvents, type ListEvents } from './list-events.ts';
 import { recordEvent } from './record-event.ts';
 
 /**
- * A larger page of the log, for keeping it elsewhere. Each first page is itself an event, and only it leads to the
- * next ones, so that taking the log out of the platform is in it. @throws `missing_permission`, `invalid_cursor`
+ * A larger page of the log, for archiving. Reading the first page records an event, and only its cursor leads to the
+ * next pages, so every export is in the log. @throws `missing_permission`, `invalid_cursor`
  */
 export async function exportEvents(ctx: Context, input: ListEvents): Promise<Page<EventView>> {
   authorize(ctx.caller, 'events.export');

@@ -4,21 +4,21 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { spaceOfEvent, type EventFacts, type LoggedEvent } from './logged-event.ts';
 import { coalescingOf, isNotified } from './notified-types.ts';
 
-/** The fan-out of an event that is being written, for the SQL that writes the event and gives it its id. */
+/** The fan-out of an event, for the SQL that inserts the event and generates its id. */
 export interface FanOutRow {
   outboxId: string;
   workflowType: WorkflowType;
-  /** The event's id follows. */
+  /** Prefix that the event's id completes. */
   workflowIdPrefix: string;
-  /** The event's id comes in as `eventId`. */
+  /** Without `eventId`, which the SQL adds. */
   payload: Omit<InputOf<'fanOutEvent'>, 'eventId'>;
-  /** While a fan-out with this key waits, no other begins. */
+  /** While a fan-out with this key is pending, no other begins. */
   coalescingKey: string | null;
-  /** From the event to the start of the workflow. */
+  /** Delay between the event and the start of the workflow. */
   delaySeconds: number;
 }
 
-/** The fan-out of an event by its type alone; null where users are notified of none of its kind. */
+/** The fan-out of an event by its type alone; null for types without notifications. */
 export function fanOutOf(event: EventFacts & { tenantId: string; actorId: string | null }): FanOutRow | null {
   if (!isNotified(event.type)) {
     return null;

@@ -21,8 +21,8 @@ export interface ListEvents extends EventFilters {
 export type EventCounts = Record<EventCategory | 'all', number>;
 
 /**
- * A page of the tenant's events, newest first, and how many there are by category with the other filters: exact,
- * and as fast for ten million as for ten. @throws `missing_permission`, `invalid_cursor`
+ * A page of the tenant's events, newest first, with exact counts by category under the other filters. The cost does
+ * not depend on the size of the log. @throws `missing_permission`, `invalid_cursor`
  */
 export async function listEvents(
   ctx: Context,
@@ -32,7 +32,7 @@ export async function listEvents(
   return pageOfEvents(ctx, 'events.list', input);
 }
 
-/** The same without the permission's check. @param operation names the list in its cursors */
+/** Like `listEvents`, without the permission check. @param operation names the list in its cursors */
 export async function pageOfEvents(
   ctx: Context,
   operation: string,

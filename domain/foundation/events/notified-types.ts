@@ -4,7 +4,7 @@ const notified = 'notified';
 const silent = 'silent';
 
 /**
- * Whether events of a type get a fan-out. Who is notified, and when, is no matter of the log: the rules stand in
+ * Whether events of a type get a fan-out. Recipients and timing are not the log's concern: the rules stand in
  * domain/operations/notifications, one for each `notified` type.
  */
 export const reachOfTypes = {
@@ -124,14 +124,14 @@ export function isNotified(type: EventType): type is NotifiedType {
 }
 
 /**
- * Types that a caller can cause at will: a fan-out of such a type waits so many seconds for further events of the
- * same actor, which get none of their own meanwhile.
+ * Types that a caller can cause at will. Their fan-out waits this many seconds for further events of the same actor,
+ * which get no fan-out of their own meanwhile.
  */
 const coalescedSeconds: ReadonlyMap<EventType, number> = new Map<NotifiedType, number>([
   ['security.permission_denied', 60],
 ]);
 
-/** How long a fan-out of this type waits for others of its actor; null: it does not, and each event has its own. */
+/** How long a fan-out of this type waits for further events of its actor; null: each event has its own fan-out. */
 export function coalescingOf(type: EventType): number | null {
   return coalescedSeconds.get(type) ?? null;
 }

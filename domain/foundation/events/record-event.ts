@@ -7,20 +7,20 @@ import { fanOutOf } from './fan-out.ts';
 export interface AuditEvent {
   type: EventType;
   resource: { type: ResourceType; id: string };
-  /** Strings are cut at 1,000 characters; never a secret, a prompt or an answer. */
+  /** Strings are cut at 1,000 characters. Never holds a secret, a prompt or an answer. */
   metadata?: Record<string, string | number | boolean | null>;
   outcome?: 'success' | 'failure' | 'denied';
-  /** Of a resource that was changed: the members that now have another value. */
+  /** The members of the changed resource that have a new value. */
   changedFields?: readonly string[];
-  /** Why it was done, as a code. */
+  /** The reason for the change, as a code. */
   reason?: string;
-  /** When given, the event is written once however often it is recorded. */
+  /** When given, repeated recording writes the event once. */
   dedupeKey?: string;
-  /** False: this one concerns nobody, though others of its type do, such as an answer that nobody waited long for. */
+  /** False: notifies nobody, although others of its type do, such as an answer that nobody waited long for. */
   notify?: boolean;
 }
 
-/** An event as `app.record_events` writes it, with its fan-out where it has one. The database gives it its id. */
+/** An event as `app.record_events` writes it, with its fan-out if it has one. The database generates the id. */
 export type EventRow = Record<string, unknown>;
 
 export function toEventRow(
@@ -43,7 +43,7 @@ export function toEventRow(
   return {
     category: categoryOf(type),
     event_type: type,
-    // null where nobody has proved yet who they are
+    // null before authentication
     actor_id: actorId,
     resource_type: resource.type,
     resource_id: resource.id,
@@ -63,8 +63,8 @@ function cut(metadata: Record<string, unknown>): Record<string, unknown> {
 }
 
 /**
- * Writes an event into the transaction of its change and, where its type has a fan-out, enqueues the start of it.
- * @returns false when the dedupe key was known.
+ * Records an event in the transaction of its change and, if its type has a fan-out, enqueues the start of it.
+ * @returns false when the dedupe key exists already.
  */
 export async function recordEvent(
   em: EntityManager,
@@ -72,7 +72,7 @@ export async function recordEvent(
   event: AuditEvent,
 ): Promise<boolean> {
   const { dedupeKey } = event;
-  // The address of a repeat is not worth sealing; the key is claimed by the insert, not here.
+  // Saves sealing the address of a repeat; the insert claims the key, not this look-up.
   if (dedupeKey !== undefined && actor.origin.sealedIp !== undefined) {
     const known = await em.execute('select from event_dedupe where tenant_id = ? and key = ?', [
       actor.tenantId,

@@ -6,27 +6,27 @@ import { sealPrincipal } from './seal-principal.ts';
 import { eventDigest, nextHead } from './event-digest.ts';
 
 export interface SealDependencies {
-  /** Works as the purge role, which alone may write the chain. */
+  /** Runs as the purge role, which alone may write the chain. */
   purge: UnitOfWork;
   secrets: Secrets;
 }
 
 export interface Sealed {
   sealed: number;
-  /** Tenants whose turn failed; the next round comes back to them. */
+  /** Tenants whose turn failed; the next round retries them. */
   failed: number;
   /** It was stopped before the end. */
   more: boolean;
 }
 
 const batch = 5_000;
-/** Of one tenant in its turn, so that a busy one does not hold up the others. */
+/** Batches per tenant and turn, so that a busy tenant does not delay the others. */
 const batchesPerTurn = 10;
 
 /**
- * Seals what is committed of every tenant's log until less than a batch is left of each, and the names that are
- * not sealed yet. Safe to run anywhere and at once with itself: a tenant's chain is a row that one holds.
- * @param mayGoOn asked after each tenant's turn
+ * Seals the committed events of every tenant until less than a batch remains of each, and seals names that are not
+ * sealed yet. May run concurrently with itself: each run locks a tenant's chain row.
+ * @param mayGoOn checked after each tenant's turn
  */
 export async function sealEvents(
   deps: SealDependencies,
@@ -54,7 +54,7 @@ export async function sealEvents(
   return { sealed, failed: failures.count, more: false };
 }
 
-/** Whether any log has something that is not sealed. */
+/** Whether any tenant's log has unsealed events. */
 export async function hasUnsealed(purge: UnitOfWork): Promise<boolean> {
   const rows = await purge.acrossTenants((em) =>
     em.execute<object[]>('select from app.list_unsealed() limit 1'),
@@ -69,7 +69,7 @@ async function tenantsWithWork(purge: UnitOfWork): Promise<string[]> {
   return rows.map(({ tenant_id: tenantId }) => tenantId);
 }
 
-/** One tenant's turn. */
+/** Seals one tenant's log for one turn. */
 export async function sealTenant(
   purge: UnitOfWork,
   tenantId: string,
@@ -86,9 +86,9 @@ export async function sealTenant(
 }
 
 /**
- * The next batch: events in (transaction id, event id) order below the oldest transaction that still runs, so
- * that nothing can come before them any more.
- * @returns how many; 0 also when somebody else holds the chain
+ * Seals the next batch: events in (transaction id, event id) order below the oldest running transaction, so that no
+ * later event can precede them.
+ * @returns the number of events; 0 also when another process holds the chain
  */
 async function sealBatch(em: EntityManager, tenantId: string): Promise<number> {
   await em.execute('insert into event_chains (tenant_id) values (?) on conflict do nothing', [tenantId]);
@@ -102,7 +102,7 @@ async function sealBatch(em: EntityManager, tenantId: string): Promise<number> {
     return 0;
   }
   if (chain.ahead) {
-    // Nothing that is written now would ever come behind what is sealed: see "back up and restore" in operating.md.
+    // A new event would never sort after the sealed ones: see "back up and restore" in operating.md.
     throw new Error('The log was restored from a dump, and this server has not been migrated since.');
   }
   const [done] = await em.execute<{ n: number }[]>(sealStatement, [
@@ -158,8 +158,8 @@ update event_chains c set seq = s.seq, event_count = c.event_count + s.event_cou
 from sealed s where c.tenant_id = s.tenant_id returning s.event_count as n`;
 
 /**
- * Principals that somebody made or renamed without sealing what events copy. Whoever is being changed or deleted at
- * this moment is left to the next round: nothing is sealed for one who is gone.
+ * Seals the names of principals that were created or renamed without it. Principals that are being changed or deleted
+ * are left to the next round: nothing is sealed for a deleted principal.
  */
 async function sealNames({ purge, secrets }: SealDependencies, tenantId: string): Promise<void> {
   await purge.inTenant(tenantId, async (em) => {

@@ -3,8 +3,8 @@ import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 
 /**
  * Seals name and email under the principal's own key, for events to copy: erasing the key makes them unreadable in
- * every event that was ever written. A later change of either takes its sealed form away until this runs again;
- * the sealing step sees to whoever was left out.
+ * every past event. A later change of either clears its sealed form until this runs again; the sealing sweep seals
+ * the rest.
  */
 export async function sealPrincipal(
   work: FieldWork,

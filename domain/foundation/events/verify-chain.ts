@@ -11,13 +11,13 @@ export interface Verification {
   events: number;
   /** Events that no seal covers yet. */
   unsealed: number;
-  /** Anchors that were compared; none means that a rewritten chain would not be noticed. */
+  /** Anchors that were compared; without any, a rewritten chain would not be detected. */
   anchors: number;
   /** At most 100. */
   findings: Finding[];
 }
 
-/** Asks the database, all in one snapshot. */
+/** Queries the database, all in one snapshot. */
 export type Ask = <Row extends object>(text: string, values: unknown[]) => Promise<Row[]>;
 
 interface BatchRow {
@@ -27,7 +27,7 @@ interface BatchRow {
   dropped: boolean;
   stored_digest: string;
   head: string;
-  /** Of the digests that are stored; null when dropped. */
+  /** Digest of the stored event digests; null when dropped. */
   digest: string | null;
   whole: boolean | null;
   missing: string[] | null;
@@ -40,9 +40,9 @@ const pageSize = 50;
 const maxFindings = 100;
 
 /**
- * Compares a tenant's events with their seals, the seals with the chain, and the chain with its anchors. Nothing
- * that the database computes is trusted but PostgreSQL's own functions.
- * @param retentionDays what the deployment keeps: older batches may lack their content
+ * Compares a tenant's events with their seals, the seals with the chain, and the chain with its anchors. Trusts only
+ * PostgreSQL's own functions.
+ * @param retentionDays the deployment's retention: older batches may lack their content
  */
 export async function verifyChain(
   ask: Ask,
@@ -89,7 +89,7 @@ export async function verifyChain(
           report({ kind: 'batch_changed', seq: row.seq });
         compared += row.events;
       }
-      head = headBehind(head, row);
+      head = computeNextHead(head, row);
       if (head.toString('hex') !== row.head) report({ kind: 'batch_changed', seq: row.seq });
       if (wanted.has(row.seq)) heads.set(row.seq, head.toString('hex'));
       last = row;
@@ -105,13 +105,13 @@ export async function verifyChain(
   ) {
     report({ kind: 'head_changed', seq: last.seq });
   }
-  const { added, unsealed } = await findStrangers(ask, tenantId, kept);
+  const { added, unsealed } = await findUnsealedEvents(ask, tenantId, kept);
   added.forEach((eventId) => report({ kind: 'event_added', eventId }));
   checkAnchors({ anchors, chain, heads, retentionDays: outside.retentionDays }).forEach(report);
   return { tenantId, batches: last.seq, events: compared, unsealed, anchors: anchors.length, findings };
 }
 
-function headBehind(head: Buffer, { seq, month, stored_digest: digest }: BatchRow): Buffer<ArrayBuffer> {
+function computeNextHead(head: Buffer, { seq, month, stored_digest: digest }: BatchRow): Buffer<ArrayBuffer> {
   const place = Buffer.alloc(16);
   place.writeBigInt64BE(BigInt(seq), 0);
   place.writeBigInt64BE(BigInt(month.getTime()), 8);
@@ -133,10 +133,10 @@ from event_seals s left join lateral (
 where s.tenant_id = $1 and s.seq > $2 order by s.seq limit $3`;
 
 /**
- * Events of kept months that stand where sealing has been, and in no seal. Those of months that have ended their
- * time may outlive their seals for a while: a month goes once every tenant's seals of it have gone.
+ * Finds unsealed events of retained months below the sealed position. Events of months past retention may outlive
+ * their seals for a while: a month is dropped once every tenant's seals of it are deleted.
  */
-async function findStrangers(
+async function findUnsealedEvents(
   ask: Ask,
   tenantId: string,
   kept: Date,

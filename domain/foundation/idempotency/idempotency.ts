@@ -2,10 +2,10 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { canonicalJson, sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
-/** A caller's promise that repeats of a request are the same request. Kept for 24 hours. */
+/** A caller's promise that repeats of a request are the same request. Stored for 24 hours. */
 export interface IdempotentRequest {
   key: string;
-  /** Method and path with its ids. */
+  /** Method and path, ids included. */
   scope: string;
   /** Digest of the body without its delivery options. */
   fingerprint: string;
@@ -16,10 +16,11 @@ export function fingerprintOf(body: unknown): string {
 }
 
 /**
- * Claims the key for `resourceId`, in the caller's transaction. The loser of a race waits for the winner's
- * commit and gets the winner's resource.
+ * Claims the key for `resourceId`, in the caller's transaction. Of concurrent requests, the others wait for the first
+ * one's commit and get its resource.
  * @returns the id of the resource that the key stands for: `resourceId`, or an earlier one.
- * @throws `idempotency_key_reused` when the body differs, `idempotency_in_progress` when the winner takes too long.
+ * @throws `idempotency_key_reused` when the body differs, `idempotency_in_progress` when the first request takes too
+ *   long.
  */
 export async function claimKey(
   ctx: Context,
@@ -44,7 +45,7 @@ export async function claimKey(
 }
 
 /**
- * The resource that a key stands for, null when the key is new.
+ * The resource that a key stands for; null when the key is new.
  * @throws `idempotency_key_reused` when the body differs
  */
 export async function findKey(ctx: Context, request: IdempotentRequest): Promise<string | null> {

@@ -1,4 +1,4 @@
-/** Those of `fields` that `given` has and that are not what `before` has; null is the same as not being there. */
+/** The `fields` present in `given` whose value differs from `before`; null equals absent. */
 export function changedFields<Field extends string>(
   fields: readonly Field[],
   given: { readonly [F in Field]?: unknown },

@@ -38,7 +38,7 @@ function isProxy(entry: string): boolean {
     : Number(bits ?? 1) >= 1 && Number(bits ?? 1) <= (family === 4 ? 32 : 128);
 }
 
-/** What an address may ask of the connection. Anything else would step over what we ask of it, its user above all. */
+/** Connection parameters that an address may set. Others could override the platform's own, above all its user. */
 const connectionParameters = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
 
 const databaseUrl = z
@@ -59,11 +59,11 @@ const masterKey = z
 
 const documentBytes = z.coerce.number().int().positive().max(1_048_576).default(1_048_576);
 
-/** Limits of what one key, tenant or response may take; a server with one key is the usual caller. */
+/** Limits per key, tenant or response; the usual caller is a server with one key. */
 const limits = {
   MAX_ACTIVE_RESPONSES_PER_SPACE: z.coerce.number().int().positive().default(250),
   MAX_STREAMS_PER_RESPONSE: z.coerce.number().int().positive().default(20),
-  /** How long one stream lasts at most. Longer than a timer can run would be at once. */
+  /** Maximum duration of one stream. A timer with a longer delay would fire at once. */
   MAX_STREAM_SECONDS: z.coerce.number().int().positive().max(2_000_000).default(3_900),
   MAX_STREAMS_PER_PRINCIPAL: z.coerce.number().int().positive().default(300),
   MAX_STREAMS_PER_TENANT: z.coerce.number().int().positive().default(600),
@@ -80,7 +80,7 @@ const shared = {
   HOST: z.string().default('127.0.0.1'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   EXIT_WITH_PARENT: z.enum(['0', '1']).default('0'),
-  /** Origins (scheme, host, port) on private addresses that models, tool servers and recognisers may have. */
+  /** Origins (scheme, host, port) on private addresses that models, tool servers and recognisers may use. */
   EGRESS_ALLOW: list,
   PLATFORM_FAILPOINT: z
     .string()
@@ -92,41 +92,47 @@ const shared = {
 const gateway = z.object({
   ...shared,
   PORT: port.default(8080),
-  /** Addresses, ranges or their names (`loopback`, `uniquelocal`) whose X-Forwarded-For tells the client's address. */
+  /**
+   * Addresses, ranges or their names (`loopback`, `uniquelocal`) whose X-Forwarded-For header is trusted for the
+   * client's address.
+   */
   TRUSTED_PROXIES: proxies,
-  /** Requests of one principal to this process, and of one tenant to all gateways: a second's, and at once. */
+  /** Requests of one principal to this process, and of one tenant to all gateways: per second, and burst. */
   REQUESTS_PER_SECOND_PER_PRINCIPAL: z.coerce.number().positive().default(100),
   REQUEST_BURST_PER_PRINCIPAL: z.coerce.number().int().positive().default(300),
   REQUESTS_PER_SECOND_PER_TENANT: z.coerce.number().positive().default(300),
   REQUEST_BURST_PER_TENANT: z.coerce.number().int().positive().default(600),
-  /** Workflows of one type that this process starts for one tenant while other tenants start some: a second's, and at once. */
+  /**
+   * Workflows of one type that this process starts for one tenant while other tenants start some: per second, and
+   * burst.
+   */
   STARTS_PER_SECOND_PER_TENANT: z.coerce
     .number()
     .positive()
     .default(1.5 * availableParallelism()),
   START_BURST_PER_TENANT: z.coerce.number().int().positive().default(20),
-  /** Where browsers reach the gateway: sign-in comes back here. `http://127.0.0.1:PORT` when not given. */
+  /** The gateway's address for browsers, to which sign-in returns. `http://127.0.0.1:PORT` when not given. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
     .optional(),
-  /** Origins (scheme, host, port) on private addresses that identity providers may have. */
+  /** Origins (scheme, host, port) on private addresses that identity providers may use. */
   EGRESS_ALLOW: list,
-  /** Sign-ins that one address may start in a minute. */
+  /** Sign-ins that one address may start per minute. */
   MAX_LOGIN_STARTS: z.coerce.number().int().positive().default(600),
-  /** Refreshes a minute, of whatever sessions, from one address. */
+  /** Refreshes per minute from one address, over all sessions. */
   MAX_REFRESHES: z.coerce.number().int().positive().default(3_000),
-  /** Refreshes of one session a minute: an access token is good for ten. */
+  /** Refreshes of one session per minute; an access token is valid for ten. */
   MAX_REFRESHES_PER_SESSION: z.coerce.number().int().positive().default(30),
-  /** Whether `/signed-in` shows what a sign-in gave; for the demo. */
+  /** Whether `/signed-in` shows the result of a sign-in; for the demo. */
   DEMO_PAGES: z.enum(['0', '1']).default('0'),
-  /** Failed attempts a minute from one address with one key id. */
+  /** Failed attempts per minute from one address with one key id. */
   MAX_FAILED_ATTEMPTS: z.coerce.number().int().positive().default(10),
-  /** Bytes of a document's content, by what it is; a request carries no more than a mebibyte of it. */
+  /** Bytes of a document's content, by its type; one request carries at most a mebibyte of it. */
   MAX_PLAIN_TEXT_BYTES: documentBytes,
   MAX_MARKDOWN_BYTES: documentBytes,
   MAX_HTML_BYTES: documentBytes,
-  /** Longest wait for open streams when the process is asked to stop. */
+  /** Maximum wait for open streams when the process shuts down. */
   DRAIN_SECONDS: z.coerce.number().int().nonnegative().default(25),
 });
 
@@ -134,11 +140,13 @@ const worker = z.object({
   ...shared,
   DATABASE_PURGE_URL: databaseUrl,
   WORKER_PORT: port.default(8081),
-  /** The workflow code of exactly this release, from `temporal/write-bundle.ts`; a worker without it builds its own. */
+  /**
+   * The workflow bundle of exactly this release, from `temporal/write-bundle.ts`; a worker without it builds its own.
+   */
   WORKFLOW_BUNDLE: z.string().min(1).optional(),
   /**
-   * Environment variables that a model may name as the place of its vendor's key; no others are ever read. Each
-   * but the three vendors' own is followed by `@` and the address that its key may go to.
+   * Environment variables that a model may name for its vendor's key; no others are ever read. Each but the three
+   * vendors' own is followed by `@` and the address that its key may be sent to.
    */
   MODEL_CREDENTIALS: credentials.prefault('OPENAI_API_KEY,ANTHROPIC_API_KEY,GOOGLE_GENERATIVE_AI_API_KEY'),
   /**
@@ -146,7 +154,7 @@ const worker = z.object({
    * space, or without `#space_id` in every space of every tenant.
    */
   TOOL_CREDENTIALS: list,
-  /** Where spaces that name no address of their own have their traces. */
+  /** Default address for the traces of spaces that name none. */
   TRACING_BASE_URL: z
     .string()
     .default('')
@@ -155,7 +163,10 @@ const worker = z.object({
       'must be an http(s) address',
     )
     .transform((text) => (text === '' ? null : text)),
-  /** Turns and tool calls of one tenant that this process begins while other tenants begin some: a second's, and at once. */
+  /**
+   * Turns and tool calls of one tenant that this process begins while other tenants begin some: per second, and
+   * burst.
+   */
   TURNS_PER_SECOND_PER_TENANT: z.coerce
     .number()
     .positive()
@@ -166,7 +177,7 @@ const worker = z.object({
   ANCHOR_INTERVAL_SECONDS: z.coerce.number().int().positive().default(3_600),
   /** Grows by a line for each tenant at each anchoring; without it nothing is anchored. */
   ANCHOR_FILE: z.string().min(1).optional(),
-  /** Events go with their month once it is wholly older. */
+  /** Events are dropped with their month once all of it is older. */
   EVENT_RETENTION_DAYS: z.coerce.number().int().positive().default(365),
 });
 
@@ -180,7 +191,7 @@ export type GatewayConfig = z.infer<typeof gateway>;
 export type WorkerConfig = z.infer<typeof worker>;
 export type MigratorConfig = z.infer<typeof migrator>;
 
-/** Thrown with every problem at once; names variables, never their values. */
+/** Lists every problem at once; names variables, never their values. */
 export class ConfigError extends Error {}
 
 export const parseGatewayConfig = (env: Record<string, string | undefined>): GatewayConfig =>

@@ -1,6 +1,6 @@
 import { Pace, type PaceLimits } from './pace.ts';
 
-/** A key that has begun nothing for so long competes with no other, in milliseconds. */
+/** Milliseconds without a start after which a key no longer competes. */
 const activeForMs = 10_000;
 
 interface Beginning {
@@ -9,12 +9,12 @@ interface Beginning {
 }
 
 /**
- * A pace that holds only while several keys begin something: a key that has the process to itself does not wait. What
- * it begins alone empties its burst all the same, so that it slows down as soon as another key comes.
+ * A rate limit that applies only while several keys compete: a single active key does not wait. Its starts still use
+ * up its burst, so it slows down as soon as another key starts something.
  */
 export class ContendedPace {
   readonly #pace: Pace;
-  /** The two keys that began last, the newest first. */
+  /** The most recent starts of two different keys, newest first. */
   #latest: Beginning | null = null;
   #other: Beginning | null = null;
 
@@ -22,7 +22,7 @@ export class ContendedPace {
     this.#pace = new Pace(limits);
   }
 
-  /** @returns milliseconds to wait before going on, 0 within the burst and for a key that is alone */
+  /** @returns milliseconds to wait, 0 within the burst and for the only active key */
   take(key: string, now = performance.now()): number {
     if (this.#latest !== null && this.#latest.key !== key) {
       this.#other = this.#latest;

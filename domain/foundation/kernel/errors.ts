@@ -1,6 +1,6 @@
 /**
- * The one error taxonomy. Every failure a caller can see is a `DomainError` with a code of the closed list;
- * each border (HTTP, Temporal) maps codes exhaustively.
+ * The one error taxonomy. Every failure that a caller can see is a `DomainError` with a code of the closed list; each
+ * boundary (HTTP, Temporal) maps codes exhaustively.
  */
 export type DomainErrorCode =
   | 'malformed_http'
@@ -84,11 +84,11 @@ export type DomainErrorCode =
   | 'rate_limited'
   | 'too_many_active_responses'
   | 'too_many_failed_attempts'
-  // Reserved: no place has a budget yet. A response that has spent its own `max_cost_usd` ends `incomplete`.
+  // Reserved: budgets do not exist yet. A response that has spent its own `max_cost_usd` ends `incomplete`.
   | 'budget_exceeded'
   | 'internal_error'
   | 'identity_provider_unavailable'
-  // How a response ended that its creator waited for, on the surface for OpenAI's clients.
+  // End states of a response that its creator waited for, on the surface for OpenAI's clients.
   | 'model_request_refused'
   | 'model_error'
   | 'model_timeout'
@@ -101,7 +101,7 @@ export type DomainErrorCode =
   | 'draining'
   | 'engine_unavailable';
 
-/** One problem of a 422: where it is (`pointer` is a JSON pointer) and what is wrong. */
+/** One problem of a 422: its place (`pointer` is a JSON pointer) and its description. */
 export interface FieldError {
   in: 'body' | 'query' | 'path' | 'header';
   pointer: string;
@@ -109,26 +109,26 @@ export interface FieldError {
   message: string;
 }
 
-/** What an error carries beyond code and message; only the members its code defines are set. */
+/** Details beyond code and message; only the members that its code defines are set. */
 export interface ErrorDetail {
   param?: string;
   errors?: FieldError[];
   missingPermission?: string;
   requiredPermissions?: string[];
   scope?: { type: 'tenant' | 'space' | 'collection' | 'project'; id: string };
-  /** Whose limit it is that was reached, for the event log. */
+  /** The owner of the limit that was reached, for the event log. */
   reached?: { type: 'tenant' | 'space'; id: string; limit: number };
   /** Seconds. */
   retryAfter?: number;
   callIds?: string[];
-  /** Of tools: what is there now, against what was approved. */
+  /** The current tool definitions, with their difference from the approved ones. */
   definitions?: { name: string; schemaHash: string; difference: string }[];
-  /** What refers to a thing that is to be deleted, as far as the caller may see it. */
+  /** The users of a resource to be deleted, as far as the caller may see them. */
   usedBy?: { type: 'mcp_server' | 'model'; id: string; name: string }[];
   allow?: string[];
-  /** Of an error that tells how this response ended. */
+  /** The response whose end this error reports. */
   responseId?: string;
-  /** Whether a client may send the same request again by itself; left open where the status says enough. */
+  /** Whether a client may repeat the request automatically; unset where the status says enough. */
   mayRepeat?: boolean;
 }
 
@@ -137,8 +137,8 @@ export class DomainError extends Error {
   readonly detail: ErrorDetail;
 
   /**
-   * `message` is fixed text plus our own identifiers, and of what was sent a number or the name of a field at most:
-   * never other input, SQL, host names or a stack.
+   * `message` is fixed text plus the platform's identifiers; of the input it holds at most a number or a field's
+   * name: never other input, SQL, host names or a stack.
    */
   constructor(code: DomainErrorCode, message: string, detail: ErrorDetail = {}, options?: ErrorOptions) {
     super(message, options);
@@ -148,7 +148,7 @@ export class DomainError extends Error {
   }
 }
 
-/** A 404 that reads the same whether the id is unknown, another tenant's or another space's. */
+/** A 404 that is the same for an unknown id, another tenant's and another space's. */
 export function notFound(code: Extract<DomainErrorCode, `${string}_not_found`>): DomainError {
   const thing = code.replace(/_not_found$/, '').replaceAll('_', ' ');
   return new DomainError(code, `No such ${thing}.`);

@@ -1,10 +1,10 @@
 import { estimateTokenCount } from 'tokenx';
 
-/** Characters that are looked at one by one; of a longer text as many, in pieces from all over it. */
+/** Maximum number of characters examined; of a longer text, samples from all over it. */
 const maxExamined = 65_536;
 const pieces = 16;
 
-/** About how many tokens a text has. Costs the same for every text beyond 64 Ki characters: some are megabytes. */
+/** Estimates the tokens of a text. The cost is constant beyond 64 Ki characters: some texts are megabytes. */
 export function estimateTokens(text: string): number {
   if (text.length <= maxExamined) {
     return estimateTokenCount(text);

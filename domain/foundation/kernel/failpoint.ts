@@ -1,6 +1,6 @@
 /**
- * Named places at which a test can end the process as a power cut would: before and after each commit,
- * start, completion and publish. Unarmed, a failpoint is one comparison.
+ * Named places at which a test can end the process as a power cut would: before and after each commit, start,
+ * completion and publish. An unarmed failpoint costs one comparison.
  */
 export const failpoints = [
   'create.before_commit',
@@ -28,12 +28,12 @@ export type Failpoint = (typeof failpoints)[number];
 
 let armed: { name: string; skip: number } | null = null;
 
-/** Arms one failpoint: the process kills itself when it is reached for the `skip + 1`-th time. */
+/** Arms one failpoint: the process kills itself when it reaches the failpoint for the `skip + 1`-th time. */
 export function armFailpoint(name: Failpoint, skip = 0): void {
   armed = { name, skip };
 }
 
-/** `name` or `name:skip`, as the environment gives it; nothing is armed without it. */
+/** `name` or `name:skip`, from the environment; without it no failpoint is armed. */
 export function armFailpointFrom(setting: string | undefined): void {
   if (setting !== undefined) {
     const [name, skip] = setting.split(':');

@@ -3,17 +3,17 @@ interface Waiter {
 }
 
 export interface FairLimits {
-  /** Holders at once. */
+  /** Max concurrent holders. */
   slots: number;
-  /** Of these, how many may be one key's. */
+  /** Max concurrent holders of one key. */
   slotsPerKey: number;
-  /** Waiters of one key. */
+  /** Max waiters of one key. */
   waitersPerKey: number;
-  /** How long one waits. */
+  /** Max wait. */
   waitMs: number;
 }
 
-/** Too many wait for this key already, or it had to wait for too long. */
+/** Too many callers wait for this key already, or the wait exceeded its limit. */
 export class TooBusy extends Error {
   constructor() {
     super('There was no turn in time.');
@@ -21,7 +21,10 @@ export class TooBusy extends Error {
   }
 }
 
-/** A semaphore whose keys take turns: however many wait for one key, the first of another waits for one turn of it at most. */
+/**
+ * A semaphore whose keys take turns: however many callers wait for one key, the first waiter of another key waits for
+ * one turn of it at most.
+ */
 export class FairSemaphore {
   readonly #limits: FairLimits;
   readonly #held = new Map<string, number>();
@@ -78,7 +81,7 @@ export class FairSemaphore {
     const next = [...this.#waiting].find(([waiting]) => this.#mayHold(waiting));
     if (next !== undefined) {
       const [turn, [waiter, ...rest]] = next;
-      // Behind all others, for its next turn.
+      // Moves the key behind all others for its next turn.
       this.#waiting.delete(turn);
       if (rest.length > 0) this.#waiting.set(turn, rest);
       this.#hold(turn);

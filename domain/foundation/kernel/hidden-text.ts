@@ -1,6 +1,7 @@
 /**
- * Characters that people do not see and models do read. Tags and variation selectors can carry a whole text; bidi
- * controls show another order than there is; zero-width characters and fillers split words, which a search then misses.
+ * Characters that are invisible to people but read by models. Tags and variation selectors can carry a whole text;
+ * bidi controls change the displayed order; zero-width characters and fillers split words, so that a search misses
+ * them.
  */
 export type HiddenKind =
   | 'tag'
@@ -11,7 +12,7 @@ export type HiddenKind =
   | 'control'
   | 'ignorable';
 
-/** First and last of each run of code points, one behind the other. */
+/** First and last code point of each range, one pair after the other. */
 type Ranges = readonly number[];
 
 const kinds: readonly (readonly [HiddenKind, Ranges])[] = [
@@ -20,7 +21,7 @@ const kinds: readonly (readonly [HiddenKind, Ranges])[] = [
   ['zero_width', [0x200b, 0x200d, 0x2060, 0x2065, 0xfeff, 0xfeff]],
   ['variation_selector', [0xfe00, 0xfe0f, 0x180b, 0x180d, 0x180f, 0x180f, 0xe0100, 0xe01ef]],
   ['filler', [0x115f, 0x1160, 0x3164, 0x3164, 0xffa0, 0xffa0]],
-  // Backspace, escape, delete and the second set but for its new line: they steer what a terminal shows.
+  // Backspace, escape, delete and the second set except its new line: they control a terminal's display.
   ['control', [0x8, 0x8, 0x1b, 0x1b, 0x7f, 0x84, 0x86, 0x9f]],
 ];
 
@@ -29,7 +30,9 @@ const hidden = new RegExp(anyHidden, 'v');
 const hiddenRun = new RegExp(`${anyHidden}+`, 'gv');
 
 const rightToLeft: Ranges = [0x590, 0x8ff, 0xfb1d, 0xfdff, 0xfe70, 0xfefc];
-/** Written with joiners between letters: Persian and others in Arabic letters, Syriac, the scripts of India, Mongolian. */
+/**
+ * Scripts with joiners between letters: Arabic script (Persian and others), Syriac, the scripts of India, Mongolian.
+ */
 const joining: Ranges = [0x600, 0x74f, 0x750, 0x77f, 0x8a0, 0xdff, 0x1800, 0x18aa];
 const mongolian: Ranges = [0x1820, 0x18aa];
 /** Thai, Lao, Myanmar and Khmer, which have no spaces between words. */
@@ -48,8 +51,8 @@ const flags = ['gbeng', 'gbsct', 'gbwls'].map((region) =>
 );
 
 /**
- * The text without its hidden characters, and how many of each kind there were. Those that a language or an emoji is
- * written with stay. A character is judged by its few neighbours, so the work grows with the text's length.
+ * The text without its hidden characters, with counts by kind. Those that a language or an emoji needs stay. Each
+ * character is judged by a few neighbours, so the cost is linear.
  */
 export function withoutHidden(text: string): { text: string; found: Map<HiddenKind, number> } {
   const found = new Map<HiddenKind, number>();
@@ -60,7 +63,7 @@ export function withoutHidden(text: string): { text: string; found: Map<HiddenKi
     for (let at = index; at < end;) {
       const code = text.codePointAt(at) ?? 0;
       const length = code > 0xffff ? 2 : 1;
-      // What stands behind a hidden character is judged alone: only the first of a run has something before it.
+      // A character after a hidden one is judged without context: only the first of a run has a preceding character.
       const needed = lengthNeeded(text, at, { code, before: at === index ? codeBefore(text, at) : 0 });
       if (needed === 0) {
         const kind = kindOf(code);
@@ -85,7 +88,7 @@ function kindOf(code: number): HiddenKind {
   return 'ignorable';
 }
 
-/** How much of the text from `at` on is no secret, but how a language or an emoji is written. */
+/** Length of the legitimate sequence at `at`: characters that a language or an emoji needs. */
 function lengthNeeded(text: string, at: number, { code, before }: { code: number; before: number }): number {
   const length = code > 0xffff ? 2 : 1;
   const next = text.codePointAt(at + length) ?? 0;
@@ -126,7 +129,7 @@ function joinsEmoji(text: string, at: number, behind: number): boolean {
   );
 }
 
-/** A mark stands where letters from right to left meet others: with a sign or a space between at most. */
+/** A bidi mark belongs beside right-to-left letters, with at most a sign or a space between. */
 function isBesideRightToLeft(
   text: string,
   at: number,
@@ -139,7 +142,7 @@ function isBesideRightToLeft(
   return neutral.test(String.fromCodePoint(before)) && within(further, rightToLeft);
 }
 
-/** 0 where there is none. */
+/** 0 at the start of the text. */
 function codeBefore(text: string, at: number): number {
   const last = text.charCodeAt(at - 1);
   const isLow = last >= 0xdc00 && last <= 0xdfff;

@@ -3,10 +3,10 @@ import { v7 } from 'uuid';
 
 const base32Alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Comes before every id there is: where a keyset begins. */
+/** Sorts before every id: where a keyset begins. */
 export const nilUuid = '00000000-0000-0000-0000-000000000000';
 
-/** Comes behind every id there is: where a keyset ends. */
+/** Sorts after every id: where a keyset ends. */
 export const maxUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** Time-ordered uuid (version 7). */
@@ -31,7 +31,7 @@ export function base32(bytes: Uint8Array): string {
   return bits > 0 ? text + base32Alphabet.charAt((value << (5 - bits)) & 31) : text;
 }
 
-/** `resp_` and 160 random bits: an id that nobody guesses. */
+/** `resp_` and 160 random bits: an unguessable id. */
 export function newResponseId(): string {
   return `resp_${base32(randomBytes(20))}`;
 }

@@ -3,20 +3,20 @@ import { canonicalJson } from './canonical-json.ts';
 import { DomainError } from './errors.ts';
 import type { Secrets } from './secrets.ts';
 
-/** A keyset page as lists answer it. */
+/** A keyset page as lists return it. */
 export interface Page<T> {
   items: T[];
   nextCursor: string | null;
 }
 
-/** What a cursor is good for: another tenant, operation or filter cannot use it. */
+/** The scope of a cursor: another tenant, operation or filter cannot use it. */
 export interface CursorScope {
   tenantId: string;
   operation: string;
   filters: Record<string, unknown>;
 }
 
-/** The last row's position: creation time (ISO 8601, microseconds kept) and id. */
+/** The last row's position: creation time (ISO 8601 with microseconds) and id. */
 export interface Keyset {
   createdAt: string;
   id: string;

@@ -18,12 +18,12 @@ type MacPurpose =
   | 'token';
 
 /**
- * The deployment's keys, each derived from the master key for one purpose, so that a value made for one
- * cannot serve another.
+ * The deployment's keys, each derived from the master key for one purpose, so that a value made for one purpose is
+ * invalid for another.
  */
 export class Secrets {
   readonly #master: Buffer;
-  /** As key objects: from bytes, every use would make one. */
+  /** Cached as key objects: with bytes, every use would create one. */
   readonly #derived = new Map<string, KeyObject>();
 
   /** @param masterKey 32 random bytes in base64. */
@@ -36,12 +36,12 @@ export class Secrets {
     return macUnder(this.#key(purpose), text);
   }
 
-  /** The key of one purpose alone, for a thread that does nothing else. */
+  /** The key of one purpose alone, for a thread that has no other purpose. */
   macKey(purpose: MacPurpose): KeyObject {
     return this.#key(purpose);
   }
 
-  /** A fresh 256-bit key, as itself and as it is stored: wrapped for `place`, in base64url. */
+  /** A new 256-bit key, in plain form and in stored form: wrapped for `place`, in base64url. */
   newDataKey(place: string): { key: Buffer; wrapped: string } {
     const key = randomBytes(32);
     const iv = randomBytes(12);

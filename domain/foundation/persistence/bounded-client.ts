@@ -2,19 +2,19 @@ import { Client, type ClientConfig } from 'pg';
 import { ConnectionWatch, type Watched } from './connection-watch.ts';
 import { statementTimeoutInForce } from './statement-timeout.ts';
 
-/** How much later than the server's own limit a call is given up: a slow statement is the server's to refuse. */
+/** Margin above the server's own limit: the server should cancel a slow statement first. */
 const marginMs = 2_000;
-/** How long a connection may take to say goodbye. */
-const goodbyeMs = 1_000;
+/** Max time for an orderly close of a connection. */
+const closeTimeoutMs = 1_000;
 
 export interface ClientBounds {
-  /** Milliseconds after which the server gives a statement up. */
+  /** Milliseconds after which the server cancels a statement. */
   statementTimeoutMs: number;
-  /** One for all connections of a process, so that they learn from each other. */
+  /** Shared by all connections of a process, so that each benefits from what the others observe. */
   watch?: ConnectionWatch | undefined;
 }
 
-/** A statement may say how soon it has to be answered. */
+/** A statement may set its own time limit. */
 export interface BoundedQuery {
   answerWithinMs?: number;
 }
@@ -22,8 +22,8 @@ export interface BoundedQuery {
 export type BoundedClass = new (config?: ClientConfig) => Client;
 
 /**
- * A class of clients for a pool. `pg` alone waits for ever, and its `query_timeout` gives the call up and leaves its
- * connection in use; here the connection of a call that is not answered is destroyed, and the pool makes a new one.
+ * A client class for a pool. Plain `pg` waits for ever, and its `query_timeout` abandons the call but leaves its
+ * connection in use; here the connection of an unanswered call is destroyed, and the pool opens a new one.
  */
 export function boundedClient({
   statementTimeoutMs,
@@ -32,7 +32,7 @@ export function boundedClient({
   return class BoundedClient extends Client implements Watched {
     constructor(config?: ClientConfig) {
       super(config);
-      // Its calls say so; without a listener it would end the process.
+      // Calls report the error themselves; without a listener it would end the process.
       this.on('error', () => undefined);
       this.once('end', () => watch.forget(this));
     }
@@ -45,7 +45,7 @@ export function boundedClient({
       this.connection.stream.destroy(reason);
     }
 
-    /** In each of the driver's forms: with a callback behind its values, or with a promise. */
+    /** Supports each call form of the driver: a callback after the values, or a promise. */
     override query(...args: unknown[]): never {
       const own = (args[0] as BoundedQuery).answerWithinMs;
       const call = watch.begin(this, own ?? statementTimeoutInForce(statementTimeoutMs) + marginMs);
@@ -67,7 +67,7 @@ export function boundedClient({
     }
 
     override end(...args: unknown[]): never {
-      const late = setTimeout(() => this.connection.stream.destroy(), goodbyeMs).unref();
+      const late = setTimeout(() => this.connection.stream.destroy(), closeTimeoutMs).unref();
       this.once('end', () => clearTimeout(late));
       return super.end(...(args as Parameters<Client['end']>)) as never;
     }

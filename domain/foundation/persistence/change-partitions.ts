@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { UnitOfWork } from './unit-of-work.ts';
 
-/** Everybody who comes behind a change of partitions waits as long as it waits itself. */
+/** Every statement that queues behind a partition change waits as long as the change itself. */
 const lockTimeoutMs = 50;
-/** Before each try. */
+/** Pause before each try. */
 const pausesMs = [0, 100, 200, 400, 800, 1_600, 3_200, 6_400];
 
 /**
- * Changes partitions in a transaction of its own, as the purge role. A reader that is in the way is not waited for with
- * all writers behind: the change is given up at once and tried again.
- * @returns null when somebody was in the way each time; a later round comes back to it
+ * Changes partitions in a transaction of its own, as the purge role. Waiting for a reader would block all writers
+ * queued behind: on a conflict the change is given up at once and retried.
+ * @returns null when every try met a conflict; a later round retries
  */
 export async function changePartitions<T>(
   purge: UnitOfWork,

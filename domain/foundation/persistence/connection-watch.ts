@@ -1,28 +1,28 @@
-/** How finely calls are timed. */
+/** Resolution of call timing. */
 const tickMs = 250;
-/** Of its own time, what a call is still given on a connection that was not heard since before another one hung. */
+/** Divisor of a call's time limit on a connection without activity since another one of its server hung. */
 const suspectShare = 5;
 
-/** A connection as the watch sees it. */
+/** A connection as the watch monitors it. */
 export interface Watched {
-  /** Address of the server: what one connection shows of it is held against the others. */
+  /** Address of the server: a hung connection makes the others of that server suspect. */
   readonly server: string;
-  /** Destroys the socket, which rejects the calls that wait for it. */
+  /** Destroys the socket, which rejects pending calls. */
   terminate(reason: Error): void;
 }
 
 export interface WatchedCall {
-  /** The server has answered, or the connection has ended. */
+  /** Called when the server has answered, or the connection has ended. */
   end(): void;
 }
 
-/** The server did not answer in the time that it has; whether it did what it was asked is not known. */
+/** The server did not answer in time; the outcome of the statement is unknown. */
 export class Unanswered extends Error {
-  /** The same as the operating system's own, only sooner. */
+  /** The operating system's own code, reported earlier. */
   readonly code = 'ETIMEDOUT';
 }
 
-/** Of the connections of a pool, as `pg` counts them. */
+/** The connections of a pool, as `pg` counts them. */
 export interface CountedPool {
   readonly totalCount: number;
   readonly idleCount: number;
@@ -37,23 +37,23 @@ interface Call {
 }
 
 /**
- * Bounds each call of PostgreSQL on this side: a host that vanished closes no connection, and the operating system
- * takes a quarter of an hour to notice. A connection whose call is not answered in time is destroyed, and so is each
- * idle one of that server that was not heard since; calls in flight on others are given less time.
+ * Bounds each call of PostgreSQL on the client side: a host that vanished closes no connection, and the operating
+ * system takes a quarter of an hour to notice. A connection whose call times out is destroyed, and so is each idle
+ * connection of that server without activity since; calls in flight on its other connections get a shorter limit.
  *
- * Time is counted in ticks of a timer, so that a pause of this process, whose answers then wait to be read, is not
- * taken for the server's silence.
+ * Time is counted in timer ticks, so that a pause of this process, during which answers wait to be read, does not
+ * count as silence of the server.
  */
 export class ConnectionWatch {
   readonly #onHung: () => void;
   readonly #calls = new Set<Call>();
-  /** When each connection was last heard. */
+  /** Last activity of each connection. */
   readonly #lastActivityAt = new Map<Watched, number>();
   readonly #pools: CountedPool[] = [];
   #now = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param onHung for each call that was not answered in time */
+  /** @param onHung called for each call that timed out */
   constructor(onHung: () => void = () => undefined) {
     this.#onHung = onHung;
   }
@@ -62,7 +62,7 @@ export class ConnectionWatch {
     if (!this.#lastActivityAt.has(connection)) {
       this.#lastActivityAt.set(connection, this.#now);
     }
-    // The tick that is under way does not count.
+    // The current tick does not count.
     const call = { connection, withinMs, startedAt: this.#now, dueAt: this.#now + withinMs + tickMs };
     this.#calls.add(call);
     this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
@@ -83,7 +83,7 @@ export class ConnectionWatch {
     this.#pools.push(pool);
   }
 
-  /** Connections that are in use now, and how many may be at once, over all pools. */
+  /** Connections in use, and their max, over all pools. */
   get connections(): { inUse: number; max: number } {
     return this.#pools.reduce(
       ({ inUse, max }, pool) => ({

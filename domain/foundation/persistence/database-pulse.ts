@@ -5,12 +5,12 @@ import type { Database } from './database.ts';
 const beatEveryMs = 1_000;
 const patienceMs = 3_000;
 const againAfterMs = 250;
-/** Longer than a server takes to restart: what is under way survives that. */
+/** Longer than a server takes to restart: work under way survives a restart. */
 const awayAfterMs = 5_000;
 
 /**
- * Asks PostgreSQL once a second whether it is there, over a connection of its own, since those of the pools may all be
- * in use. A host that vanished is found out by it while nobody else asks.
+ * Queries PostgreSQL once a second over a connection of its own, because those of the pools may all be in use. This
+ * detects a vanished host even without other traffic.
  */
 export class DatabasePulse {
   readonly #database: Database;
@@ -55,7 +55,7 @@ export class DatabasePulse {
       return true;
     } catch {
       this.#client = null;
-      // Looked at only behind a failure: a pause of this process is none.
+      // Checked only after a failure: a pause of this process is none.
       this.#away ||= performance.now() - this.#lastActivityAt > awayAfterMs;
       return false;
     }

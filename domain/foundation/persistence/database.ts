@@ -1,7 +1,7 @@
 import { Pool, types, type Client } from 'pg';
 import { boundedClient, type BoundedClass, type BoundedQuery, type ClientBounds } from './bounded-client.ts';
 
-/** Postgres answers int8 as text; none of ours exceeds 2^53. */
+/** Postgres returns int8 as text; no value here exceeds 2^53. */
 const int8 = 20;
 
 export interface DatabaseOptions extends ClientBounds {
@@ -10,8 +10,8 @@ export interface DatabaseOptions extends ClientBounds {
 }
 
 /**
- * The pool behind hot SQL: one prepared call of one of our functions per operation. Tenancy stays with the
- * functions, which take the tenant first, and with row-level security.
+ * The pool for hot SQL: one prepared call of one SQL function per operation. Tenant isolation comes from the
+ * functions, which take the tenant first, and from row-level security.
  */
 export class Database {
   readonly #pool: Pool;
@@ -34,7 +34,7 @@ export class Database {
           oid === int8 ? Number : types.getTypeParser(oid, format),
       },
     });
-    // A broken idle connection is replaced on the next use; without a listener it would end the process.
+    // The pool replaces a broken idle connection on the next use; without a listener the error would end the process.
     this.#pool.on('error', () => undefined);
     options.watch?.count(this.#pool);
   }
@@ -49,7 +49,7 @@ export class Database {
     return result.rows;
   }
 
-  /** Whether the server answers a connection of the pool, within the bounds of every call. */
+  /** Whether the server answers on a connection of the pool, within the bounds of every call. */
   async answers(): Promise<boolean> {
     return this.call('ready', 'select 1', []).then(
       () => true,
@@ -57,7 +57,7 @@ export class Database {
     );
   }
 
-  /** A connection beside the pool, for LISTEN. */
+  /** A connection outside the pool, for LISTEN. */
   newClient(): Client {
     return new this.#Client({ connectionString: this.#url, connectionTimeoutMillis: 2_000 });
   }
@@ -66,9 +66,7 @@ export class Database {
     await this.#pool.end();
   }
 
-  /**
-   * @throws unless the login is an ordinary role behind the wall: no superuser, no BYPASSRLS, owner of nothing.
-   */
+  /** @throws unless the login is subject to row-level security: no superuser, no BYPASSRLS, owner of nothing. */
   async assertRestrictedRole(): Promise<void> {
     const [role] = await this.call<{ unsafe: boolean; owns: boolean }>(
       'role',

@@ -4,7 +4,7 @@ import { isDatabaseUnavailable } from './is-unavailable.ts';
 
 const againAfterMs = 500;
 
-/** @throws where the login is not behind the wall; a database that is away is waited for */
+/** Waits while the database is unavailable. @throws if the login is not subject to row-level security */
 export async function ensureRestrictedRole(database: Database): Promise<void> {
   for (;;) {
     try {

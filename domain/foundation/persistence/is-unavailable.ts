@@ -1,6 +1,8 @@
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
 
-/** The database is away, too busy, or gave this transaction up for another one: the caller may come again. */
+/**
+ * The database is unavailable, overloaded, or aborted this transaction in favour of another: the caller may retry.
+ */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     if (cause instanceof TooBusy) {

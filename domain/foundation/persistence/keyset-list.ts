@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor, type Page } from '#domain/foundation/kernel
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { fitting } from './page-bytes.ts';
 
-/** Whose rows are listed, and by which transaction. A `Context` is one. */
+/** The tenant whose rows are listed, and the transaction. A `Context` is one. */
 interface Listing {
   caller: { tenantId: string };
   em: EntityManager;
@@ -23,19 +23,22 @@ export interface KeysetQuery<Entity extends Listed> {
   /** Rows of one page, at least 1. */
   limit: number;
   cursor: string | null;
-  /** Names the list in its cursors: one of another list, filter or tenant is refused. */
+  /** Names the list in its cursors: a cursor of another list, filter or tenant is refused. */
   operation: string;
   filters: Record<string, unknown>;
   /** Columns that no row of the page needs. */
   exclude?: readonly (keyof Entity & string)[];
-  /** SQL: `id`, and in `bytes` how much each of the ids of its one parameter, a JSON array, brings to the page. */
+  /**
+   * SQL that returns `id` and `bytes`, the size of each row on the page, for the ids of its one parameter, a JSON
+   * array.
+   */
   bytes?: string;
 }
 
 /**
- * One page of the caller's tenant, newest first, ids breaking ties. Positions keep PostgreSQL's microseconds,
- * which a `Date` would cut off: rows of one millisecond would be lost or repeated at a page's edge. A page whose rows
- * bring much with them ends early.
+ * One page of the caller's tenant, newest first, ids breaking ties. Positions keep PostgreSQL's microseconds, which a
+ * `Date` would truncate: rows of one millisecond would be lost or repeated between pages. A page of large rows ends
+ * early.
  * @throws `invalid_cursor`
  */
 export async function keysetPage<Entity extends Listed>(

@@ -2,8 +2,8 @@ import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 
 /**
- * For rows of something that somebody may be deleting: of two at once only the database can tell which came first.
- * @param foreignKey of the row, by its name; what else it refers to and is not there is a defect and stays one.
+ * For rows that refer to a resource which may be deleted concurrently: only the database can order the two.
+ * @param foreignKey name of the constraint; a violation of any other one is a defect and is rethrown.
  */
 export function mapForeignKeyViolation(
   code: Parameters<typeof notFound>[0],
@@ -12,7 +12,7 @@ export function mapForeignKeyViolation(
   return (error) => {
     const isGone =
       error instanceof ForeignKeyConstraintViolationException &&
-      // The driver's own fields are copied to it, untyped.
+      // The ORM copies the driver's fields to its error, untyped.
       (error as { constraint?: unknown }).constraint === foreignKey;
     throw isGone ? notFound(code) : error;
   };

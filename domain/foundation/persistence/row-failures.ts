@@ -1,4 +1,4 @@
-/** Lets a sweep go on past a row that it cannot see to: the next round comes back to it. */
+/** Lets a sweep continue after a row that fails: the next round retries it. */
 export class RowFailures {
   count = 0;
 

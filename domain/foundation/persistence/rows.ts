@@ -11,17 +11,17 @@ import { own } from '#domain/foundation/kernel/own.ts';
 interface Mapping {
   metadata: EntityMetadata;
   comparator: EntityComparator;
-  /** By the names of the properties. */
+  /** By property name. */
   columns: Map<string, string>;
 }
 
 const mappings = new WeakMap<object, Mapping>();
 
-/** What the ORM knows of the entities with this prototype; it does once one has been created in the process. */
+/** The ORM's metadata of the entities with this prototype; available once one has been created in the process. */
 function mappingOf(prototype: object): Mapping {
   let mapping = mappings.get(prototype);
   if (mapping === undefined) {
-    // Of a sample, since the ORM marks each object that is asked for its metadata.
+    // Taken from a sample, because the ORM marks each object whose metadata is read.
     const { __meta: metadata, __platform: platform } = wrap(Object.create(prototype) as object, true);
     const rounded = metadata.props.find(({ customType }) => customType instanceof BigIntType);
     if (rounded !== undefined) {
@@ -36,18 +36,18 @@ function mappingOf(prototype: object): Mapping {
   return mapping;
 }
 
-/** A row that hot SQL answered as JSON, as its entity: the ORM does not manage it and writes nothing of it. */
+/** Maps a row that hot SQL returned as JSON to its entity; the ORM neither manages nor writes it. */
 export function toEntity<T extends object>({ prototype }: EntityClass<T>, row: object): T {
   const { metadata, comparator } = mappingOf(prototype);
   return Object.assign(Object.create(prototype) as T, comparator.mapResult(metadata, row));
 }
 
-/** The same values once more, to be changed apart from the first. */
+/** A copy of the entity, which can be changed independently. */
 export function copyEntity<T extends object>(entity: T): T {
   return Object.assign(Object.create(Object.getPrototypeOf(entity) as object) as T, entity);
 }
 
-/** The columns in which `now` differs from `before`; null when it does in none. */
+/** The columns in which `now` differs from `before`; null without a difference. */
 export function changedColumns(before: object, now: object): Record<string, unknown> | null {
   const old = before as Record<string, unknown>;
   const changed = Object.entries(now).filter(([name, value]) => value !== own(old, name));
@@ -58,7 +58,7 @@ export function changedColumns(before: object, now: object): Record<string, unkn
   return Object.fromEntries(changed.map(([name, value]) => [columns.get(name) ?? name, value as unknown]));
 }
 
-/** A new row with the names of its columns. */
+/** A new row, keyed by its column names. */
 export function toColumns(row: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [toColumn(name), value as unknown]));
 }

@@ -3,10 +3,13 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 
 const inForce = new AsyncLocalStorage<number>();
 
-/** What the server gives a statement that is sent now, in milliseconds. */
+/** The server's timeout for a statement sent now, in milliseconds. */
 export const statementTimeoutInForce = (ordinary: number): number => inForce.getStore() ?? ordinary;
 
-/** For work that takes longer than its login allows, until the end of the transaction: the server waits, and so does this side. */
+/**
+ * For work that takes longer than its login allows, until the end of the transaction: raises the limit on both the
+ * server and the client.
+ */
 export async function withStatementTimeout<T>(
   em: EntityManager,
   timeoutMs: number,

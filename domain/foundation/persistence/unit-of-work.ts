@@ -1,12 +1,12 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import { FairSemaphore } from '#domain/foundation/kernel/fair-semaphore.ts';
 
-/** Of a pool's connections, what no tenant may hold alone: another one's transaction begins at once. */
-const leftToOthers = 0.2;
-/** Waiting here holds nothing: hundreds of calls that come at once are served one after the other. */
+/** Share of a pool's connections that no single tenant may hold: another tenant's transaction begins at once. */
+const reservedForOthers = 0.2;
+/** A waiting caller holds no connection: hundreds of concurrent calls are served one after the other. */
 const waitMs = 10_000;
 
-/** Hears of the beginning of each transaction and of its commit; of one that is rolled back, no commit. */
+/** Called at the beginning of each transaction and after its commit; not after a rollback. */
 export interface TransactionHook {
   begun(em: EntityManager): void;
   committed(em: EntityManager): void;
@@ -22,11 +22,11 @@ export class UnitOfWork {
     this.#orm = orm;
     this.#hook = hook;
     const slots = orm.config.get('pool').max ?? 1;
-    const slotsPerKey = Math.max(1, slots - Math.max(1, Math.floor(slots * leftToOthers)));
+    const slotsPerKey = Math.max(1, slots - Math.max(1, Math.floor(slots * reservedForOthers)));
     this.#connections = new FairSemaphore({ slots, slotsPerKey, waitersPerKey: Infinity, waitMs });
   }
 
-  /** @throws `TooBusy` when the tenant, or all of them, hold the connections for too long */
+  /** @throws `TooBusy` when the tenant, or all tenants together, hold the connections for too long */
   async inTenant<T>(tenantId: string, work: (em: EntityManager) => Promise<T>): Promise<T> {
     const em = this.#orm.em.fork({ session: { variables: { 'app.tenant_id': tenantId } } });
     em.setFilterParams('tenant', { tenantId });
@@ -40,7 +40,7 @@ export class UnitOfWork {
     return result;
   }
 
-  /** For upkeep that touches no tenant's rows: without a tenant, row-level security shows none. */
+  /** For maintenance that touches no tenant's rows: without a tenant, row-level security shows none. */
   async acrossTenants<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
     return work(this.#orm.em.fork());
   }

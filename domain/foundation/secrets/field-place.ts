@@ -7,7 +7,7 @@ export interface FieldWork {
   secrets: Secrets;
 }
 
-/** The column of the row that holds a sealed field: a ciphertext opens there and nowhere else. */
+/** The column of the row that stores a sealed field: a ciphertext can be decrypted only for this place. */
 export interface FieldPlace {
   tenantId: string;
   table: string;

@@ -13,7 +13,7 @@ export async function openField(work: FieldWork, place: FieldPlace, sealed: stri
 }
 
 /**
- * The texts of sealed fields, in their order; null where the key was erased. The keys are read in one statement.
+ * The texts of sealed fields, in order; null where the key was erased. The keys are read in one statement.
  * @throws when a text was changed, or sealed for another place.
  */
 export async function openFields(

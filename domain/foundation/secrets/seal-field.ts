@@ -5,14 +5,14 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { associatedData, type FieldPlace, type FieldWork } from './field-place.ts';
 
-/** A key seals for this long; older ones only open. */
+/** A key seals for this many days; older keys only decrypt. */
 const ROTATION_DAYS = 90;
 
 /**
- * Encrypts a field for rest: AES-256-GCM under a key of its tenant, or of one principal where erasing that person
+ * Encrypts a field for storage: AES-256-GCM under a key of its tenant, or of one principal where erasing that person
  * must make the text unreadable. Text form: `v1|<key id>|<iv>|<ciphertext>|<tag>`, the last three in base64url.
  * @param principalId seals under that principal's own key instead of the tenant's.
- * @throws `invalid_credentials` for a principal that was deleted and has no key any more
+ * @throws `invalid_credentials` for a deleted principal, which has no key any more
  */
 export async function sealField(
   work: FieldWork,
@@ -44,7 +44,7 @@ async function currentKey(
     : { id: row.id, key: secrets.openDataKey(`${tenantId}|${row.id}`, row.wrapped) };
 }
 
-/** Two who need a first key at once make two; both stay good. */
+/** Two callers that need a first key concurrently create two; both stay valid. */
 async function makeKey(
   em: EntityManager,
   secrets: Secrets,
@@ -52,7 +52,7 @@ async function makeKey(
   principalId: string | null,
 ): Promise<{ id: string; key: Buffer }> {
   if (principalId !== null) {
-    // Waits for whoever erases it at this moment: nobody would erase a key that is made behind their back.
+    // Waits for a concurrent erasure, which would otherwise miss a key created at the same time.
     const living = await em.execute(
       'select from principals where tenant_id = ? and id = ? and deleted_at is null for key share',
       [tenantId, principalId],

@@ -4,23 +4,25 @@ import { piiKinds } from '#domain/governance/recognition/pii-kinds.ts';
 
 export const piiModes = ['off', 'redact', 'block'] as const;
 
-/** What a space demands for personal data, as it is stored in its policy. */
+/** A space's settings for personal data, as its policy stores them. */
 export const piiSettings = z.strictObject({
-  /** `block`: a caller who sends personal data is refused; what documents and tools bring is replaced all the same. */
+  /**
+   * `block`: a request with personal data is refused; personal data in documents and tool results is still replaced.
+   */
   mode: z.enum(piiModes).default('off'),
   kinds: z
     .array(z.enum(piiKinds))
     .min(1)
     .max(piiKinds.length)
     .default([...piiKinds]),
-  /** Slugs of the tool servers that are told the values themselves. */
+  /** Slugs of the tool servers whose calls include the real values. */
   restore_in_tool_arguments: z
     .array(z.string().regex(/^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/))
     .max(100)
     .default([]),
-  /** Countries (ISO 3166) whose national phone numbers are read too. */
+  /** Countries (ISO 3166) whose national phone numbers are recognised too. */
   phone_countries: z.array(z.enum(getCountries())).max(20).default([]),
-  /** Base address of a recogniser of names with Presidio's interface. */
+  /** Base address of a recogniser of names with Presidio's API. */
   presidio_url: z
     .string()
     .max(2_000)
@@ -34,7 +36,7 @@ export const piiSettings = z.strictObject({
     .default('en'),
 });
 
-/** It is shown to whoever may read the governance, so it holds nothing secret. */
+/** Without credentials, because readers of the governance see it. */
 function isPlainAddress(text: string): boolean {
   const url = URL.parse(text);
   return (
@@ -46,7 +48,7 @@ function isPlainAddress(text: string): boolean {
 
 export type PiiSettings = z.infer<typeof piiSettings>;
 
-/** A space's demand, read from its policy; null when it has none, which is told without parsing anything. */
+/** A space's settings, from its policy; null when it has none, which needs no parsing. */
 export function demandOf(policy: Record<string, unknown>): PiiSettings | null {
   if (policy.pii === undefined) {
     return null;
@@ -55,15 +57,15 @@ export function demandOf(policy: Record<string, unknown>): PiiSettings | null {
   return settings.mode === 'off' ? null : settings;
 }
 
-/** What a response or message was made under: it does not change with the space's settings. */
+/** The settings of a response or message when it was created: later changes of the space do not affect it. */
 export interface Redaction extends PiiSettings {
-  /** What tokens are made for: a thread, or the first response of a chain. */
+  /** The conversation of the tokens: a thread, or the first response of a chain. */
   scope: string;
-  /** Responses and the thread that keep what tokens stand for. */
+  /** The responses and the thread that store the mapping of tokens to values. */
   holders: Holder[];
 }
 
-/** Where entries are kept. */
+/** The owner of stored entries. */
 export type Holder = { threadId: string } | { responseId: string };
 
 export function holderId(holder: Holder): string {

@@ -11,21 +11,21 @@ import { piiSettings, type PiiSettings } from './pii-settings.ts';
 
 export interface SpaceGovernance {
   spaceId: string;
-  /** Goes up with every change; responses show which one they were made under. */
+  /** Increases with every change; each response shows the version that applied to it. */
   policyVersion: number;
   pii: PiiSettings;
   updatedAt: Date;
 }
 
-/** What the caller's space demands. @throws `missing_permission` */
+/** The settings of the caller's space. @throws `missing_permission` */
 export async function readGovernance(ctx: Context): Promise<SpaceGovernance> {
   authorize(ctx.caller, 'governance.read');
   return toGovernance(await findSpace(ctx));
 }
 
 /**
- * Replaces what the space demands; running responses keep what they began under. The same demands again change
- * nothing. @throws `missing_permission`
+ * Replaces the space's settings; running responses keep those of their start. Equal settings change nothing. @throws
+ * `missing_permission`
  */
 export async function updateGovernance(ctx: Context, pii: PiiSettings): Promise<SpaceGovernance> {
   authorize(ctx.caller, 'governance.update');

@@ -1,13 +1,13 @@
 import type { Finding } from './pii-kinds.ts';
 import { findPrivateKeys } from './private-key.ts';
 
-// A name or a mark may stand before a key and behind it: `token_…`, `_…_`, `…-old`.
+// A name or punctuation may precede or follow a key: `token_…`, `_…_`, `…-old`.
 const before = '(?<![A-Za-z0-9])';
 const after = '(?![A-Za-z0-9])';
-/** What vendors begin their keys with, so that scanners find them. */
+/** Prefixes of vendors' keys, made for scanners. */
 const shapes = [
   'ak\\.[0-9a-z]{16}\\.[0-9A-Za-z]{49}',
-  // Words of an address have hyphens, too: `en-sk-…`.
+  // Words in URLs have hyphens, too: `en-sk-…`.
   '(?<![A-Za-z0-9]-)sk-[A-Za-z0-9_-]{20,300}',
   '(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,200}',
   'whsec_[A-Za-z0-9+/=]{24,100}',
@@ -28,15 +28,15 @@ const shapes = [
 ];
 const key = new RegExp(`${before}(?:${shapes.join('|')})${after}`, 'g');
 /**
- * Looked for by the beginning of its second part; the first one, `header`, stands to the left. Dots part them, so that
- * each is read a few times only, however often a token seems to begin in it.
+ * Found by the beginning of its second part; the first one, `header`, is to its left. Dots separate the parts, so
+ * that each is read a few times only, however often a token seems to begin in it.
  */
 const jwt = new RegExp(
   `[.]eyJ(?<=${before}(?<header>eyJ[A-Za-z0-9_-]{8,4000})[.]eyJ)[A-Za-z0-9_-]{8,4000}[.][A-Za-z0-9_-]{8,2000}${after}`,
   'g',
 );
 
-/** Keys and tokens by the shapes of those that issue them, and private keys in PEM. They may overlap. */
+/** Keys and tokens by the formats of their issuers, and private keys in PEM. They may overlap. */
 export function findApiKeys(text: string): Finding[] {
   return [
     ...[...text.matchAll(key), ...text.matchAll(jwt)].map(({ index, 0: found, groups }): Finding => {

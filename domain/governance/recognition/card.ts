@@ -2,11 +2,11 @@ import type { Finding } from './pii-kinds.ts';
 
 /** A group of digits, not within a word or a decimal number. */
 const alone = /(?<![\p{L}\p{N}]|\d\.)\d+(?![\p{L}\p{N}]|\.\d)/gu;
-/** What people put between the groups of a row. */
+/** Separators that people write between groups. */
 const between = /^[ \t\u00a0\u2007\u2009\u202f\-\u2010-\u2013]{1,3}$/;
 const shortest = 13;
 const maxLength = 19;
-/** Digits of each group, as cards are written that stand beside other numbers. */
+/** Digits of each group, as cards are written beside other numbers. */
 const groupings: readonly (readonly number[])[] = [
   ...Array.from({ length: maxLength - shortest + 1 }, (_, more) => [shortest + more]),
   ...[1, 2, 3, 4, 5, 6, 7].map((last) => [4, 4, 4, last]),
@@ -36,8 +36,8 @@ interface Group {
 }
 
 /**
- * Card numbers of a known network, with the check digit of Luhn: groups of any length that stand alone, and groups as
- * cards have them in a row of others, such as a date or a second card. They may overlap, where chance has it.
+ * Card numbers of a known network with a valid Luhn check digit: groups of any length that stand alone, and groups in
+ * card format among others, such as a date or a second card. Findings may overlap by chance.
  */
 export function findCards(text: string): Finding[] {
   const found: Finding[] = [];
@@ -49,7 +49,7 @@ export function findCards(text: string): Finding[] {
   return found;
 }
 
-/** Of each row: all of it, and the groups in it that are like a card's. An endless row is never held as a whole. */
+/** For each row of groups: the whole row, and the parts in card format. An endless row is never buffered whole. */
 function* candidates(text: string): Generator<Group> {
   let row: Group | null = null;
   let latest: Group[] = [];
@@ -63,13 +63,13 @@ function* candidates(text: string): Generator<Group> {
       row = group;
       latest = [group];
     }
-    yield* likeCards(latest);
+    yield* cardCandidates(latest);
   }
   if (row !== null) yield row;
 }
 
-/** Cards that end with the last of these groups. */
-function likeCards(groups: readonly Group[]): Group[] {
+/** Candidates that end with the last of these groups. */
+function cardCandidates(groups: readonly Group[]): Group[] {
   const ending = byLast.get(groups.at(-1)?.digits.length) ?? [];
   return ending
     .filter((lengths) =>
@@ -78,7 +78,7 @@ function likeCards(groups: readonly Group[]): Group[] {
     .map((lengths) => groups.slice(-lengths.length).reduce(join));
 }
 
-/** What has too many digits for a card stays so: the others are left out of it. */
+/** Digits beyond the length of a card are dropped: such a candidate is invalid already. */
 function join(card: Group, next: Group): Group {
   const digits = card.digits.length > maxLength ? card.digits : card.digits + next.digits;
   return { digits, start: card.start, end: next.end };

@@ -7,7 +7,7 @@ const domain =
 const maxLocalLength = 64;
 const maxDomainLength = 253;
 
-/** Addresses by their `@`: each is looked at from there, so that the time taken grows with the text only. */
+/** E-mail addresses, searched outwards from each `@`, so that the cost is linear. */
 export function findEmails(text: string): Finding[] {
   const found: Finding[] = [];
   let from = 0;
@@ -33,7 +33,7 @@ function localStart(text: string, at: number, from: number): number {
     start += 1;
   }
   const local = text.slice(start, at);
-  // In `to=anna@example.org` and `mailto/anna@…` the address begins behind the sign.
+  // In `to=anna@example.org` and `mailto/anna@…` the address begins after the sign.
   const boundary = Math.max(local.lastIndexOf('='), local.lastIndexOf('/'), local.lastIndexOf('|'));
   return start + boundary + 1;
 }

@@ -1,11 +1,11 @@
-// The package's entry is a CommonJS file that its own settings call a module; this is the same code as a module.
+// The package's entry is a CommonJS file declared as a module; this is the same code as a module.
 import { countrySpecs, isValidIBAN } from 'ibantools/jsnext/ibantools.js';
 import { own } from '#domain/foundation/kernel/own.ts';
 import type { Finding } from './pii-kinds.ts';
 
 const beginning = /(?<![\p{L}\p{N}])[A-Za-z]{2}\d{2}/gu;
 
-/** Account numbers whose length is their country's and whose check digits are right. */
+/** Account numbers with the length of their country and valid check digits. */
 export function findIbans(text: string): Finding[] {
   const found: Finding[] = [];
   for (const match of text.matchAll(beginning)) {
@@ -24,7 +24,7 @@ export function findIbans(text: string): Finding[] {
   return found;
 }
 
-/** Where so many letters and digits end, blanks and hyphens apart; null when something else comes before. */
+/** The end of this many letters and digits, ignoring blanks and hyphens; null when another character comes first. */
 function endOf(text: string, start: number, length: number): number | null {
   const next = /[\s\-\u2010-\u2013]{0,3}[A-Za-z0-9]/y;
   next.lastIndex = start;

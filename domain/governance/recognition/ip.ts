@@ -6,13 +6,13 @@ const version4 = new RegExp(
   `(?<![\\p{L}\\p{N}]|\\d[.])${octet}(?:\\.${octet}){3}(?![\\p{L}\\p{N}]|\\.\\d)`,
   'gu',
 );
-/** Behind a colon only where a word that is no group of digits comes before it; a colon may follow. */
+/** After a colon only if a word that is no group of digits precedes it; a colon may follow. */
 const version6 =
   /(?:(?<![\p{L}\p{N}:.])|(?<=[g-z][\p{L}\p{N}]{0,20}:))[0-9a-f:]{1,38}(?:[0-9a-f]|::)(?:(?:\.\d{1,3}){3})?(?![\p{L}\p{N}]|:[\p{L}\p{N}:])/giu;
-/** They point at nobody. */
+/** Addresses that identify no host. */
 const nobody = new Set(['unspecified', 'loopback', 'broadcast']);
 
-/** Addresses of hosts, of both versions. What is written like a version number is taken for one. */
+/** Host addresses of both versions. A version number with the same form counts as one. */
 export function findIps(text: string): Finding[] {
   const four = [...text.matchAll(version4)].filter(
     (match) =>
@@ -24,7 +24,10 @@ export function findIps(text: string): Finding[] {
     .map((match) => ({ kind: 'ip', start: match.index, end: match.index + match[0].length }));
 }
 
-/** Names of code such as `a::b` have the form too: an address has a digit and more than two groups, or all eight. */
+/**
+ * Identifiers in code such as `a::b` have the form too: an address has a digit and more than two groups, or all
+ * eight.
+ */
 function isSix(text: string): boolean {
   return /\d/.test(text) && text.split(':').filter(Boolean).length >= 2 && ipaddr.IPv6.isValid(text);
 }

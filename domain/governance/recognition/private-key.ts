@@ -2,13 +2,13 @@ import type { Finding } from './pii-kinds.ts';
 
 const firstLine = /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----/;
 const lastLine = /-----END [A-Z ]{0,30}PRIVATE KEY-----/g;
-/** Of the first line and what follows it, such as `Proc-Type: 4,ENCRYPTED` and base64. */
+/** Of the first line and the lines after it, such as `Proc-Type: 4,ENCRYPTED` and base64. */
 const character = /[A-Za-z0-9+/=\s:,-]/;
 const shortestContent = 16;
-/** With the first line. */
+/** Including the first line. */
 const maxLength = 8_060;
 
-/** Private keys in PEM by their last line: each is looked at from there, so that the time taken grows with the text only. */
+/** Private keys in PEM, searched backwards from their last line, so that the cost is linear. */
 export function findPrivateKeys(text: string): Finding[] {
   const found: Finding[] = [];
   let from = 0;

@@ -7,10 +7,10 @@ import { findIbans } from './iban.ts';
 import { findIps } from './ip.ts';
 import { findPhones } from './phone.ts';
 
-/** What is looked for in texts. */
+/** Search settings. */
 export interface Search {
   kinds: readonly PiiKind[];
-  /** Whose national phone numbers are read; those with a country code always are. */
+  /** Countries whose national phone numbers are recognised; numbers with a country code always are. */
   phoneCountries: readonly CountryCode[];
 }
 
@@ -29,7 +29,7 @@ export function recognise(text: string, { kinds, phoneCountries }: Search): Find
   ]);
 }
 
-/** Findings that overlap become one, of the longer one's kind, so that nothing of either is left over. */
+/** Merges overlapping findings, with the kind of the longer one, so that no part of either is left over. */
 export function withoutOverlaps(findings: readonly Finding[]): Finding[] {
   const taken: Finding[] = [];
   const inOrder = findings

@@ -10,25 +10,25 @@ import {
   type RedactionTask,
 } from './redact-texts.ts';
 
-/** What a recogniser service has found, by text, and what of long texts was redacted beforehand. */
+/** Findings of a recogniser service by text, and the outcome for long texts that are redacted already. */
 export interface FoundNames extends ReadonlyMap<string, readonly Finding[]> {
   redacted?: readonly { task: RedactionTask; outcome: RedactionOutcome }[];
 }
 
-/** A recogniser service for what has no form of its own. */
+/** The port to a recogniser service for personal data without a form of its own. */
 export interface NameRecogniser {
   /**
    * @param url the service's base address
    * @returns findings of kind `person` for each text, in order
-   * @throws when it cannot be reached, is not allowed to be, or answers wrongly
+   * @throws when it cannot be reached, is not allowed, or its answer is invalid
    */
   find(url: string, language: string, texts: readonly string[]): Promise<Finding[][]>;
 }
 
-/** The recogniser service has to be asked about these texts before the work can be done. */
+/** Signals that the recogniser service must be queried for these texts before the work can proceed. */
 export class NamesNeeded extends Error {
   readonly settings: PiiSettings;
-  /** Private, so that whoever logs the error logs none of them. */
+  /** Private, so that logging the error logs no text. */
   readonly #texts: readonly string[];
 
   constructor(settings: PiiSettings, texts: readonly string[]) {
@@ -43,7 +43,7 @@ export class NamesNeeded extends Error {
   }
 }
 
-/** Long texts have to be redacted, away from the event loop and outside a transaction, before the work can be done. */
+/** Signals that long texts must be redacted first, off the event loop and outside a transaction. */
 export class RedactionNeeded extends Error {
   readonly settings: PiiSettings;
   readonly #task: RedactionTask;
@@ -65,8 +65,8 @@ export function needsNames(settings: PiiSettings): settings is PiiSettings & { p
 }
 
 /**
- * Does a piece of redaction with the names that a service has found. @throws `NamesNeeded` with the texts to ask
- * about, when there is a service and it was not asked yet; `RedactionNeeded` for long texts that were not redacted yet
+ * Runs redaction work with the names that a service has found. @throws `NamesNeeded` with the texts to query, when
+ * there is a service without a result yet; `RedactionNeeded` for long texts that are not redacted yet
  */
 export function withNames<T>(
   options: PiiSettings & Omit<RedactOptions, 'names' | 'phoneCountries'>,
@@ -124,7 +124,7 @@ function isUnknown(text: string, names: FoundNames | null): boolean {
   return text.trim() !== '' && names?.has(text) !== true;
 }
 
-/** Asks the service about texts. @throws what the service throws */
+/** Queries the recogniser service. @throws any error of the service */
 export async function findNames(
   recogniser: NameRecogniser,
   { settings, texts }: Pick<NamesNeeded, 'settings' | 'texts'>,
@@ -133,7 +133,7 @@ export async function findNames(
   return new Map(texts.map((text, index) => [text, found[index] ?? []]));
 }
 
-/** Redacts long texts, with the names in them. @throws what the service and the redactor throw */
+/** Redacts long texts, including the names in them. @throws any error of the service and of the redactor */
 export async function redactBeforehand(
   { names: recogniser, longTexts }: { names: NameRecogniser; longTexts: LongTextRedactor },
   tenantId: string,

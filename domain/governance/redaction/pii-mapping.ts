@@ -6,12 +6,12 @@ import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import type { Holder } from '#domain/governance/policy/pii-settings.ts';
 import type { PiiEntry } from './redact.ts';
 
-/** An entry with the principals who brought its value. */
+/** An entry with the principals who supplied its value. */
 export interface KnownEntry extends PiiEntry {
   by: string[];
 }
 
-/** What tokens stand for, by token. */
+/** The entries of tokens, by token. */
 export type PiiMapping = ReadonlyMap<string, KnownEntry>;
 
 const place = (tenantId: string, row: string) => ({ tenantId, table: 'redactions', column: 'sealed', row });
@@ -22,7 +22,7 @@ interface Row {
   sealed: string;
 }
 
-/** The entries of each holder: by thread id or response id. Holders without any are left out. */
+/** The entries of each holder: by thread id or response id. Holders without any are omitted. */
 export async function readMappings(
   work: FieldWork,
   tenantId: string,
@@ -53,7 +53,7 @@ function joined(known: KnownEntry | undefined, entry: KnownEntry): KnownEntry {
     : { ...known, count: known.count + entry.count, by: [...new Set([...known.by, ...entry.by])] };
 }
 
-/** What the tokens of one conversation stand for. */
+/** The entries of one conversation. */
 export async function readMapping(
   work: FieldWork,
   tenantId: string,
@@ -78,8 +78,8 @@ function findRows(em: EntityManager, holders: readonly Holder[]): Promise<Row[]>
 }
 
 /**
- * Adds a sealed batch. Batches are never changed, so those who find things at once do not wait for each other. Of a
- * thread that is gone nothing is kept.
+ * Appends a sealed batch. Batches are immutable, so concurrent writers do not wait for each other. Nothing is stored
+ * for a deleted thread.
  */
 export async function saveEntries(
   work: FieldWork,
@@ -100,7 +100,7 @@ export async function saveEntries(
   );
 }
 
-/** What somebody has brought. */
+/** Attributes findings to the principal that supplied them. */
 export function attributeTo(principalId: string, found: readonly PiiEntry[]): KnownEntry[] {
   return found.map((entry) => ({ ...entry, by: [principalId] }));
 }

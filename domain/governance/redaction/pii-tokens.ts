@@ -2,7 +2,7 @@ import { base32 } from '#domain/foundation/kernel/ids.ts';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { PiiKind } from '#domain/governance/recognition/pii-kinds.ts';
 
-/** `text`: what merely looks like a token in what somebody wrote. */
+/** `text`: user text that only looks like a token. */
 export type TokenKind = PiiKind | 'text';
 
 const labels: Readonly<Record<TokenKind, string>> = {
@@ -17,12 +17,12 @@ const labels: Readonly<Record<TokenKind, string>> = {
 };
 const form = `\\[(?:${Object.values(labels).join('|')})_[a-z2-7]{12}\\]`;
 
-/** Every token in a text. */
+/** Matches every token in a text. */
 export function tokenPattern(): RegExp {
   return new RegExp(form, 'g');
 }
 
-/** Every token in a JSON document, with its quotes where it is all of a string that is no member's name. */
+/** Matches every token in a JSON document, including its quotes when it is a whole string and no member's name. */
 export function stringTokenPattern(): RegExp {
   return new RegExp(`(?<!\\\\)"${form}"(?!\\s*:)|${form}`, 'g');
 }
@@ -34,8 +34,8 @@ export function mayHoldTokens(text: string): boolean {
 }
 
 /**
- * The token of a value: the same for the same value of one conversation, and without the deployment's key nobody can
- * tell the token of a value or make one. It holds no character that JSON would escape.
+ * The token of a value: the same for the same value in one conversation. Without the deployment's key, a token can
+ * neither be forged nor linked to a value. It holds no character that JSON would escape.
  */
 export function tokenOf(
   secrets: Pick<Secrets, 'mac'>,
@@ -46,7 +46,10 @@ export function tokenOf(
   return `[${labels[kind]}_${base32(mac).slice(0, 12)}]`;
 }
 
-/** How much of a text's end may be the beginning of a token, which is then to be waited for. In UTF-16 units. */
+/**
+ * Length of the text's end that may be the beginning of a token, and is held back until more arrives. In UTF-16
+ * units.
+ */
 export function heldBack(text: string): number {
   const open = text.lastIndexOf('[');
   if (open === -1 || text.length - open > maxTokenLength) {
@@ -58,14 +61,14 @@ export function heldBack(text: string): number {
 
 const maxTokenLength = Math.max(...Object.values(labels).map((label) => label.length)) + 15;
 
-/** Whether `tail` is how a token with this opening begins, and not yet all of it. */
+/** Whether `tail` is an incomplete token with this opening. */
 function isBeginning(tail: string, opening: string): boolean {
   return tail.length <= opening.length
     ? opening.startsWith(tail)
     : tail.startsWith(opening) && /^[a-z2-7]{0,12}$/.test(tail.slice(opening.length));
 }
 
-/** How often each token stands in a text, in a form that a stream event can carry. */
+/** Occurrences of each token in a text, in a form that a stream event can carry. */
 export function countTokens(text: string): Record<string, number> {
   const counts = new Map<string, number>();
   for (const [token] of text.matchAll(tokenPattern())) {

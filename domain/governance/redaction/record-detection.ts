@@ -4,8 +4,8 @@ import type { Actor } from '#domain/foundation/access/caller.ts';
 import type { PiiEntry } from './redact.ts';
 
 /**
- * Says that personal data was found: kinds and how often, never what. Once for each response or message.
- * @returns how many places were replaced
+ * Records that personal data was found: kinds and counts, never values. Once for each response or message.
+ * @returns the number of replacements
  */
 export async function recordDetection(
   em: EntityManager,

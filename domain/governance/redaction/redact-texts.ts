@@ -4,7 +4,7 @@ import { Redactor, type PiiEntry, type RedactOptions } from './redact.ts';
 
 type Manner = 'text' | 'maybeJson';
 
-/** Texts that are redacted together, as plain data, so that another thread can do it. */
+/** Texts that are redacted together, as plain data for transfer to a thread. */
 export interface RedactionTask {
   options: Pick<RedactOptions, 'kinds' | 'phoneCountries' | 'scope' | 'tokens'>;
   texts: readonly { manner: Manner; text: string }[];
@@ -20,13 +20,13 @@ export interface Redacted {
 export interface RedactionOutcome {
   /** In the order of the task's texts. */
   redacted: Redacted[];
-  /** What a recogniser service has to be asked about, as far as there is one. */
+  /** Texts for the recogniser service, if there is one. */
   asked: string[];
 }
 
-/** Redacts long texts away from the event loop; tenants take turns. */
+/** Redacts long texts off the event loop; tenants take turns. */
 export interface LongTextRedactor {
-  /** @throws when there is no turn in time, or it takes too long */
+  /** @throws when no turn comes in time, or the work takes too long */
   redact(tenantId: string, task: RedactionTask): Promise<RedactionOutcome>;
 }
 
@@ -46,16 +46,16 @@ export function redactTexts(
   return { redacted, asked: [...asked] };
 }
 
-/** In UTF-16 units, where no national phone numbers are looked for: some 20 ms of work for the worst text. */
+/** In UTF-16 units, without national phone numbers: some 20 ms of work for the worst text. */
 const maxInlineLength = 16_000;
 
-/** Whether redacting these texts here would keep the event loop from others. Each country is another look at numbers. */
+/** Whether redacting these texts would block the event loop. Each country adds another pass over numbers. */
 export function isLong({ texts, options }: Pick<RedactionTask, 'texts' | 'options'>): boolean {
   const length = texts.reduce((sum, { text }) => sum + text.length, 0);
   return length * (1 + options.phoneCountries.length) > maxInlineLength;
 }
 
-/** Changes nothing, and keeps what it was to redact. */
+/** Changes nothing, and records the texts that it was to redact. */
 export class TextRecorder extends Redactor {
   readonly texts: { manner: Manner; text: string }[] = [];
 
@@ -70,7 +70,7 @@ export class TextRecorder extends Redactor {
   }
 }
 
-/** A redactor that answers from the outcome of a task. */
+/** A redactor that replays the outcome of a task. */
 export class OutcomeReplay extends Redactor {
   readonly #redacted: Readonly<Record<Manner, ReadonlyMap<string, Redacted>>>;
   readonly #found = new Map<string, PiiEntry>();

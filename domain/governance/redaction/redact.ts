@@ -3,16 +3,16 @@ import { withoutOverlaps, recognise, type Search } from '#domain/governance/reco
 import type { Finding } from '#domain/governance/recognition/pii-kinds.ts';
 import { tokenOf, tokenPattern, type TokenKind } from './pii-tokens.ts';
 
-/** One value that a token stands for. */
+/** The value behind one token. */
 export interface PiiEntry {
   token: string;
   type: TokenKind;
-  /** How often it was found. */
+  /** Number of occurrences. */
   count: number;
   value: string;
-  /** How the value stood in the JSON document that it was found in, where escapes made it another text. */
+  /** The value as written in its JSON document, if escapes made it different. */
   written?: string;
-  /** It was a number of a JSON document. There the token stands as a string, and is restored without its quotes. */
+  /** A number of a JSON document. The token replaces it as a string, and is restored without its quotes. */
   bare?: true;
 }
 
@@ -21,17 +21,17 @@ export type NameFinder = (text: string) => readonly Finding[];
 
 export interface RedactOptions extends Search {
   secrets: Pick<Secrets, 'mac'>;
-  /** The conversation that tokens are made for. */
+  /** The conversation of the tokens. */
   scope: string;
   /**
-   * Whether text that looks like a token is one. `mine`: it was written by us or repeats what we wrote. Else it is
-   * what somebody wrote, and gets a token itself, so that it comes back as it was.
+   * How text that looks like a token is treated. `mine`: as a token, because the platform wrote it, or it repeats
+   * such text. `foreign`: as user text, which gets a token itself, so that it is restored unchanged.
    */
   tokens: 'mine' | 'foreign';
   names?: NameFinder | undefined;
 }
 
-/** Replaces personal data in texts by tokens and keeps what each stands for. */
+/** Replaces personal data in texts with tokens and records the values. */
 export class Redactor {
   readonly #options: RedactOptions;
   readonly #entries = new Map<string, PiiEntry>();
@@ -44,17 +44,17 @@ export class Redactor {
     return [...this.#entries.values()];
   }
 
-  /** A text as people write it. */
+  /** Redacts plain text. */
   text(text: string): string {
     return this.#replace(text, this.#find(text));
   }
 
-  /** A text that may be JSON: values stay in their place, and what was JSON remains so. */
+  /** Redacts a text that may be JSON: values stay in their place, and valid JSON remains valid. */
   maybeJson(text: string): string {
     return isJson(text) ? this.#replace(text, this.#findInJson(text)) : this.text(text);
   }
 
-  /** Every string of a JSON value; names of members stay. */
+  /** Redacts every string of a JSON value; names of members stay. */
   value<T>(value: T): T {
     return mapStrings(value, (text) => this.text(text));
   }
@@ -72,12 +72,15 @@ export class Redactor {
     return (tokens === 'mine' ? apart : [...apart, ...marks]).toSorted((a, b) => a.start - b.start);
   }
 
-  /** Strings are read decoded and replaced as they stand, escapes and all; the rest is read as text. */
+  /**
+   * Strings are searched in decoded form and replaced in written form, escapes included; the rest is searched as
+   * text.
+   */
   #findInJson(text: string): Place[] {
     const found: Place[] = [];
     let from = 0;
     const plain = (end: number) => {
-      // A comma parts two numbers here; elsewhere it may be within one.
+      // A comma separates two numbers here; elsewhere it may belong to one.
       const gap = text.slice(from, end).replaceAll(',', ';');
       const numbers = /\d{7}/.test(gap) ? this.#find(gap).map((each) => wholeNumber(gap, each, from)) : [];
       found.push(...numbers.filter(({ start }, i) => i === 0 || start >= (numbers[i - 1]?.end ?? 0)));
@@ -108,7 +111,7 @@ export class Redactor {
 
   #tokenFor({ kind, value, bare }: Place, written: string): string {
     const { secrets, scope } = this.#options;
-    // A number and the same digits in a string come back in two ways.
+    // A number and a string with the same digits need different tokens, because they are restored differently.
     const token = tokenOf(secrets, scope, { kind, value: bare === true ? `=${written}` : written });
     const entry = this.#entries.get(token) ?? {
       token,
@@ -128,13 +131,13 @@ interface Place {
   kind: TokenKind;
   start: number;
   end: number;
-  /** Left out: the text there. */
+  /** Omitted: the text of the range. */
   value?: string;
   /** A number of a JSON document. */
   bare?: true;
 }
 
-/** What touches none of the marks. Both are in order. */
+/** Findings that overlap no mark. Both are in order. */
 function apartFrom(found: readonly Finding[], marks: readonly Place[]): Finding[] {
   let next = 0;
   return found.filter(({ start, end }) => {
@@ -143,7 +146,7 @@ function apartFrom(found: readonly Finding[], marks: readonly Place[]): Finding[
   });
 }
 
-/** What was found between the strings of a JSON document, as the number that it is part of. */
+/** Extends a finding between the strings of a JSON document to the number that contains it. */
 function wholeNumber(gap: string, { kind, start, end }: Place, offset: number): Place {
   let [from, to] = [start, end];
   while (ofNumber.has(gap.charAt(from - 1))) from -= 1;
@@ -169,7 +172,7 @@ function isJson(text: string): boolean {
 
 const unit = /\\(?:u[0-9a-fA-F]{4}|.)|[^\\]/gs;
 
-/** The text of a literal, and where each of its units stands in the literal; one more for the end. */
+/** The decoded text of a literal, and the offset of each of its units in the literal; one more for the end. */
 function decode(literal: string): { decoded: string; offsets: number[] } {
   if (!literal.includes('\\')) {
     return { decoded: literal, offsets: Array.from({ length: literal.length + 1 }, (_, i) => i) };

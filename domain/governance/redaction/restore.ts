@@ -5,19 +5,19 @@ import { mapStrings, type PiiEntry } from './redact.ts';
 type Values = ReadonlyMap<string, Value>;
 type Value = Pick<PiiEntry, 'value' | 'written' | 'bare'>;
 
-/** A text with the values in the place of their tokens. A token that stands for nothing stays. */
+/** Replaces tokens in a text with their values. Unknown tokens stay. */
 export function restoreText(text: string, mapping: Values): string {
   return mayHoldTokens(text)
     ? text.replace(tokenPattern(), (token) => mapping.get(token)?.value ?? token)
     : text;
 }
 
-/** The same for the text of a JSON document: what was JSON remains so. */
+/** Like `restoreText` for a JSON document: valid JSON remains valid. */
 export function restoreJsonText(text: string, mapping: Values): string {
   return restoreStrings(text, mapping, ({ value, written }) => written ?? JSON.stringify(value).slice(1, -1));
 }
 
-/** A token that stands for a number goes with the quotes that it was given. */
+/** A token of a number is replaced with the quotes that were added for it. */
 function restoreStrings(text: string, mapping: Values, write: (known: Value) => string): string {
   return text.replace(stringTokenPattern(), (found) => {
     const quote = found.startsWith('"') ? '"' : '';
@@ -32,15 +32,17 @@ function restoreStrings(text: string, mapping: Values, write: (known: Value) => 
 /** Members of items and events that hold a JSON document as text. */
 const documents = new Set(['arguments']);
 
-/** What tools and callers said, as they wrote it. */
+/** Restores texts of tools and callers in their written form. */
 function restoreWritten(text: string, mapping: Values): string {
   return restoreStrings(text, mapping, ({ value, written }) => written ?? value);
 }
 
-/** Text files stand in messages as data. */
+/** Messages hold text files as data URLs. */
 const textFile = /^(data:text\/[a-z0-9.+-]+;base64,)(.*)$/s;
 
-/** A record, item or event as an entitled reader sees it. Citations stand where their marks are in the shown text. */
+/**
+ * A record, item or event as an authorised reader sees it. Positions of citations are adjusted to the restored text.
+ */
 export function restoreValue<T>(value: T, mapping: Values): T {
   const placed = mayHoldTokens(JSON.stringify(value)) ? placeCitations(value, mapping) : value;
   return mapStrings(placed, (text, key) => {
@@ -80,7 +82,7 @@ function placeCitations<T>(value: T, mapping: Values): T {
   ) as T;
 }
 
-/** All in one pass over the text, however many there are. */
+/** One pass over the text for all citations. */
 function placeAll({ text, annotations }: Cited, mapping: Values): Cited['annotations'] {
   const tokens = [...text.matchAll(tokenPattern())];
   const placed = [...annotations];
@@ -93,7 +95,7 @@ function placeAll({ text, annotations }: Cited, mapping: Values): Cited['annotat
       by += (mapping.get(token[0])?.value.length ?? token[0].length) - token[0].length;
       next += 1;
     }
-    placed[index] = movedBy(annotation, by);
+    placed[index] = shiftedBy(annotation, by);
   }
   return placed;
 }
@@ -107,10 +109,10 @@ function shifted<A extends { start_index: number; end_index: number }>(
   for (const [token, count] of Object.entries(before)) {
     by += count * ((mapping.get(token)?.value.length ?? token.length) - token.length);
   }
-  return movedBy(annotation, by);
+  return shiftedBy(annotation, by);
 }
 
-function movedBy<A extends { start_index: number; end_index: number }>(annotation: A, by: number): A {
+function shiftedBy<A extends { start_index: number; end_index: number }>(annotation: A, by: number): A {
   return {
     ...annotation,
     start_index: annotation.start_index + by,
@@ -123,7 +125,10 @@ interface AnnotationEvent {
   tokens_before?: Record<string, number>;
 }
 
-/** A stored stream event. No delta ends within a token, so each event is restored by itself: replays are equal. */
+/**
+ * Restores a stored stream event. No delta ends within a token, so events are restored one by one and replays are
+ * equal.
+ */
 export function restoreLine(line: string, type: string, mapping: Values): string {
   if (!mayHoldTokens(line)) {
     return line;

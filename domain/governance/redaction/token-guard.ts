@@ -1,13 +1,13 @@
 import { heldBack } from './pii-tokens.ts';
 
 /**
- * Passes a model's text on so that no piece ends within a token: whoever gets the pieces can put values in the place
- * of tokens piece by piece.
+ * Forwards a model's text in pieces that never end within a token, so that a reader can restore values piece by
+ * piece.
  */
 export class TokenGuard {
   #held = '';
 
-  /** What may go on of all that has come. */
+  /** The part of the text so far that can be forwarded. */
   push(text: string): string {
     const all = this.#held + text;
     const boundary = all.length - heldBack(all);
@@ -15,7 +15,7 @@ export class TokenGuard {
     return all.slice(0, boundary);
   }
 
-  /** What was held, once the text has ended. */
+  /** The held-back rest, after the end of the text. */
   end(): string {
     const rest = this.#held;
     this.#held = '';

@@ -25,7 +25,7 @@ function newKeyId(): string {
   return Array.from({ length: 16 }, () => keyIdAlphabet.charAt(randomInt(36))).join('');
 }
 
-/** The key's parts when its form and checksum are right, else null: no look-up is worth making. */
+/** The key's parts if its form and checksum are valid, else null, which saves the look-up. */
 export function parseApiKey(token: string): { keyId: string; secret: string } | null {
   const match = pattern.exec(token);
   if (match === null) {
@@ -37,7 +37,7 @@ export function parseApiKey(token: string): { keyId: string; secret: string } | 
     : null;
 }
 
-/** In the same time whatever hash is `stored`. */
+/** Constant time, whatever hash is `stored`. */
 export function secretMatches(secrets: Secrets, secret: string, stored: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(secrets, secret)), Buffer.from(stored));
 }

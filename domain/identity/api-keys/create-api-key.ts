@@ -12,17 +12,17 @@ const lifetimeDays = 90;
 export interface NewApiKey {
   principalId: string;
   name: string;
-  /** null: everything that the principal may do. */
+  /** null: all permissions of the principal. */
   permissions: Permission[] | null;
 }
 
 interface KeyToMake extends NewApiKey {
   id?: string;
-  /** Other principals that may hold it. */
+  /** Other principals that may know the key. */
   makers?: string[];
 }
 
-/** @returns the token, which is shown once and kept nowhere. */
+/** @returns the token, which is shown once and stored nowhere. */
 export async function createApiKey(
   work: { em: EntityManager; secrets: Secrets; actor: Actor },
   input: KeyToMake,

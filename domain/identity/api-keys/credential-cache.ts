@@ -4,27 +4,30 @@ import type { Identity } from '#domain/foundation/access/caller.ts';
 
 const maxMs = 30_000;
 const rememberedKeys = 10_000;
-/** From a proof that notifications arrive; with it a revocation is seen within a second however they are lost. */
+/**
+ * Max age of the last proof that notifications arrive: a revocation takes effect within a second even if
+ * notifications are lost.
+ */
 const trustMs = 900;
 const idleAfterMs = 5_000;
 
-/** A credential that was found good. */
+/** A verified credential. */
 export interface VerifiedCredential {
   keyId: string;
   identity: Identity;
-  /** Of `performance.now()`. */
+  /** In the clock of `performance.now()`. */
   goodUntil: number;
 }
 
 /**
- * Whose the keys are that a process has just seen, by the hash of the key and for as long as the process hears of
- * changes. What the principal may do is not remembered, and no refusal is.
+ * A cache of the identities behind recently verified keys, by the hash of the key, valid while the process receives
+ * notifications of changes. It holds neither permissions nor refusals.
  */
 export class CredentialCache {
   readonly #kept = new LRUCache<string, VerifiedCredential>({ max: rememberedKeys });
   #trustedUntil = 0;
   #askedAt = -Infinity;
-  /** Counts what was forgotten: a look-up that began before may have read what is over. */
+  /** Counts invalidations: a look-up that began before one may have read stale data. */
   #era = 0;
 
   find(token: string): VerifiedCredential | null {
@@ -37,7 +40,7 @@ export class CredentialCache {
     return verdict !== undefined && now < verdict.goodUntil ? verdict : null;
   }
 
-  /** The verdict of `look`, remembered if it is good. */
+  /** The result of `look`, cached if the credential is valid. */
   async refresh(
     token: string,
     look: () => Promise<VerifiedCredential | null>,
@@ -51,17 +54,17 @@ export class CredentialCache {
     return verdict;
   }
 
-  /** Nobody has asked for some seconds. */
+  /** No look-up for some seconds. */
   get isIdle(): boolean {
     return performance.now() - this.#askedAt > idleAfterMs;
   }
 
-  /** Everything that was notified before `at`, of `performance.now()`, has been heard. */
+  /** All notifications sent before `at`, in `performance.now()`, have been received. */
   trust(at: number): void {
     this.#trustedUntil = at + trustMs;
   }
 
-  /** What is known of a tenant; without one everything, because changes may have been missed. */
+  /** Invalidates the entries of a tenant; without a tenant all, because notifications may have been lost. */
   forget(tenantId?: string): void {
     this.#era += 1;
     if (tenantId === undefined) {

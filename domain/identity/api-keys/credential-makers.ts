@@ -8,8 +8,8 @@ import { permissionsOf } from '#domain/identity/roles/role-permissions.ts';
 type Acting = Pick<Context, 'caller' | 'em'>;
 
 /**
- * The other principals that made the caller's credential, and so may hold it too: of its key, or of the identities that
- * its session may come from. Empty where the principal made it itself, or its provider by a first sign-in.
+ * The other principals that created the caller's credential, and so may know it too: of its key, or of the identities
+ * that its session may come from. Empty when the principal created it, or its provider did by a first sign-in.
  */
 export async function makersOf({ caller, em }: Acting): Promise<string[]> {
   const rows = await em.execute<{ maker: string }[]>(
@@ -24,7 +24,7 @@ export async function makersOf({ caller, em }: Acting): Promise<string[]> {
   return rows.map(({ maker }) => maker);
 }
 
-/** The makers of a credential that the caller makes for `principalId`; what made the caller's own stands behind it. */
+/** The makers of a credential that the caller creates for `principalId`, including the makers of the caller's own. */
 export async function makersOfNew(ctx: Acting, principalId: string): Promise<string[]> {
   const makers = new Set([ctx.caller.principalId, ...(await makersOf(ctx))]);
   makers.delete(principalId);
@@ -32,9 +32,9 @@ export async function makersOfNew(ctx: Acting, principalId: string): Promise<str
 }
 
 /**
- * A role that comes to the caller by its address is its own alone: each maker of its credential holds what the role
- * does, now and in the caller's space, as if it were made now.
- * @throws `missing_permission` naming the first that a maker lacks
+ * A role that the caller gains by its address belongs to the caller alone: each maker of its credential must hold the
+ * role's permissions, now and in the caller's space, as if it created the credential now.
+ * @throws `missing_permission` with the first permission that a maker lacks
  */
 export async function requireMakersOfNoMore(ctx: Context, spaceId: string, roleKey: string): Promise<void> {
   const { caller, em } = ctx;

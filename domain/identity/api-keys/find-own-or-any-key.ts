@@ -5,7 +5,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import type { Permission } from '#domain/foundation/access/permissions.ts';
 
 /**
- * One's own key needs no grant, anybody else's needs `permission`.
+ * The caller's own key needs no grant; another principal's needs `permission`.
  * @throws `missing_permission` also for an unknown key, `api_key_not_found`
  */
 export async function findOwnOrAnyKey(

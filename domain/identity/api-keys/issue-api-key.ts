@@ -12,14 +12,14 @@ import { requireNoMore } from '#domain/identity/roles/require-no-more.ts';
 export interface IssuedApiKey {
   id: string;
   keyId: string;
-  /** Shown once; null where a repeated request meets the key that its first has made. */
+  /** Shown once; null for a repeated request, whose key exists already. */
   token: string | null;
 }
 
 /**
- * A key of a principal of the caller's tenant; one of the caller's own principal needs no grant.
- * @throws `missing_permission`, also where the key could do what the caller, or the caller's key, may not;
- *   `principal_not_found`, and the refusals of `claimKey`
+ * Creates a key for a principal of the caller's tenant; one for the caller itself needs no grant.
+ * @throws `missing_permission`, also where the key would exceed the permissions of the caller, or of the caller's
+ *   key; `principal_not_found`, and the refusals of `claimKey`
  */
 export async function issueApiKey(
   ctx: Context,

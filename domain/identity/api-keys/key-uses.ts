@@ -5,7 +5,7 @@ import type { Identity } from '#domain/foundation/access/caller.ts';
 const everyMs = 60_000;
 const rememberedKeys = 10_000;
 
-/** Keeps `api_keys.last_used_at` true to the minute, without a write per request and without making it wait. */
+/** Updates `api_keys.last_used_at` to the minute, without a write per request and without delaying requests. */
 export class KeyUses {
   readonly #database: Database;
   readonly #noted = new LRUCache<string, true>({ max: rememberedKeys, ttl: everyMs });

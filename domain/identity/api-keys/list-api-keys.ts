@@ -5,7 +5,7 @@ import { authorizeOwn } from '#domain/foundation/access/authorize-own.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
 
 /**
- * The tenant's keys, revoked and expired ones included, newest first; without `api_keys.read` one's own.
+ * The tenant's keys, revoked and expired ones included, newest first; without `api_keys.read` the caller's own.
  * @throws `missing_permission` for a key without it, `invalid_cursor`
  */
 export async function listApiKeys(

@@ -3,7 +3,7 @@ import type { Database } from '#domain/foundation/persistence/database.ts';
 import { parseApiKey, secretMatches } from './api-key.ts';
 import type { CredentialCache, VerifiedCredential } from './credential-cache.ts';
 
-/** A key as it stands in the database. */
+/** A key as the database stores it. */
 interface CredentialRow {
   tenant_id: string;
   id: string;
@@ -20,7 +20,7 @@ interface Deps {
   credentialCache: CredentialCache;
 }
 
-/** The identity behind an API key as it was sent, by the database; null for every cause of refusal alike. */
+/** Verifies an API key against the database and returns its identity; null for every cause of refusal alike. */
 export async function proveApiKey(
   { database, secrets, credentialCache }: Deps,
   token: string,
@@ -32,7 +32,7 @@ export async function proveApiKey(
   const { keyId, secret } = parsed;
   return credentialCache.refresh(token, async () => {
     const askedAt = performance.now();
-    // One row for every id: an id that no key has costs the same work as an id that some key has.
+    // One row for every id: an unknown id costs the same work as a known one.
     const [row] = (await database.call<CredentialRow>(
       'find_credential',
       'select * from app.find_credential($1)',

@@ -3,8 +3,8 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
 
 /**
- * Ends a key for every process within a second: the database tells them of every change of a key. Of several who do
- * it at once, one does.
+ * Revokes a key for every process within a second: the database notifies them of every change of a key. Of concurrent
+ * revocations, one takes effect.
  */
 export async function revokeApiKey(em: EntityManager, actor: Actor, keyId: string): Promise<boolean> {
   const [key] = await em.execute<{ id: string }[]>(

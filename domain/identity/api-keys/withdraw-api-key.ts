@@ -5,8 +5,8 @@ import { findOwnOrAnyKey } from './find-own-or-any-key.ts';
 import { revokeApiKey } from './revoke-api-key.ts';
 
 /**
- * Revokes a key, by its id or by the part between `ak.` and the second dot; repeating it changes nothing. One's
- * own needs no grant.
+ * Revokes a key, by its id or by the part between `ak.` and the second dot; repeating it changes nothing. The
+ * caller's own needs no grant.
  * @throws `missing_permission`, `api_key_not_found`, and `principal_not_found` for a caller who is being deleted
  */
 export async function withdrawApiKey(

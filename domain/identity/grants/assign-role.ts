@@ -16,8 +16,8 @@ interface Assignment {
 }
 
 /**
- * Gives a principal a role in the whole tenant; giving it twice changes nothing.
- * @throws `missing_permission`, also where the role holds what the caller lacks; `principal_not_found`,
+ * Gives a principal a tenant-wide role; a repeat changes nothing.
+ * @throws `missing_permission`, also where the role holds a permission that the caller lacks; `principal_not_found`,
  *   `role_not_found`, `invalid_request` for a role of spaces or projects
  */
 export async function assignRole(ctx: Context, input: Assignment): Promise<RoleView> {
@@ -41,9 +41,9 @@ export async function assignRole(ctx: Context, input: Assignment): Promise<RoleV
 }
 
 /**
- * Takes a role away again. Nobody takes away more than they have.
- * @throws `missing_permission`, `principal_not_found`, `role_not_found` also where the principal has no such
- *   role, `invalid_state` for the last owner, and for the role of owners the refusals of `lockOwners`
+ * Removes a tenant-wide role of a principal. The caller must hold every permission of the role.
+ * @throws `missing_permission`, `principal_not_found`, `role_not_found` also where the principal has no such role,
+ *   `invalid_state` for the last owner, and for the role of owners the refusals of `lockOwners`
  */
 export async function unassignRole(outer: Context, input: Assignment): Promise<void> {
   authorize(outer.caller, 'roles.assign');

@@ -6,7 +6,7 @@ import { viewBuiltIn, viewRole, type RoleView } from '#domain/identity/roles/rol
 import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
 import { Role } from '#domain/identity/roles/role.entity.ts';
 
-/** What a principal holds in the whole tenant, by key. @throws `missing_permission`, `principal_not_found` */
+/** A principal's tenant-wide roles, by key. @throws `missing_permission`, `principal_not_found` */
 export async function listAssignedRoles(ctx: Context, input: { principalId: string }): Promise<RoleView[]> {
   authorize(ctx.caller, 'roles.read');
   const { id: principalId } = await findPrincipal(ctx, input.principalId);

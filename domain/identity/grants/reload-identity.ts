@@ -6,7 +6,7 @@ import { invalidCredentials } from '#domain/foundation/kernel/errors.ts';
 import type { Identity } from '#domain/foundation/access/caller.ts';
 
 /**
- * What the credential of a request that had to wait is good for by now.
+ * The current state of the credential of a request that had to wait.
  * @throws `invalid_credentials` for a key or a session that ended meanwhile
  */
 export async function reloadIdentity<T extends Identity>(em: EntityManager, identity: T): Promise<T> {

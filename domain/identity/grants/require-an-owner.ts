@@ -8,12 +8,12 @@ import { loadCaller } from '#domain/foundation/access/load-caller.ts';
 import { reloadIdentity } from './reload-identity.ts';
 
 /**
- * Waits in the line of those who take owners away, or change principals at all: two owners cannot be taken away at
- * once. Asked before a principal is locked for a change, always, so that two who change each other wait for one another
- * in one order. The line is the tenant itself, which is there whoever owns it.
- * @returns the same work with what the caller may do when it is its turn
- * @throws `missing_permission` where `needed` was taken from it meanwhile, `principal_disabled`, and
- *   `invalid_credentials` for a caller who is deleted by then, or whose key or session has ended
+ * Serialises changes of owners and of principals: two owners cannot be removed concurrently. Always called before a
+ * principal is locked for a change, so that two principals who change each other take their locks in one order. The
+ * lock is the tenant's row, which exists whatever its owners.
+ * @returns the same work with the caller's permissions after the wait
+ * @throws `missing_permission` when the caller lost one of `needed` meanwhile, `principal_disabled`, and
+ *   `invalid_credentials` for a caller who was deleted, or whose key or session has ended
  */
 export async function lockOwners(ctx: Context, needed: readonly string[]): Promise<Context> {
   const { em } = ctx;
@@ -28,12 +28,13 @@ export async function lockOwners(ctx: Context, needed: readonly string[]): Promi
 }
 
 /**
- * A tenant that nobody owns could never be deleted or given back its rights: the last active owner stays. Asked
- * behind `lockOwners`.
- * @throws `invalid_state` when `principalId` is the last one
+ * The last active owner stays: a tenant without owners could never be deleted or regain its permissions. Called after
+ * `lockOwners`.
+ * @throws `invalid_state` when `principalId` is the last owner
  */
 export async function requireAnotherOwner(em: EntityManager, principalId: string): Promise<void> {
-  // By a statement of its own: one that waits for the locks still sees as active whom the other has just disabled.
+  // A statement of its own: a statement that waits for the locks would still read as active a principal that was
+  // disabled concurrently.
   const owners = await em.execute<{ is_asked: boolean }[]>(
     `select a.principal_id = ?::uuid as is_asked from role_assignments a
      join principals p on p.tenant_id = a.tenant_id and p.id = a.principal_id

@@ -10,12 +10,12 @@ import { sealPrincipal } from '#domain/foundation/events/seal-principal.ts';
 export interface PrincipalChange {
   principalId: string;
   name?: string | undefined;
-  /** `disabled` refuses every operation of the principal and stops what runs for it, until it is `active` again. */
+  /** `disabled` refuses every operation of the principal and stops its running work, until it is `active` again. */
   status?: Principal['status'] | undefined;
 }
 
 /**
- * What is left out stays. The address is not changed here: invites trust it.
+ * Omitted fields stay unchanged. The address cannot be changed here, because invites trust it.
  * @throws `missing_permission`, `principal_not_found`, `invalid_state` for disabling the last owner, and the refusals
  *   of `lockOwners`
  */

@@ -24,7 +24,7 @@ import { requireProviderRights } from './require-provider-rights.ts';
 export interface NewProvider {
   slug: string;
   displayName: string;
-  /** Exactly as the provider's ID tokens say it. */
+  /** Exactly as in the provider's ID tokens. */
   issuer: string;
   clientId: string;
   /** null: a public client. */
@@ -37,8 +37,9 @@ export interface NewProvider {
 }
 
 /**
- * Lets the tenant's people sign in with one more provider.
- * @throws `missing_permission`, also where its identities could do what the caller may not; `already_exists`, `url_not_allowed`, `invalid_request`, and the refusals of `claimKey`
+ * Adds an identity provider with which the tenant's users can sign in.
+ * @throws `missing_permission`, also where its identities would exceed the caller's permissions; `already_exists`,
+ *   `url_not_allowed`, `invalid_request`, and the refusals of `claimKey`
  */
 export async function registerProvider(
   ctx: Context,
@@ -55,7 +56,7 @@ export async function registerProvider(
   return { provider: await addProvider(work, { ...input, id }), replayed: false };
 }
 
-/** The same, for whoever sets up a tenant. */
+/** Like `registerProvider`, for the setup of a tenant. */
 export async function addProvider(
   work: { em: EntityManager; secrets: Secrets; actor: Actor },
   input: NewProvider & { id: string },

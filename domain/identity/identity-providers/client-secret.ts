@@ -3,7 +3,7 @@ import { openField } from '#domain/foundation/secrets/open-fields.ts';
 import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import type { IdentityProvider } from './identity-provider.entity.ts';
 
-/** Seals the secret that the tenant's registration at the provider has; it is never shown again. */
+/** Seals the client secret of the tenant's registration at the provider; it is never shown again. */
 export async function saveClientSecret(
   work: FieldWork,
   provider: IdentityProvider,

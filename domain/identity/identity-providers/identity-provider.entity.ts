@@ -23,6 +23,6 @@ const schema = defineEntity({
   }),
 });
 
-/** An OpenID provider that a tenant's people sign in with. */
+/** An OpenID provider with which a tenant's users sign in. */
 export class IdentityProvider extends schema.class {}
 schema.setClass(IdentityProvider);

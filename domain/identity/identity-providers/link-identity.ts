@@ -8,10 +8,10 @@ import { findPrincipal } from '#domain/identity/principals/find-principal.ts';
 import { holdProvider } from './read-providers.ts';
 
 /**
- * Says which user of the tenant a subject of the provider is, so that they may sign in before they ever have.
- * Repeating it changes nothing.
- * @throws `missing_permission`, also where that user may do what the caller, or the caller's key, may not;
- *   `identity_provider_not_found`, `principal_not_found`, `already_exists` for a subject that is somebody else's
+ * Links a subject of the provider to a user of the tenant, so that the user can sign in without an earlier sign-in. A
+ * repeat changes nothing.
+ * @throws `missing_permission`, also where that user has a permission that the caller, or the caller's key, lacks;
+ *   `identity_provider_not_found`, `principal_not_found`, `already_exists` for a subject of another user
  */
 export async function linkIdentity(
   ctx: Context,

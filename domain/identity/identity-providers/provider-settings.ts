@@ -1,7 +1,7 @@
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 
-/** Asymmetric only: with a shared secret, whoever verifies could forge. */
+/** Asymmetric only: with a shared secret, every verifier could forge tokens. */
 export const signingAlgs = [
   'RS256',
   'RS384',
@@ -16,13 +16,16 @@ export const signingAlgs = [
 ] as const;
 export type SigningAlg = (typeof signingAlgs)[number];
 
-/** `automatic`: whoever the provider vouches for becomes a user. `known`: only those with an identity here. */
+/**
+ * `automatic`: every subject that the provider vouches for becomes a user. `known`: only subjects with a linked
+ * identity sign in.
+ */
 export const provisionings = ['automatic', 'known'] as const;
 export type Provisioning = (typeof provisionings)[number];
 
 export const providerSlug = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Kept as it is written, since it is compared so with what tokens say. @throws `url_not_allowed` */
+/** Stored as written, because ID tokens are compared with it character by character. @throws `url_not_allowed` */
 export function issuerUrl(text: string): string {
   const url = URL.parse(text);
   const plain =
@@ -40,8 +43,8 @@ export function issuerUrl(text: string): string {
 }
 
 /**
- * Addresses that a finished sign-in may lead to: https, or http on this very machine. Kept in the one spelling
- * that a browser would use. @throws `url_not_allowed`
+ * Redirect addresses of finished sign-ins: https, or http on the local machine. Stored in the one spelling that a
+ * browser uses. @throws `url_not_allowed`
  */
 export function redirectUris(texts: readonly string[]): string[] {
   return [...new Set(texts.map(redirectUri))];

@@ -5,7 +5,7 @@ import type { Page } from '#domain/foundation/kernel/page.ts';
 import { keysetPage } from '#domain/foundation/persistence/keyset-list.ts';
 import { IdentityProvider } from './identity-provider.entity.ts';
 
-/** @throws `identity_provider_not_found`, also for one of another tenant */
+/** @throws `identity_provider_not_found`, also for another tenant's */
 export async function findProvider(
   { em }: Pick<Context, 'em'>,
   providerId: string,
@@ -17,14 +17,14 @@ export async function findProvider(
   return provider;
 }
 
-/** The same, locked for a change; sign-ins go on being begun with it. */
+/** Like `findProvider`, locked for a change; new sign-ins can still begin with it. */
 export async function lockProvider(ctx: Pick<Context, 'em'>, providerId: string): Promise<IdentityProvider> {
   const provider = await findProvider(ctx, providerId);
   await ctx.em.execute('select from identity_providers where id = ? for no key update', [provider.id]);
   return ctx.em.refreshOrFail(provider);
 }
 
-/** The same, kept as it is until the end of the transaction. */
+/** Like `findProvider`, locked against changes until the end of the transaction. */
 export async function holdProvider(ctx: Pick<Context, 'em'>, providerId: string): Promise<IdentityProvider> {
   const provider = await findProvider(ctx, providerId);
   await ctx.em.execute('select from identity_providers where id = ? for share', [provider.id]);

@@ -11,9 +11,9 @@ import type { IdentityProvider } from './identity-provider.entity.ts';
 export const firstRole = 'member';
 
 /**
- * To change what a provider is changes who its subjects are: the caller holds all that its identities let their
- * principals do and, where it lets in everybody, all that a new user is given or could be by an invite.
- * @throws `missing_permission` naming the first that the caller lacks, or that its key is cut down by
+ * Changing a provider can change who its subjects are. So the caller must hold all permissions of its linked
+ * identities and, if it provisions automatically, all that a new user gets or could get by an invite.
+ * @throws `missing_permission` with the first permission that the caller or its key lacks
  */
 export async function requireProviderRights(
   ctx: Context,

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 
 /**
- * Ends every sign-in that was begun with the provider, also those whose session waits to be fetched. One that is
- * being finished is waited for.
+ * Ends every open sign-in with the provider, also those whose session is not redeemed yet. Waits for a sign-in that
+ * is being finished.
  */
 export async function closeLogins(em: EntityManager, providerId: string): Promise<void> {
   await em.execute(
@@ -12,7 +12,9 @@ export async function closeLogins(em: EntityManager, providerId: string): Promis
   );
 }
 
-/** Its subjects are nobody here from now on, until they are linked again. @returns how many were somebody */
+/**
+ * Unlinks the provider's subjects from their users, until they are linked again. @returns the number of links removed
+ */
 export async function unlinkIdentities(em: EntityManager, providerId: string): Promise<number> {
   const unlinked = await em.execute(
     'delete from external_identities where provider_id = ? returning principal_id',

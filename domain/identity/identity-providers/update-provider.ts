@@ -14,15 +14,15 @@ import { closeLogins, unlinkIdentities } from './unlink-identities.ts';
 
 type Settings = Omit<NewProvider, 'slug' | 'issuer'>;
 
-/** What is left out stays as it is. Slug and issuer never change: identities hang on them. */
+/** Omitted fields stay unchanged. Slug and issuer never change: identities depend on them. */
 export type UpdateProvider = { providerId: string; status?: IdentityProvider['status'] | undefined } & {
   [K in keyof Settings]?: Settings[K] | undefined;
 };
 
 /**
- * Changes a provider's settings. Disabling it refuses new sign-ins and ends the sessions that came of it; another
- * client ends them, too, and leaves no identity linked: a provider may give each client subjects of its own. What
- * changes nothing writes no event.
+ * Changes a provider's settings. Disabling it refuses new sign-ins and ends its sessions. Another client also ends
+ * them and unlinks all identities: a provider may give each client different subjects. An update without a change
+ * records no event.
  * @throws `missing_permission`, and by `requireProviderRights` unless it is only renamed or disabled;
  *   `identity_provider_not_found`, `url_not_allowed`, and `principal_not_found` for a caller who is being deleted
  */
@@ -31,7 +31,7 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
   await findCaller(ctx);
   const { clientId } = await findProvider(ctx, input.providerId);
   if (input.clientId !== undefined && input.clientId !== clientId) {
-    // Before the provider is locked: finishing a sign-in locks it before the provider, too.
+    // Before the provider is locked, in the lock order of finishing a sign-in.
     await closeLogins(ctx.em, input.providerId);
   }
   const provider = await lockProvider(ctx, input.providerId);
@@ -44,7 +44,7 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
   const fields = Object.keys(changes) as (keyof typeof changes)[];
   const changedNames = changedFields(fields, changes, provider);
   const changed: string[] = [...changedNames];
-  // A secret that is given is sealed anew and counts as a change: none is opened to be compared.
+  // A given secret is sealed again and counts as a change: secrets are not decrypted for comparison.
   const givesSecret = clientSecret !== undefined && (clientSecret ?? provider.clientSecret ?? null) !== null;
   if (givesSecret) {
     changed.push('clientSecret');
@@ -65,12 +65,12 @@ export async function updateProvider(ctx: Context, input: UpdateProvider): Promi
   return provider;
 }
 
-/** Whether a change decides nothing about who signs in. */
+/** Whether a change has no influence on who can sign in. */
 function isHarmless(field: string, status: IdentityProvider['status'] | undefined): boolean {
   return field === 'displayName' || (field === 'status' && status === 'disabled');
 }
 
-/** What follows from the changes, and the event. */
+/** Applies the consequences of the changes and records the event. */
 async function applyChanges(
   { em, caller }: Context,
   provider: IdentityProvider,

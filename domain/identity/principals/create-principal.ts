@@ -15,7 +15,7 @@ export interface NewPrincipal {
 }
 
 /**
- * One more principal of the tenant, without any right yet.
+ * Creates a principal of the tenant, without any role.
  * @throws `missing_permission`, and the refusals of `claimKey`
  */
 export async function createPrincipal(

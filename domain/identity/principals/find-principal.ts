@@ -4,21 +4,21 @@ import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { Principal } from './principal.entity.ts';
 
 /**
- * Stays as it is until the end of the transaction: nobody who is being deleted is given anything.
- * @throws `principal_not_found`, also for one of another tenant and for a deleted one
+ * Locked against changes until the end of the transaction: a principal that is being deleted receives no grants.
+ * @throws `principal_not_found`, also for another tenant's and for a deleted one
  */
 export async function findPrincipal(ctx: Context, principalId: string): Promise<Principal> {
   return found(ctx, principalId, LockMode.PESSIMISTIC_READ);
 }
 
-/** The same, locked for a change. */
+/** Like `findPrincipal`, locked for a change. */
 export async function lockPrincipal(ctx: Context, principalId: string): Promise<Principal> {
   return found(ctx, principalId, LockMode.PESSIMISTIC_WRITE);
 }
 
 /**
- * The caller, asked for before anything is locked that goes when it is deleted: an event needs its row, and whoever
- * deletes it begins there.
+ * The caller, locked before anything that is deleted with it: events refer to its row, and a deletion locks that row
+ * first.
  * @throws `principal_not_found` for a caller who is being deleted
  */
 export async function findCaller(ctx: Context): Promise<void> {

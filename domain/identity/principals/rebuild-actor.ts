@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '#domain/foundation/access/caller.ts';
 import { Principal } from './principal.entity.ts';
 
-/** Whoever asked for the work that a workflow does, as events name them; their rights do not matter here. */
+/** The requester of a workflow's work, as events name it; its permissions are not checked. */
 export async function rebuildActor(
   em: EntityManager,
   requester: { tenantId: string; principalId: string },

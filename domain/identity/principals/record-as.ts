@@ -3,7 +3,9 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { Principal } from './principal.entity.ts';
 import type { Identity, Origin } from '#domain/foundation/access/caller.ts';
 
-/** Writes an event of whoever asked in a transaction of its own: that of the request was undone. */
+/**
+ * Records an event of the requester in a transaction of its own, because the request's transaction was rolled back.
+ */
 export async function recordAs(
   unitOfWork: UnitOfWork,
   { identity, origin }: { identity: Identity; origin: Origin },

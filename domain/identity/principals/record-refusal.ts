@@ -3,7 +3,10 @@ import type { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { Identity, Origin } from '#domain/foundation/access/caller.ts';
 import { recordAs } from './record-as.ts';
 
-/** Writes `security.permission_denied` (`content_blocked` where that is why), at most once a minute per principal, permission and place. */
+/**
+ * Records `security.permission_denied` (`content_blocked` for blocked content), at most once a minute per principal,
+ * permission and place.
+ */
 export async function recordRefusal(
   unitOfWork: UnitOfWork,
   identity: Identity,

@@ -18,7 +18,9 @@ export interface NewRole {
   idempotency?: IdempotentRequest | null;
 }
 
-/** A role without any permission yet. @throws `missing_permission`, `already_exists`, and the refusals of `claimKey` */
+/**
+ * Creates a role without permissions. @throws `missing_permission`, `already_exists`, and the refusals of `claimKey`
+ */
 export async function createRole(
   ctx: Context,
   input: NewRole,

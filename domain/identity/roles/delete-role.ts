@@ -5,7 +5,7 @@ import { findEditableRole } from './find-role.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 
 /**
- * Deletes a role that nobody holds and no pending invite promises: taking rights away is an act of its own.
+ * Deletes a role that no principal holds and no pending invite names: revoking permissions is a separate operation.
  * @throws `missing_permission`, `role_not_found`, `invalid_state` for a built-in role and for one in use
  */
 export async function deleteRole(ctx: Context, input: { roleId: string }): Promise<void> {

@@ -24,8 +24,8 @@ export async function findEditableRole(ctx: Context, roleId: string): Promise<Ro
 }
 
 /**
- * A role that the caller may give to somebody: nobody gives more than they have. It stays as it is until the
- * end of the transaction, so that it is neither widened nor deleted meanwhile.
+ * A role that the caller may grant: a caller grants only permissions that it holds. Locked until the end of the
+ * transaction, so that it is neither extended nor deleted meanwhile.
  * @throws `role_not_found`, `invalid_request` for a built-in role of another scope, `missing_permission`
  */
 export async function findGrantableRole(
@@ -45,14 +45,14 @@ export async function findGrantableRole(
 }
 
 /**
- * Nobody takes away more than they have: for a role that somebody holds, by the key that rows keep.
+ * A caller revokes only permissions that it holds. Checks the role of a principal by the key that rows store.
  * @throws `missing_permission`
  */
 export async function requireRoleOfNoMore({ caller, em }: Context, roleKey: string): Promise<void> {
   requireAll(caller, await permissionsOf(em, roleKey));
 }
 
-/** @throws `missing_permission` naming the first of `names`, or of what they imply, that the caller lacks */
+/** @throws `missing_permission` with the first of `names`, or of what they imply, that the caller lacks */
 export function requireAll(caller: Caller, names: readonly string[]): void {
   const missing = firstMissing(expand(names), caller.granted);
   if (missing !== null) {

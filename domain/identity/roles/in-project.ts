@@ -5,18 +5,18 @@ import { expand } from '#domain/foundation/access/policy.ts';
 import { spaceOf } from '#domain/foundation/access/space-of.ts';
 import { ProjectMember } from './project-member.entity.ts';
 
-/** What rights are read with. */
+/** The context needed to read permissions. */
 export type Acting = Pick<Context, 'caller' | 'em'>;
 
 /**
- * The same work with what the caller's role in one project adds, read now: tenant ∪ space ∪ project, cut down to
- * the key's own grant. An unknown project adds nothing.
+ * The same context with the permissions of the caller's role in one project added, read now: tenant ∪ space ∪
+ * project, restricted to the key's own grant. An unknown project adds nothing.
  */
 export async function inProject<C extends Acting>(ctx: C, projectId: string): Promise<C> {
   return (await inProjects(ctx, [projectId])).get(projectId) ?? ctx;
 }
 
-/** The same for several projects, by their ids. Those that add nothing are left out. */
+/** Like `inProject` for several projects, by their ids. Projects that add nothing are omitted. */
 export async function inProjects<C extends Acting>(
   ctx: C,
   projectIds: readonly string[],

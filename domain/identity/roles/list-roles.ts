@@ -6,11 +6,11 @@ import { viewBuiltIn, viewRole, type RoleView } from './role-view.ts';
 import { Role } from './role.entity.ts';
 import { builtInRoles } from '#domain/foundation/access/roles.ts';
 
-/** A position among the built-in roles, which have no time of creation. */
+/** Cursor position among the built-in roles, which have no creation time. */
 const amongBuiltIn = '';
 
 /**
- * The tenant's own roles, newest first, and behind them the built-in ones.
+ * The tenant's own roles, newest first, then the built-in ones.
  * @throws `missing_permission`, `invalid_cursor`
  */
 export async function listRoles(

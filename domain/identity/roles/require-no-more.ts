@@ -14,15 +14,15 @@ import { expand, refusal } from '#domain/foundation/access/policy.ts';
 import { permissionsOf } from './role-permissions.ts';
 import { inProject } from './in-project.ts';
 
-/** Principals that could act with a credential that is made, by a condition on their id, and what limits it. */
+/** The principals that could use a new credential, as a condition on their id, with the credential's own limit. */
 export interface Recipients {
   /** SQL with one parameter, such as `= ?`. */
   principals: { condition: string; parameter: string };
-  /** What a key of theirs may do at most; null: everything that they may. */
+  /** Upper bound of the permissions of their key; null: all of theirs. */
   keyPermissions: readonly string[] | null;
 }
 
-/** A role that somebody holds, or that an invite promises: in the tenant, in a space or in a project. */
+/** A role that a principal holds or a pending invite names: in the tenant, in a space or in a project. */
 interface Standing {
   space_id: string | null;
   project_id: string | null;
@@ -30,10 +30,11 @@ interface Standing {
 }
 
 /**
- * Nobody hands out more than they have: everything that `recipient` could do, in the tenant and in each of its
- * spaces and projects, the caller can do too; so with what invites promise it that it could accept. Since what is one's own
- * and what comes later hang on the key alone, a caller whose key is cut down gives a key that is cut down as far.
- * @throws `missing_permission` naming the first that the caller lacks
+ * Prevents privilege escalation: everything that `recipient` could do, in the tenant and in each of its spaces and
+ * projects, the caller must be able to do too; likewise for pending invites that `recipient` could accept. Access to
+ * own resources and to later grants depends on the key alone, so a caller with a restricted key can only create a key
+ * with the same restriction.
+ * @throws `missing_permission` with the first permission that the caller lacks
  */
 export async function requireNoMore(ctx: Context, recipient: Identity): Promise<void> {
   const { principalId, keyPermissions } = recipient;
@@ -45,19 +46,19 @@ export async function requireNoMore(ctx: Context, recipient: Identity): Promise<
   });
 }
 
-/** The same for several at once: all that any of them could do. @throws `missing_permission` */
+/** Like `requireNoMore` for several principals: all that any of them could do. @throws `missing_permission` */
 export async function requireNoMoreThanAny(ctx: Context, recipients: Recipients): Promise<void> {
   const { keyPermissions } = recipients;
   const standings = await rolesOf(ctx.em, recipients);
   if (reachesOwn({ keyPermissions }, 'members.add')) {
-    standings.push(...(await promisesTo(ctx, recipients)));
+    standings.push(...(await findPendingInvites(ctx, recipients)));
   }
   await requireStandings(ctx, standings, keyPermissions);
 }
 
 /**
- * The same for whatever address: it could accept every invite, those to come included, and an invite may promise
- * everything that counts in a space. @throws `missing_permission`
+ * Like `requireNoMore` for any address: it could accept every present and later invite, and an invite may grant every
+ * permission of a space. @throws `missing_permission`
  */
 export async function requireNoMoreThanAnyAddress(ctx: Context): Promise<void> {
   requireKeyOfNoMore(ctx.caller, null);
@@ -91,8 +92,11 @@ async function rolesOf(em: EntityManager, { principals }: Recipients): Promise<S
   );
 }
 
-/** What the caller is promised is its own already. */
-async function promisesTo({ em, caller }: Context, { principals }: Recipients): Promise<Standing[]> {
+/**
+ * Pending invites that the recipients could accept. The caller is no recipient here, because it can accept its own
+ * invites.
+ */
+async function findPendingInvites({ em, caller }: Context, { principals }: Recipients): Promise<Standing[]> {
   return em.execute<Standing[]>(
     `select distinct i.space_id, null::uuid as project_id, i.role_key
      from invites i join principals p on ${foldedInSql('p.email')} = ${foldedInSql('i.email')}
@@ -101,7 +105,7 @@ async function promisesTo({ em, caller }: Context, { principals }: Recipients): 
   );
 }
 
-/** In each place the caller is read as often as it takes; where its rights in the whole tenant suffice, never. */
+/** The caller's permissions are read once per place, and not at all where its tenant-wide permissions suffice. */
 async function requireStandings(
   ctx: Context,
   standings: readonly Standing[],

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { Role } from './role.entity.ts';
 import { builtInRoles } from '#domain/foundation/access/roles.ts';
 
-/** Never changes: the ids of the built-in roles come from it. */
+/** Must never change: the ids of the built-in roles derive from it. */
 const namespace = '6f2f0a52-7a0b-4b0e-9a39-0d6b6f3c1e57';
 
 /** A built-in role's id: the same in every tenant and every deployment. */
@@ -17,12 +17,12 @@ export function isBuiltIn(key: string): boolean {
   return Object.hasOwn(builtInRoles, key);
 }
 
-/** The key of the built-in role of that id, if there is one. */
+/** The key of the built-in role with that id, if there is one. */
 export function builtInKey(roleId: string): string | undefined {
   return builtInKeys.get(roleId);
 }
 
-/** The ids of roles by their keys. Rows keep keys, the wire shows ids. */
+/** The ids of roles by their keys. Rows store keys, the API shows ids. */
 export async function roleIds(em: EntityManager, keys: readonly string[]): Promise<(key: string) => string> {
   const idOf = await knownRoleIds(em, keys);
   return (key) => {
@@ -34,7 +34,7 @@ export async function roleIds(em: EntityManager, keys: readonly string[]): Promi
   };
 }
 
-/** The same for roles that may be gone: null then. */
+/** Like `roleIds` for roles that may have been deleted: null then. */
 export async function knownRoleIds(
   em: EntityManager,
   keys: readonly string[],

@@ -4,10 +4,10 @@ import { builtInRoleId } from './role-ids.ts';
 import type { Role } from './role.entity.ts';
 import { builtInRoles } from '#domain/foundation/access/roles.ts';
 
-/** Where a role can be given. */
+/** Where a role can be granted. */
 export type RoleScope = 'tenant' | 'space' | 'project';
 
-/** A role as it is shown, built-in or a tenant's own. */
+/** A role in API form, built-in or a tenant's own. */
 export interface RoleView {
   id: string;
   key: string;
@@ -15,7 +15,7 @@ export interface RoleView {
   description: string | null;
   permissions: readonly Permission[];
   builtIn: boolean;
-  /** null: anywhere; it then holds for the tenant, the space or the project that it was given in. */
+  /** null: any; it then applies to the tenant, the space or the project in which it was granted. */
   scope: RoleScope | null;
   createdAt: Date | null;
 }

@@ -7,8 +7,8 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { viewRole, type RoleView } from './role-view.ts';
 
 /**
- * Replaces what a role holds, for everybody who has it, from their next request on. Whatever comes in addition
- * the caller holds in the whole tenant.
+ * Replaces the permissions of a role, for all of its holders, from their next request on. The caller must hold every
+ * added permission tenant-wide.
  * @throws `missing_permission`, `role_not_found`, `invalid_state` for a built-in role
  */
 export async function setRolePermissions(

@@ -10,7 +10,9 @@ export interface RoleChange {
   description?: string | null | undefined;
 }
 
-/** What is left out stays. @throws `missing_permission`, `role_not_found`, `invalid_state` for a built-in role */
+/**
+ * Omitted fields stay unchanged. @throws `missing_permission`, `role_not_found`, `invalid_state` for a built-in role
+ */
 export async function updateRole(ctx: Context, input: RoleChange): Promise<RoleView> {
   authorize(ctx.caller, 'roles.update');
   const role = await findEditableRole(ctx, input.roleId);

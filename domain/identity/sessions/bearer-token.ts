@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 
-/** `at`: opens the API. `rt`: renews it. `lh`: redeems one sign-in. Each door takes one kind and no other. */
+/**
+ * `at`: access token for the API. `rt`: refresh token. `lh`: handle that redeems one sign-in. Each endpoint accepts
+ * exactly one kind.
+ */
 export type TokenKind = 'at' | 'rt' | 'lh';
 
 const form = { at: /^at\.[\w-]{43}$/, rt: /^rt\.[\w-]{43}$/, lh: /^lh\.[\w-]{43}$/ };
 
-/** 256 random bits under the prefix of their kind. */
+/** 256 random bits, prefixed with their kind. */
 export function mintToken(kind: TokenKind): string {
   return `${kind}.${randomBytes(32).toString('base64url')}`;
 }
@@ -15,7 +18,7 @@ export function isToken(kind: TokenKind, text: string): boolean {
   return form[kind].test(text);
 }
 
-/** What is stored: nobody who reads the database can make a token of it. */
+/** The stored form: a reader of the database cannot derive a token from it. */
 export function hashToken(secrets: Secrets, token: string): string {
   return secrets.mac('token', token).toString('base64url');
 }

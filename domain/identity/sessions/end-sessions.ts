@@ -9,8 +9,8 @@ interface Which {
 }
 
 /**
- * Ends sessions that have not ended yet, for every process at once: each request reads its session anew, and
- * attached streams are told. @returns their ids
+ * Ends open sessions for every process at once: each request reads its session from the database, and attached
+ * streams are notified. @returns their ids
  */
 export async function endSessions(em: EntityManager, which: Which): Promise<string[]> {
   const ended = await em.execute<{ id: string; tenant_id: string }[]>(

@@ -21,7 +21,7 @@ export async function listOwnSessions(ctx: Context, input: ListInput): Promise<P
   });
 }
 
-/** Everybody's sessions, or one principal's, newest first. @throws `missing_permission`, `invalid_cursor` */
+/** The sessions of all principals, or of one, newest first. @throws `missing_permission`, `invalid_cursor` */
 export async function listSessions(
   ctx: Context,
   { principalId, ...input }: ListInput & { principalId: string | null },

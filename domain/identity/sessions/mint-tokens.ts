@@ -4,10 +4,10 @@ import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import { hashToken, mintToken } from './bearer-token.ts';
 
 const accessSeconds = 600;
-/** A refresh token that nobody uses for so long is dead. */
+/** A refresh token expires after this long without use. */
 export const refreshIdleSeconds = 7 * 86_400;
 
-/** Tokens of a kind that a session has at once: enough for all the windows of one browser. */
+/** Max live tokens of each kind per session: enough for all windows of one browser. */
 const maxLive = 20;
 
 /** Shown once, stored as hashes. Durations are seconds from now. */
@@ -21,15 +21,16 @@ export interface SessionTokens {
 interface TokensOf {
   tenantId: string;
   id: string;
-  /** Of the refresh token that is minted. */
+  /** Of the new refresh token. */
   generation: number;
-  /** The refresh token that was used, where it is as good as before. */
+  /** The refresh token that was used, if it is still valid. */
   current?: { id: string; refreshToken: string };
 }
 
 /**
- * An access token and a refresh token; neither outlives the session. Of many refreshes with one token, each answer of
- * which may have been lost, the first have successors; the others name the token that was used as the one to go on with.
+ * Creates an access token and a refresh token; neither outlives the session. Of many refreshes with one token, each
+ * of whose responses may have been lost, the first get successors; the others return the used token as the current
+ * one.
  */
 export async function mintTokens(
   { em, secrets }: { em: EntityManager; secrets: Secrets },
@@ -68,7 +69,7 @@ interface NewToken {
   seconds: number;
 }
 
-/** @returns in how many seconds it expires */
+/** @returns seconds until it expires */
 async function insertToken(em: EntityManager, token: NewToken): Promise<number> {
   const [row] = await em.execute<{ seconds: number }[]>(
     `insert into session_tokens (tenant_id, id, session_id, kind, token_hash, generation, expires_at)
@@ -80,7 +81,7 @@ async function insertToken(em: EntityManager, token: NewToken): Promise<number> 
   return row?.seconds ?? 0;
 }
 
-/** Makes room for one more. */
+/** Makes room for a new token. */
 async function dropOldAccess(em: EntityManager, { tenantId, id }: TokensOf): Promise<void> {
   await em.execute(
     `delete from session_tokens where tenant_id = ? and id in (
@@ -91,7 +92,7 @@ async function dropOldAccess(em: EntityManager, { tenantId, id }: TokensOf): Pro
   );
 }
 
-/** Refresh tokens that were given out and never used. */
+/** Refresh tokens that were issued and never used. */
 async function countSuccessors(em: EntityManager, { tenantId, id, generation }: TokensOf): Promise<number> {
   const [row] = await em.execute<{ n: number }[]>(
     `select count(*)::int as n from session_tokens

@@ -10,7 +10,7 @@ import { mintTokens, refreshIdleSeconds, type SessionTokens } from './mint-token
 import type { FoundToken } from './resolve-token.ts';
 import { evaluateRefresh, type Verdict } from './rotation.ts';
 
-/** Milliseconds of the database's clock; the ends of time are far enough to be numbers. */
+/** Milliseconds of the database's clock; infinite times are clamped to finite numbers. */
 interface FamilyRow {
   generation: number;
   ended: boolean;
@@ -24,10 +24,13 @@ interface FamilyRow {
 
 type Accepted = Extract<Verdict, { kind: 'accepted' }>;
 
-/** Times that move on by less than this are not written again. */
+/** A time that advances by less than this is not written. */
 const noticeableSeconds = 60;
 
-/** So many generations of retired tokens are known: those of a week in which each access token is used to its end. */
+/**
+ * Number of generations of retired tokens that are remembered: a week in which each access token is used until it
+ * expires.
+ */
 const knownGenerations = 1_000;
 
 interface Deps {
@@ -36,9 +39,9 @@ interface Deps {
 }
 
 /**
- * Renews a session by one of its refresh tokens, as `evaluateRefresh` decides. A reuse ends the session, whoever of
- * the two holders came first.
- * @throws `invalid_credentials` for everything that does not work, `tenant_suspended`, `principal_disabled`
+ * Renews a session by one of its refresh tokens, as `evaluateRefresh` decides. A reuse ends the session, whichever
+ * holder came first.
+ * @throws `invalid_credentials` for every invalid token, `tenant_suspended`, `principal_disabled`
  */
 export async function refreshSession(deps: Deps, found: FoundToken, origin: Origin): Promise<SessionTokens> {
   const { tenant_id: tenantId } = found;
@@ -81,7 +84,7 @@ export async function refreshSession(deps: Deps, found: FoundToken, origin: Orig
   return tokens;
 }
 
-/** Everything that the rule needs, with the session locked: refreshes of one session come one after another. */
+/** Reads the input of the rule and locks the session: refreshes of one session are serialised. */
 async function lockFamily(em: EntityManager, found: FoundToken): Promise<FamilyRow | undefined> {
   await em.execute('select id from sessions where tenant_id = ? and id = ? for update', [
     found.tenant_id,
@@ -115,7 +118,7 @@ function judge(row: FamilyRow): Verdict {
   );
 }
 
-/** Each statement meets a bounded number of rows, however often the session was renewed before. */
+/** Each statement touches a bounded number of rows, however often the session was renewed before. */
 async function apply(
   em: EntityManager,
   { tenant_id: tenantId, session_id: sessionId, id }: FoundToken,

@@ -4,9 +4,9 @@ import type { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { Database } from '#domain/foundation/persistence/database.ts';
 import { hashToken, isToken } from './bearer-token.ts';
 
-/** A token as it stands in the database, read anew for each request: whatever ended it is seen at once. */
+/** A token as the database stores it, read for each request: its end takes effect at once. */
 export interface FoundToken {
-  /** As it was sent. */
+  /** The token text as received. */
   token: string;
   tenant_id: string;
   id: string;
@@ -31,7 +31,10 @@ export async function findToken({ database, secrets }: Deps, token: string): Pro
   return row === undefined ? null : { ...row, token };
 }
 
-/** Whose access token it is; null for every cause of refusal but one. @throws `token_expired` for a true one */
+/**
+ * The identity of an access token; null for every other cause of refusal. @throws `token_expired` for a genuine
+ * expired one
+ */
 export async function proveAccessToken(deps: Deps, token: string): Promise<Identity | null> {
   const found = isToken('at', token) ? await findToken(deps, token) : null;
   if (found === null || found.kind !== 'access' || found.ended) {
@@ -49,7 +52,7 @@ export async function proveAccessToken(deps: Deps, token: string): Promise<Ident
   };
 }
 
-/** The token of `Authorization: Bearer …`. @throws `not_authenticated`, `invalid_credentials` for what is none */
+/** The token of `Authorization: Bearer …`. @throws `not_authenticated`, `invalid_credentials` for a malformed one */
 export function bearerOf(header: string | undefined): string {
   if (header === undefined) {
     throw new DomainError('not_authenticated', 'Send the refresh token as a bearer token.');

@@ -7,7 +7,7 @@ import { endSessions } from './end-sessions.ts';
 import { Session } from './session.entity.ts';
 
 /**
- * Ends a session of the tenant; repeating it changes nothing. One's own needs no grant.
+ * Ends a session of the tenant; a repeat changes nothing. The caller's own needs no grant.
  * @throws `missing_permission` also for an unknown session, `session_not_found`, and `principal_not_found` for a
  *   caller who is being deleted
  */
@@ -32,7 +32,7 @@ export async function revokeSession(ctx: Context, input: { sessionId: string }):
 }
 
 /**
- * Ends the session whose access token the caller has shown.
+ * Ends the session of the caller's access token.
  * @throws `invalid_state` when it was an API key, `principal_not_found` for a caller who is being deleted
  */
 export async function signOut(ctx: Context): Promise<Session> {

@@ -1,4 +1,4 @@
-/** How long a refresh token still works after its successor was used: an answer may have been lost on its way. */
+/** Overlap during which a refresh token still works after its successor was used: a response may have been lost. */
 export const overlapMs = 30_000;
 
 /** Times are milliseconds of one clock. */
@@ -9,18 +9,18 @@ export interface RefreshToken {
 }
 
 export interface TokenFamily {
-  /** Of the token that is current. */
+  /** The current token's generation. */
   generation: number;
   ended: boolean;
   expiresAt: number;
-  /** Whether a token is retired by its own use, not by that of its successor. */
+  /** Whether a token is retired by its own use, instead of its successor's. */
   strict: boolean;
 }
 
 /**
- * `refused`: nothing happens. `reuse`: somebody holds a token that its owner has replaced, so the session ends.
- * `accepted`: `current` is the family's generation from now on, tokens of other generations (and, where `heir`,
- * its own generation's other tokens) are retired, and the successor is of `successor`.
+ * `refused`: nothing happens. `reuse`: a replaced token was presented, so the session ends. `accepted`: `current`
+ * becomes the family's generation, tokens of other generations (and, if `heir`, the other tokens of its own
+ * generation) are retired, and the successor has the generation `successor`.
  */
 export type Verdict =
   | { kind: 'refused' }
@@ -28,8 +28,8 @@ export type Verdict =
   | { kind: 'accepted'; current: number; retires: 'none' | 'others' | 'all'; successor: number };
 
 /**
- * Rotation on acknowledgement: the current token stays current until its successor is used. Only the generation
- * right before the current one has an overlap; a grandparent never works again.
+ * Rotation on acknowledgement: the current token stays current until its successor is used. Only the generation right
+ * before the current one has an overlap; an older one never works again.
  */
 export function evaluateRefresh(token: RefreshToken, family: TokenFamily, now: number): Verdict {
   if (family.ended || family.expiresAt <= now || token.expiresAt <= now) {

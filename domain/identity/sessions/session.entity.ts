@@ -26,6 +26,6 @@ const schema = defineEntity({
   }),
 });
 
-/** One sign-in of one person, from its beginning until it ends or expires. */
+/** One sign-in of one user, until it ends or expires. */
 export class Session extends schema.class {}
 schema.setClass(Session);

@@ -9,17 +9,22 @@ import { consumeLogin, hashFor, type OpenLogin, type SignInParts } from './login
 import type { VerifiedIdToken } from './oidc-client.ts';
 import { recordFailure, type LoginFailure } from './record-sign-in.ts';
 
-/** The provider vouches for somebody whom nobody here knows. */
+/** The subject is valid at the provider but not linked to a user. */
 class UnknownIdentity extends DomainError {}
 
 export interface PresentedToken {
   idToken: string;
   accessToken: string | null;
-  /** Of what a stranger brings, the access token must be vouched for; the provider's own hand needs no voucher. */
+  /**
+   * With `stranger`, the access token must match the ID token's hash; tokens straight from the provider need no such
+   * proof.
+   */
   tokenSource: 'provider' | 'stranger';
 }
 
-/** Signature, issuer, audience and times by the provider's keys, then everything else that needs no database. */
+/**
+ * Verifies signature, issuer, audience and times with the provider's keys, then every claim that needs no database.
+ */
 export async function verifyIdToken(
   { oidc, secrets }: SignInParts,
   login: OpenLogin,
@@ -38,9 +43,9 @@ export async function verifyIdToken(
 }
 
 /**
- * Takes a verified ID token: the sign-in is consumed, the token can never be used again, and its subject is
- * admitted; all in one transaction, which the database lets one of many win. A provider that became another one
- * since the token was verified vouches for nobody.
+ * Redeems a verified ID token: consumes the sign-in, marks the token as used, and admits its subject, all in one
+ * transaction of which the database lets one of many win. If the provider's identity changed since the token was
+ * verified, the token is refused.
  * @throws `login_transaction_required`, `id_token_invalid`, `principal_disabled`, `tenant_suspended`
  */
 export async function consumeIdToken(
@@ -76,7 +81,7 @@ export async function consumeIdToken(
   return { principalId, claimsHash: hash };
 }
 
-/** Runs `work`, and writes down a failure of the sign-in in a transaction of its own. */
+/** Runs `work`, and records a failure of the sign-in in a transaction of its own. */
 export async function withFailureRecorded<T>(
   { unitOfWork }: SignInParts,
   { login, requestId }: { login: OpenLogin; requestId: string },

@@ -17,9 +17,9 @@ interface Admission {
 }
 
 /**
- * The principal that a provider's subject is; an address never decides. Somebody new becomes a user with the role
- * `member` where the provider's setting says so.
- * @returns null for somebody new who may not come in
+ * Resolves a provider's subject to a principal, never by address. A new subject becomes a user with the role `member`
+ * if the provider's setting allows it.
+ * @returns null for a new subject that is not allowed
  */
 export async function admitIdentity(
   em: EntityManager,
@@ -31,7 +31,7 @@ export async function admitIdentity(
     return known;
   }
   const { tenantId } = provider;
-  // Two first sign-ins of one person at once make one user.
+  // Two concurrent first sign-ins of one subject create one user.
   await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
     `identity/${tenantId}/${provider.id}/${login.claims.sub}`,
   ]);
@@ -62,7 +62,7 @@ async function createUser(
     id,
     type: 'user',
     name: textClaim(claims.name, 200),
-    // Others rely on a user's address: one that nobody has verified is none.
+    // Invites trust a user's address: an unverified address is not stored.
     email: claims.email_verified === true ? textClaim(claims.email, 320) : null,
   });
   await em.flush();

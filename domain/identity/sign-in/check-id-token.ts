@@ -6,16 +6,19 @@ import type { IdTokenClaims, VerifiedIdToken } from './oidc-client.ts';
 export interface Expected {
   clientId: string;
   extraAudiences: readonly string[];
-  /** What the nonce of the login transaction was stored as. */
+  /** Stored hash of the login transaction's nonce. */
   nonceHash: string;
   hashNonce(nonce: string): string;
-  /** The access token that came with the ID token, null when none did. */
+  /** The access token that came with the ID token, null without one. */
   accessToken: string | null;
-  /** Whether an access token must be vouched for: one that a caller brings, not one from the provider's own hand. */
+  /** Whether `at_hash` is required for an access token: yes from a caller, no straight from the provider. */
   needsAccessTokenHash: boolean;
 }
 
-/** What is left to check of an ID token once its signature, issuer, audience and times are right. @throws `id_token_invalid` */
+/**
+ * The remaining checks of an ID token whose signature, issuer, audience and times are valid. @throws
+ * `id_token_invalid`
+ */
 export function checkIdToken(token: VerifiedIdToken, expected: Expected): void {
   const { claims, typ } = token;
   if (typ !== null && typ !== 'JWT') {
@@ -54,19 +57,19 @@ function checkAccessToken({ claims, alg }: VerifiedIdToken, expected: Expected):
   }
 }
 
-/** The left half of the access token's digest, by the hash of the signature's algorithm. */
+/** The left half of the access token's digest, with the hash of the signature's algorithm. */
 export function hashAccessToken(alg: string, accessToken: string): string {
   const bits = alg === 'EdDSA' ? '512' : alg.slice(-3);
   const digest = createHash(`sha${bits}`).update(accessToken, 'ascii').digest();
   return digest.subarray(0, digest.length / 2).toString('base64url');
 }
 
-/** The same for every text of the same token. */
+/** The same for every encoding of the same token. */
 export function claimsHash({ iss, sub, aud, nonce, iat }: IdTokenClaims): string {
   return sha256(canonicalJson([iss, sub, [aud].flat().sort(), nonce, iat]));
 }
 
-/** One answer for every cause, so that nobody learns how near they came. */
+/** One response for every cause, so that a caller learns nothing about which part was wrong. */
 export function idTokenInvalid(cause?: unknown): DomainError {
   return new DomainError(
     'id_token_invalid',

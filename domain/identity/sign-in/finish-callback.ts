@@ -14,14 +14,14 @@ import { redirectNotAllowed, requireAllowed } from './start-login.ts';
 
 const handleSeconds = 60;
 
-/** What the provider's redirect brought, null where it brought nothing. */
+/** Parameters of the provider's redirect, null where absent. */
 export interface Callback {
   provider: string;
-  /** The callback as it was reached, at the address that the provider knows. */
+  /** The callback's full URL, at the address registered with the provider. */
   url: string;
   code: string | null;
   state: string | null;
-  /** Who says that it answers (RFC 9207). */
+  /** The issuer that the response names (RFC 9207). */
   issuer: string | null;
   error: string | null;
   frontendRedirectUri: string | null;
@@ -30,9 +30,8 @@ export interface Callback {
 }
 
 /**
- * Ends the browser's part of a sign-in. The address that it returns carries a handle that is good for one
- * redemption within a minute by this very browser, or one of a fixed list of error codes; never a secret, never a
- * provider's words.
+ * Finishes the browser's part of a sign-in. The address that it returns carries a handle that this browser can redeem
+ * once within a minute, or one of a fixed list of error codes; never a secret, never a provider's words.
  * @throws `login_transaction_required` without the matching state and cookie, `id_token_invalid`,
  *   `redirect_uri_not_allowed`, `identity_provider_unavailable`, `principal_disabled`, `tenant_suspended`
  */
@@ -40,11 +39,11 @@ export async function finishCallback(parts: SignInParts, callback: Callback): Pr
   const { requestId } = callback;
   const login = await findLogin(parts, callback);
   if (callback.issuer !== null && callback.issuer !== login.provider.issuer) {
-    // Somebody else answers in this provider's place: nothing of it counts, and the sign-in stays open.
+    // Another issuer responded (mix-up attack): the response is discarded, and the sign-in stays open.
     throw idTokenInvalid();
   }
   if (callback.error !== null) {
-    return refuse(parts, { login, error: callback.error, requestId });
+    return failLogin(parts, { login, error: callback.error, requestId });
   }
   const { code, state } = callback;
   const { proof } = login;
@@ -102,7 +101,7 @@ async function findLogin(parts: SignInParts, callback: Callback): Promise<OpenLo
   return login;
 }
 
-/** The list may have become shorter since the start. */
+/** The allow-list may have been shortened since the start. */
 function requireRedirect({ provider, redirectUri }: OpenLogin): string {
   if (redirectUri === null) {
     throw redirectNotAllowed();
@@ -111,7 +110,7 @@ function requireRedirect({ provider, redirectUri }: OpenLogin): string {
   return redirectUri;
 }
 
-async function refuse(
+async function failLogin(
   { unitOfWork }: SignInParts,
   { login, error, requestId }: { login: OpenLogin; error: string; requestId: string },
 ): Promise<string> {

@@ -10,7 +10,7 @@ import { sealField } from '#domain/foundation/secrets/seal-field.ts';
 import { requireOpenTenant } from './require-open-tenant.ts';
 import type { OidcClient, ProviderConnection } from './oidc-client.ts';
 
-/** What the use cases of sign-in need: nobody is a caller yet. */
+/** Dependencies of the sign-in use cases, which run before there is a caller. */
 export interface SignInParts {
   database: Database;
   unitOfWork: UnitOfWork;
@@ -18,7 +18,7 @@ export interface SignInParts {
   oidc: OidcClient;
 }
 
-/** A sign-in that was started, with what its provider must be asked. */
+/** An open sign-in, with the parameters of its request to the provider. */
 export interface OpenLogin {
   tenantId: string;
   id: string;
@@ -26,10 +26,10 @@ export interface OpenLogin {
   connection: ProviderConnection;
   nonceHash: string;
   cookieHash: string;
-  /** What only the callback needs; null when its key was erased. */
+  /** Needed by the callback only; null when its key was erased. */
   proof: LoginProof | null;
   redirectUri: string | null;
-  /** Its one ID token has been taken, or it has failed. */
+  /** Its one ID token was redeemed, or it has failed. */
   consumed: boolean;
   expired: boolean;
 }
@@ -39,10 +39,10 @@ export interface LoginProof {
   nonce: string;
 }
 
-/** How a sign-in is found again by whoever has no credential yet. */
+/** Look-up keys of a sign-in before authentication. */
 export type LoginKey = 'state' | 'nonce' | 'handle';
 
-/** One purpose, one value: a state is no nonce, and neither is a cookie. */
+/** Hashes depend on the purpose: a state is never valid as a nonce or a cookie. */
 export function hashFor(secrets: Secrets, purpose: LoginKey | 'cookie' | 'device', value: string): string {
   return secrets.mac('token', `login/${purpose}|${value}`).toString('base64url');
 }
@@ -102,7 +102,9 @@ export async function readLogin(
   });
 }
 
-/** The PKCE verifier and the nonce, sealed: the one is sent to the provider, the other must come back from it. */
+/**
+ * The PKCE verifier and the nonce, sealed: the verifier is sent to the provider, the nonce must come back from it.
+ */
 export async function sealProof(
   work: FieldWork,
   { tenantId, id }: { tenantId: string; id: string },
@@ -135,7 +137,7 @@ export async function connectionOf(
   return { tenantId, id, issuer, clientId, clientSecret, signingAlg };
 }
 
-/** The sign-in is over, by success or failure; false when somebody was quicker. */
+/** Ends the sign-in, by success or failure; false when a concurrent request ended it first. */
 export async function consumeLogin(
   em: EntityManager,
   login: { tenantId: string; id: string },

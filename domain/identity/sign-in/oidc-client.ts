@@ -1,6 +1,6 @@
 import type { SigningAlg } from '#domain/identity/identity-providers/provider-settings.ts';
 
-/** What a conversation with a provider needs to know of it. */
+/** Connection settings of a provider. */
 export interface ProviderConnection {
   tenantId: string;
   id: string;
@@ -10,7 +10,7 @@ export interface ProviderConnection {
   signingAlg: SigningAlg;
 }
 
-/** An ID token whose signature, issuer, audience and times have been found right. */
+/** An ID token with verified signature, issuer, audience and times. */
 export interface VerifiedIdToken {
   /** From its header. */
   alg: string;
@@ -32,16 +32,18 @@ export interface IdTokenClaims {
   email_verified?: unknown;
 }
 
-/** The OpenID Connect side of a sign-in. Every failure is one of two: the provider is away, or what came is no good. */
+/**
+ * The OpenID Connect client. Every failure is one of two: the provider is unavailable, or its response is invalid.
+ */
 export interface OidcClient {
-  /** Where the browser goes. @throws `identity_provider_unavailable` */
+  /** The authorisation address for the browser. @throws `identity_provider_unavailable` */
   authorizationUrl(
     provider: ProviderConnection,
     login: { redirectUri: string; state: string; nonce: string; codeVerifier: string },
   ): Promise<string>;
 
   /**
-   * The tokens behind the code in `callbackUrl`.
+   * Exchanges the code in `callbackUrl` for tokens.
    * @throws `identity_provider_unavailable`, `id_token_invalid`
    */
   exchangeCode(
@@ -50,7 +52,7 @@ export interface OidcClient {
   ): Promise<{ idToken: string; accessToken: string }>;
 
   /**
-   * @param bringer whether the provider itself handed the token over, or anybody
+   * @param tokenSource whether the token came straight from the provider, or from a caller
    * @throws `identity_provider_unavailable`, `id_token_invalid`
    */
   verify(
@@ -59,6 +61,6 @@ export interface OidcClient {
     tokenSource: 'provider' | 'stranger',
   ): Promise<VerifiedIdToken>;
 
-  /** The nonce that an ID token claims, before anything of it has been verified; null where there is none. */
+  /** The nonce claim of an unverified ID token; null without one. */
   peekNonce(idToken: string): string | null;
 }

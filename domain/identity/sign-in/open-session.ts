@@ -11,7 +11,7 @@ import { hashFor } from './login-transaction.ts';
 
 const maxSeconds = 30 * 86_400;
 
-/** A session as the contract shows it, with its first tokens. */
+/** A session in API form, with its first tokens. */
 export interface OpenedSession {
   sessionId: string;
   expiresAt: Date;
@@ -22,14 +22,17 @@ export interface NewSession {
   tenantId: string;
   principalId: string;
   provider: Pick<IdentityProvider, 'id'>;
-  /** At most so long; null: thirty days. */
+  /** Max lifetime; null: thirty days. */
   maxLifetime: number | null;
-  /** What tells this browser from others; none where it keeps no cookie of ours. */
+  /** Distinguishes this browser from others; null if it stores none of the platform's cookies. */
   device?: string | null;
   requestId: string;
 }
 
-/** Mints a session: its id is new, whatever anybody brought along. @throws `login_transaction_required` where the provider was disabled meanwhile */
+/**
+ * Creates a session with a new id, whatever the request contained (no session fixation). @throws
+ * `login_transaction_required` if the provider was disabled meanwhile
+ */
 export async function openSession(
   work: { em: EntityManager; secrets: Secrets },
   { tenantId, principalId, provider, maxLifetime, device, requestId }: NewSession,
@@ -39,7 +42,7 @@ export async function openSession(
   const seconds = Math.min(maxLifetime ?? maxSeconds, maxSeconds);
   const deviceHash = device == null ? null : hashFor(work.secrets, 'device', device);
   const isKnown = deviceHash !== null && (await em.count(Session, { principalId, deviceHash })) > 0;
-  // Locked against being disabled meanwhile: that ends the sessions that it sees, and this one is not there yet.
+  // Locks the provider against being disabled concurrently: that would end the visible sessions and miss this one.
   const open = await em.execute(
     `with provider as (select id from identity_providers where tenant_id = ? and id = ? and status = 'active' for share)
      insert into sessions (tenant_id, id, principal_id, provider_id, device_hash, expires_at)
@@ -62,7 +65,7 @@ export async function openSession(
   return { sessionId: id, expiresAt: session.expiresAt, tokens };
 }
 
-/** The same session again for the repeat of its request: new tokens, and the earlier ones are retired. */
+/** Returns the same session for a repeated request: new tokens, and the earlier ones are retired. */
 export async function reopenSession(
   work: { em: EntityManager; secrets: Secrets },
   sessionId: string,

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 
-/** Why a sign-in failed, as events name it: never a provider's words. */
+/** Cause of a failed sign-in, as events name it: never a provider's words. */
 export type LoginFailure =
   | 'access_denied'
   | 'login_required'
@@ -18,7 +18,7 @@ export interface FailedLogin {
   provider: { id: string };
 }
 
-/** Writes `security.login_failed`, once for each sign-in that was started, however often it is tried. */
+/** Records `security.login_failed` once per started sign-in, however often it is tried. */
 export async function recordFailure(
   unitOfWork: UnitOfWork,
   login: FailedLogin,

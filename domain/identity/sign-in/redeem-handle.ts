@@ -10,13 +10,13 @@ export interface RedeemHandle {
   handle: string;
   cookie: string | null;
   expiresIn: number | null;
-  /** As `openSession` takes it. */
+  /** See `openSession`. */
   device: string | null;
   requestId: string;
 }
 
 /**
- * The session that the callback has proved, for the browser that began the sign-in: once, within a minute.
+ * Opens the session that the callback has proved, for the browser that began the sign-in: once, within a minute.
  * @throws `invalid_credentials` for every cause alike, `principal_disabled`, `tenant_suspended`
  */
 export async function redeemHandle(parts: SignInParts, input: RedeemHandle): Promise<OpenedSession> {

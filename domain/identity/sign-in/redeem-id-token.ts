@@ -10,16 +10,16 @@ export interface RedeemIdToken {
   provider: string;
   idToken: string;
   accessToken: string | null;
-  /** Seconds that the session may last at most; null: as long as sessions last. */
+  /** Max lifetime of the session in seconds; null: the default. */
   expiresIn: number | null;
   idempotency: { key: string; fingerprint: string } | null;
-  /** As `openSession` takes it. */
+  /** See `openSession`. */
   device: string | null;
   requestId: string;
 }
 
 /**
- * A session for an ID token that the caller got from the provider itself, with the nonce of a sign-in that was
+ * Opens a session for an ID token that the caller got from the provider itself, with the nonce of a sign-in that was
  * started here.
  * @throws `login_transaction_required`, `id_token_invalid`, `identity_provider_unavailable`, `principal_disabled`,
  *   `tenant_suspended`, `idempotency_key_reused`
@@ -77,7 +77,10 @@ async function consumeToken(
   return opened;
 }
 
-/** The first answer's session, if this is the same request with the same key once more; null when it is the first. */
+/**
+ * The session of the first response, if the request repeats an earlier one with the same key; null for a first
+ * request.
+ */
 async function repeat(
   em: EntityManager,
   { secrets }: SignInParts,
@@ -86,7 +89,7 @@ async function repeat(
   if (input.idempotency === null) {
     return null;
   }
-  // Of two at once, the second waits for the first to have its session.
+  // Of two concurrent requests, the second waits until the first has its session.
   await em.execute('select id from login_transactions where tenant_id = ? and id = ? for update', [
     login.tenantId,
     login.id,

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 
-/** Nobody signs in where nobody may act. @throws `tenant_suspended`, `tenant_deleting` */
+/** Sign-in needs an active tenant. @throws `tenant_suspended`, `tenant_deleting` */
 export async function requireOpenTenant(em: EntityManager, tenantId: string): Promise<void> {
   const [row] = await em.execute<{ status: string }[]>('select status from tenants where tenant_id = ?', [
     tenantId,

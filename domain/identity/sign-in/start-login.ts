@@ -11,21 +11,21 @@ const lifetimeMinutes = 10;
 export interface StartLogin {
   /** Id or slug. */
   provider: string;
-  /** Which tenant's; null where the provider says it alone. */
+  /** The provider's tenant; null where the provider alone identifies it. */
   tenantId: string | null;
   frontendRedirectUri: string | null;
-  /** Our callback of this provider, as it is registered there. */
+  /** The platform's callback address for this provider, as registered there. */
   callbackUri(providerId: string): string;
 }
 
-/** @returns where to send the browser, and the value of the cookie that binds the sign-in to it */
+/** @returns the address for the browser, and the value of the cookie that binds the sign-in to it */
 export interface StartedLogin {
   redirectUrl: string;
   cookie: string;
 }
 
 /**
- * Begins a sign-in: everything about it is decided here and kept, nothing later comes from a header or an address.
+ * Begins a sign-in and stores all of its parameters: no later step takes one from a header or an address.
  * @throws `identity_provider_not_found`, `redirect_uri_not_allowed`, `identity_provider_unavailable`,
  *   `tenant_suspended`, `tenant_deleting`
  */
@@ -72,7 +72,10 @@ export async function startLogin(parts: SignInParts, input: StartLogin): Promise
   return { redirectUrl, cookie };
 }
 
-/** Character by character: what merely resolves to the same address is another one. @throws `redirect_uri_not_allowed` */
+/**
+ * Compared character by character: an address that only resolves to an allowed one is refused. @throws
+ * `redirect_uri_not_allowed`
+ */
 export function requireAllowed(provider: IdentityProvider, redirectUri: string | null): void {
   if (redirectUri !== null && !provider.redirectUris.includes(redirectUri)) {
     throw redirectNotAllowed();

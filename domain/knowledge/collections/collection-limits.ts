@@ -7,13 +7,13 @@ export const collectionLimits = {
   description: 2_000,
   filename: 255,
   contentBytes: 1_048_576,
-  /** Documents of a tenant that are not read yet. */
+  /** Max unread documents of a tenant. */
   processing: 500,
 } as const;
 
 export type ContentLimits = Readonly<Record<DocumentMediaType, number>>;
 
-/** Bytes of a document's content at most, by what it is; a gateway may be set to less. */
+/** Max bytes of a document's content, by its type; a gateway may have lower limits. */
 export const contentLimits: ContentLimits = {
   'text/plain': collectionLimits.contentBytes,
   'text/markdown': collectionLimits.contentBytes,

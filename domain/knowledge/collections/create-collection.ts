@@ -13,7 +13,7 @@ import { findCollection } from './find-collection.ts';
 export interface CreateCollection {
   name: string;
   description?: string | null;
-  /** A text-search configuration of PostgreSQL, `english` when not given. */
+  /** A text-search configuration of PostgreSQL; defaults to `english`. */
   textSearchConfig?: string;
   idempotency?: IdempotentRequest | null;
 }

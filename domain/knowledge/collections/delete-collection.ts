@@ -4,7 +4,7 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { Document } from './document.entity.ts';
 import { lockCollection } from './find-collection.ts';
 
-/** Deletes a collection; its documents and their passages go with it. A running extraction finds nothing left. */
+/** Deletes a collection with its documents and their passages. A running extraction then stores nothing. */
 export async function deleteCollection(ctx: Context, input: { collectionId: string }): Promise<void> {
   authorize(ctx.caller, 'collections.delete');
   const collection = await lockCollection(ctx, input.collectionId);

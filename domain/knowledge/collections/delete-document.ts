@@ -5,7 +5,7 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { lockDocument, type DocumentRef } from './find-document.ts';
 import { shareCollection } from './share-collection.ts';
 
-/** Deletes a document with its passages: no search that starts afterwards finds them. Its bytes wait for the purge. */
+/** Deletes a document with its passages: no later search finds them. The purge deletes its bytes. */
 export async function deleteDocument(ctx: Context, ref: DocumentRef): Promise<void> {
   authorize(ctx.caller, 'documents.delete');
   if (validate(ref.collectionId)) {

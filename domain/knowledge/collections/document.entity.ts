@@ -12,14 +12,14 @@ const schema = defineEntity({
     mediaType: p.text().$type<DocumentMediaType>(),
     status: p.text().$type<DocumentStatus>().default('processing'),
     failureCode: p.text().$type<DocumentFailureCode>().nullable(),
-    /** Of the bytes in the store. */
+    /** Key of the bytes in the store. */
     contentKey: p.text(),
     contentHash: p.text(),
     byteSize: p.integer(),
     chunkCount: p.integer().default(0),
-    /** The reading whose passages are searched; 0: none yet. */
+    /** The generation whose passages are searched; 0: none yet. */
     generation: p.integer().default(0),
-    /** Since when passages of other readings wait for the purge. */
+    /** Since when passages of other generations wait for the purge. */
     staleSince: p.datetime().nullable(),
     metadata: p.json<Record<string, string>>().defaultRaw("'{}'"),
     createdBy: p.uuid(),
@@ -29,12 +29,12 @@ const schema = defineEntity({
 });
 
 export class Document extends schema.class {
-  /** The generation that a reading of this document writes while it is `processing`. */
+  /** The generation that a reading writes while the document is `processing`. */
   nextGeneration(): number {
     return this.generation + 1;
   }
 
-  /** From now on the passages of the next generation are searched instead of those of the last. */
+  /** From now on, searches use the passages of the next generation instead of the last. */
   markReady(chunkCount: number): void {
     this.finish('ready');
     if (this.generation > 0) {
@@ -44,14 +44,14 @@ export class Document extends schema.class {
     this.chunkCount = chunkCount;
   }
 
-  /** Passages of an earlier generation stay searchable; what a broken reading has stored waits for the purge. */
+  /** Passages of an earlier generation stay searchable; the purge deletes those of the failed reading. */
   markFailed(code: DocumentFailureCode): void {
     this.finish('failed');
     this.staleSince = new Date();
     this.failureCode = code;
   }
 
-  /** Back to where it began; its workflow is started again. */
+  /** Back to `processing`; the caller starts the workflow again. */
   retry(): void {
     if (this.status !== 'failed') {
       throw new Error(`A ${this.status} document cannot be retried.`);
@@ -61,7 +61,7 @@ export class Document extends schema.class {
     this.updatedAt = new Date();
   }
 
-  // Not a `#` method: the ORM makes entities without their constructor, and those lack it.
+  // Not a `#` method: the ORM creates entities without their constructor, and those lack it.
   private finish(status: DocumentStatus): void {
     if (this.status !== 'processing') {
       throw new Error(`A ${this.status} document cannot become ${status}.`);

@@ -24,7 +24,7 @@ export async function findCollection(
   return collection;
 }
 
-/** The same, locked for a change. */
+/** Like `findCollection`, locked for a change. */
 export function lockCollection(ctx: Context, collectionId: string): Promise<Collection> {
   return findCollection(ctx, collectionId, LockMode.PESSIMISTIC_WRITE);
 }

@@ -5,7 +5,7 @@ import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { Document } from './document.entity.ts';
 import { findCollection } from './find-collection.ts';
 
-/** A document by its place in the API. */
+/** The ids that address a document in the API. */
 export interface DocumentRef {
   collectionId: string;
   documentId: string;
@@ -27,7 +27,7 @@ export async function findDocument(ctx: Context, ref: DocumentRef, lockMode?: Lo
   return document;
 }
 
-/** The same, locked for a change. */
+/** Like `findDocument`, locked for a change. */
 export function lockDocument(ctx: Context, ref: DocumentRef): Promise<Document> {
   return findDocument(ctx, ref, LockMode.PESSIMISTIC_WRITE);
 }

@@ -1,6 +1,6 @@
 import type { DocumentMediaType } from './document-status.ts';
 
-/** What begins with these bytes is no text, whatever it is declared as. */
+/** Content that begins with these bytes is not text, whatever its declared type. */
 const signatures: readonly (readonly [mediaType: string, bytes: readonly number[]])[] = [
   ['application/pdf', ascii('%PDF-')],
   ['application/zip', [0x50, 0x4b, 0x03, 0x04]],
@@ -13,14 +13,14 @@ const signatures: readonly (readonly [mediaType: string, bytes: readonly number[
   ['image/gif', ascii('GIF8')],
 ];
 
-/** Bytes from the beginning that are looked at. */
+/** Number of leading bytes that are examined. */
 export const sniffedBytes = 4_096;
 
 const page = /^\s*(?:<!doctype html|<html[\s>])/i;
 
 /**
- * The type of what begins with `head`, by its content. Only texts are alike: there `declared` decides, except that a
- * whole HTML page is one whatever it is declared as.
+ * The type of content that begins with `head`. Content alone does not distinguish text types: there `declared`
+ * decides, except that a complete HTML page is always HTML.
  */
 export function detectMediaType(head: Uint8Array, declared: DocumentMediaType): string {
   const signature = signatures.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte));
@@ -34,7 +34,7 @@ export function detectMediaType(head: Uint8Array, declared: DocumentMediaType): 
   return page.test(text) ? 'text/html' : declared;
 }
 
-/** @returns null for what is not UTF-8, or holds NUL; a character that is cut at the end does not count. */
+/** @returns null for content that is not UTF-8, or contains NUL; a character cut off at the end is ignored. */
 function textOf(head: Uint8Array): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });

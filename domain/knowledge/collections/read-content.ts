@@ -4,11 +4,11 @@ import type { Document } from './document.entity.ts';
 import type { DocumentRef } from './find-document.ts';
 import { readDocument } from './read-document.ts';
 
-/** Runs one step of a reading with the caller's rights, in a transaction of its own. */
+/** Runs one step of a reading with the caller's permissions, in a transaction of its own. */
 type InContext = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
 
 /**
- * A document's original bytes, read part by part, and none while nobody takes them.
+ * A document's original bytes, read part by part on demand.
  * @throws `missing_permission`, `collection_not_found`, `document_not_found`
  */
 export async function readContent(

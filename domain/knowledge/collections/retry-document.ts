@@ -7,7 +7,7 @@ import type { Document } from './document.entity.ts';
 import { lockDocument, type DocumentRef } from './find-document.ts';
 
 /**
- * Reads a failed document anew, from the content that is stored: its workflow runs once more under the same id.
+ * Reads a failed document again, from its stored content: its workflow runs again under the same id.
  * @throws `missing_permission`, `collection_not_found`, `document_not_found`, `invalid_state` unless it failed
  */
 export async function retryDocument(ctx: Context, ref: DocumentRef): Promise<Document> {

@@ -19,18 +19,19 @@ import { shareCollection } from './share-collection.ts';
 export interface UploadDocument {
   collectionId: string;
   filename: string;
-  /** As the caller names it; what the content shows counts. */
+  /** Declared by the caller; the detected type takes precedence. */
   mediaType: DocumentMediaType;
   content: string;
-  /** Bytes that a document of each type may have. */
+  /** Max bytes of a document of each type. */
   limits?: ContentLimits;
   metadata?: Record<string, string>;
   idempotency?: IdempotentRequest | null;
 }
 
 /**
- * Stores a document and enqueues its extraction; it is `processing` until that is done.
- * @throws `missing_permission`, `collection_not_found`, `invalid_request`, `rate_limited`, and the refusals of `claimKey`.
+ * Stores a document and enqueues its extraction; it is `processing` until then.
+ * @throws `missing_permission`, `collection_not_found`, `invalid_request`, `rate_limited`, and the refusals of
+ *   `claimKey`.
  */
 export async function uploadDocument(
   ctx: Context,
@@ -44,7 +45,7 @@ export async function uploadDocument(
     const ref = { collectionId: collection.id, documentId: claimed };
     return { document: await findDocument(ctx, ref), replayed: true };
   }
-  await rejectWhileManyWait(ctx);
+  await rejectTooManyPending(ctx);
   const { tenantId } = ctx.caller;
   const filename = requireText('filename', cleanText(input.filename), collectionLimits.filename);
   if (!(await shareCollection(ctx.em, collection.id))) {
@@ -73,8 +74,8 @@ export async function uploadDocument(
   return { document, replayed: false };
 }
 
-/** Each that waits is looked at again and again by the workers, which are everybody's. */
-async function rejectWhileManyWait({ em, caller }: Context): Promise<void> {
+/** Pending documents cost repeated attempts of the workers, which all tenants share. */
+async function rejectTooManyPending({ em, caller }: Context): Promise<void> {
   const max = collectionLimits.processing;
   const [waiting] = await em.execute<{ n: number }[]>(
     `select count(*)::int as n from

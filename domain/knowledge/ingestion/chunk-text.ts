@@ -1,12 +1,12 @@
 import type { Chunk, ExtractedText, Section } from './document-extractor.ts';
 
-/** Characters (code points) of a chunk at most. */
+/** Max characters (code points) of a chunk. */
 const chunkSize = 900;
 const maxHeadingLength = 300;
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
-/** A stretch of the text. */
+/** A range of the text. */
 interface Piece {
   start: number;
   end: number;
@@ -15,8 +15,8 @@ interface Piece {
 }
 
 /**
- * Cuts each section into runs of whole sentences; a sentence is cut only when it alone is longer than a chunk, at its
- * last white space, or between two code points where it has none. The time taken grows with the text.
+ * Cuts each section into runs of whole sentences. A sentence is cut only when it alone is longer than a chunk: at its
+ * last white space, or between two code points if it has none. The cost is linear.
  */
 export function chunkText(extracted: ExtractedText): Chunk[] {
   return extracted.sections.flatMap((section) => chunkSection(extracted.text, section));
@@ -49,7 +49,7 @@ function* runs(text: string, section: Section): Generator<Piece> {
   yield run;
 }
 
-/** The sentences of a section, those that are too long in pieces. */
+/** The sentences of a section; too long ones in pieces. */
 function* shortSentences(text: string, { start, end }: Section): Generator<Piece> {
   for (const { segment, index } of sentences.segment(text.slice(start, end))) {
     let from = start + index;
@@ -62,7 +62,7 @@ function* shortSentences(text: string, { start, end }: Section): Generator<Piece
   }
 }
 
-/** What of `text` from `start` to `end` a chunk can hold, up to a white space where something comes behind it. */
+/** The longest piece of `text` from `start` to `end` that fits into a chunk, cut at white space if more follows. */
 function pieceAt(text: string, start: number, end: number): Piece {
   let piece: Piece = { start, end: start, size: 0 };
   let space: Piece | null = null;

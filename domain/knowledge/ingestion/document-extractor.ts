@@ -1,6 +1,6 @@
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 
-/** A stretch of the text under one trail of headings. */
+/** A range of the text under one trail of headings. */
 export interface Section {
   /** The headings above it, outermost first, joined by ` › `. */
   heading: string | null;
@@ -11,7 +11,7 @@ export interface Section {
 
 export interface ExtractedText {
   text: string;
-  /** In order and apart from each other; they need not cover the whole text. */
+  /** In order and disjoint; they need not cover the whole text. */
   sections: Section[];
 }
 
@@ -37,17 +37,17 @@ export interface DocumentContent {
 export interface DocumentSource {
   /** Tenants take turns. */
   tenantId: string;
-  /** Read when it is the document's turn: those that wait are not held in memory. */
+  /** Called when it is the document's turn: waiting documents are not held in memory. */
   read(): Promise<DocumentContent>;
 }
 
-/** The port to readers of document formats. Reading and cutting leave the event loop free. */
+/** The port to readers of document formats. Reading and cutting do not block the event loop. */
 export interface DocumentExtractor {
-  /** @throws `ExtractionFailure` when this document will never be readable, `ExtractorBusy` */
+  /** @throws `ExtractionFailure` when the document is permanently unreadable, `ExtractorBusy` */
   extract(source: DocumentSource, signal: AbortSignal): Promise<ExtractedDocument>;
 }
 
-/** The document's own fault: trying again does not help. Says nothing of its content. */
+/** The document itself is at fault: a retry would not help. The message holds nothing of its content. */
 export class ExtractionFailure extends Error {
   constructor(reason: 'unreadable' | 'too_slow' | 'too_large') {
     super(`The document cannot be extracted: ${reason}.`);
@@ -55,7 +55,7 @@ export class ExtractionFailure extends Error {
   }
 }
 
-/** Enough documents of the tenant wait here already: this one is better tried elsewhere, or later. */
+/** Too many documents of the tenant wait in this process: retry later, or in another worker. */
 export class ExtractorBusy extends Error {
   constructor() {
     super('Too many documents of this tenant are being extracted.');

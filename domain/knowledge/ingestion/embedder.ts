@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { StoredPassages } from './store-passages.ts';
 
-/** The port to an embedding model. Its vectors have the length 1. */
+/** The port to an embedding model. Its vectors have length 1. */
 export interface Embedder {
-  /** Of model and weights: vectors of different ids are not comparable. */
+  /** Identifies model and weights: vectors of different ids are not comparable. */
   id: string;
   /** 0: nothing is embedded. */
   dims: number;
-  /** Tokens of one text; what is longer is cut. */
+  /** Max tokens of one text; longer texts are truncated. */
   maxTokens: number;
   embedQuery(text: string, signal: AbortSignal): Promise<Float32Array>;
   /** One vector for each text, in their order. */
@@ -19,7 +19,7 @@ export interface EmbeddedBatch extends StoredPassages {
   vectors: readonly { position: number; vector: Float32Array }[];
 }
 
-/** Embeddings of passages, and where they are stored: the same batch may come again. */
+/** Embeddings of passages and their storage; a batch may be repeated. */
 export interface Embedding {
   embedder: Embedder;
   store(em: EntityManager, batch: EmbeddedBatch): Promise<void>;

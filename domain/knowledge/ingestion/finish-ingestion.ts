@@ -11,8 +11,8 @@ export interface IngestionState {
 }
 
 /**
- * Ends a document's processing: from the commit on, the stored passages are searched instead of those of an earlier
- * reading. A document that has ended already stays as it is, so that running twice changes nothing.
+ * Ends a document's processing: from the commit on, searches use the stored passages instead of those of an earlier
+ * reading. A document that has ended already stays unchanged, so a repeat has no effect.
  */
 export async function finishIngestion(
   em: EntityManager,

@@ -3,11 +3,11 @@ import type { StoredPassages } from './store-passages.ts';
 
 export interface PassageToEmbed {
   position: number;
-  /** Its headings above it, as a reader sees it. */
+  /** With its headings above it, as a reader sees it. */
   text: string;
 }
 
-/** The stored passages of a reading behind a position, in their order. */
+/** The stored passages of a reading after a position, in order. */
 export async function passagesToEmbed(
   em: EntityManager,
   { documentId, generation }: StoredPassages,

@@ -5,15 +5,15 @@ import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
 import type { Chunk } from './document-extractor.ts';
 
-/** Passages of a reading that nobody searches before it is finished. */
+/** Passages of a reading; not searched before it is finished. */
 export interface StoredPassages {
   documentId: string;
   generation: number;
 }
 
 /**
- * Stores what a reading found as the document's next generation, in place of what a broken reading left there.
- * @returns null when the document is not being read any more
+ * Stores the passages of a reading as the document's next generation, and replaces those of an interrupted reading.
+ * @returns null when the document is no longer being read
  */
 export async function storePassages(
   em: EntityManager,
@@ -36,7 +36,7 @@ export async function storePassages(
   return { documentId, generation };
 }
 
-/** The document and, before it, its collection: the passages refer to both. */
+/** Locks the collection, then the document: the passages refer to both. */
 export async function lockForReading(em: EntityManager, documentId: string): Promise<Document | null> {
   const known = await em.findOne(Document, { id: documentId }, { fields: ['collectionId'] });
   if (known === null || !(await shareCollection(em, known.collectionId))) {

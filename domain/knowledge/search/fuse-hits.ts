@@ -10,23 +10,25 @@ export interface KeywordHit extends PassageRef {
 export interface FusedHit extends PassageRef {
   /** 0 to 1, best first. */
   score: number;
-  /** 0 for a passage that only the vector side found. */
+  /** 0 for a passage that only the vector search found. */
   coverage: number;
 }
 
 export interface Fusion {
   keyword: KeywordHit[];
-  /** null: there is no vector side, and `alpha` has nothing to weigh. */
+  /** null: there is no vector search, and `alpha` has no effect. */
   vector: VectorHit[] | null;
-  /** Weight of the vector side, 0 to 1. */
+  /** Weight of the vector search, 0 to 1. */
   alpha: number;
   limit: number;
 }
 
-/** How much the density of the words in a passage may add to their presence. */
+/** Max bonus for the density of the words in a passage, relative to their presence. */
 const rankShare = 0.2;
 
-/** Both sides on a scale from 0 to 1, weighed by `alpha`; equal scores in the order of their addresses. */
+/**
+ * Normalises the scores of both searches to 0 to 1 and weighs them by `alpha`; equal scores are ordered by address.
+ */
 export function fuseHits({ keyword, vector, alpha, limit }: Fusion): FusedHit[] {
   const topRank = Math.max(...keyword.map((hit) => hit.rank), Number.MIN_VALUE);
   const topSimilarity = Math.max(...(vector ?? []).map((hit) => hit.similarity), Number.MIN_VALUE);

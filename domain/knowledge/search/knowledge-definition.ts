@@ -2,7 +2,7 @@ import type { ToolDefinition } from '#domain/capabilities/models/model-gateway.t
 
 export const knowledgeToolName = 'knowledge_search';
 
-/** What models are offered. */
+/** The tool definition that models get. */
 export const knowledgeTool: ToolDefinition = {
   name: knowledgeToolName,
   description:

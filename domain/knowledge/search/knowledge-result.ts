@@ -1,6 +1,6 @@
 import type { KnowledgeAnswer, Passage } from './search-knowledge.ts';
 
-/** A passage as it stands in the item of a search. */
+/** A passage in the item of a search. */
 export interface SearchResult {
   file_id: string;
   filename: string;
@@ -9,13 +9,16 @@ export interface SearchResult {
   attributes: Record<string, string>;
 }
 
-/** Bytes of UTF-8 that a model is told at most. */
+/** Max bytes of UTF-8 in a result for a model. */
 const maxResultLength = 262_144;
 
-/** A passage must hold more than half of what the question is about, so that an absent fact finds nothing. */
+/**
+ * A passage must contain more than half of the question's weight, so that a question about an absent fact finds
+ * nothing.
+ */
 const minCoverage = 0.5;
 
-/** Leaves out what merely shares a word with the question. */
+/** Drops passages that only share a word with the question. */
 export function relevantPassages(answer: KnowledgeAnswer): Passage[] {
   return answer.mode === 'hybrid'
     ? answer.passages
@@ -29,7 +32,7 @@ export interface RenderedResults {
   firstLabel: number;
 }
 
-/** The result as the model reads it: JSON, with `truncated` when passages had to be left out. */
+/** The result in the model's form: JSON, with `truncated` when passages had to be left out. */
 export function renderKnowledgeResult({ passages, mode, firstLabel }: RenderedResults): string {
   const results: object[] = [];
   let size = 0;

@@ -9,7 +9,7 @@ import {
 import { maxQuestionLength } from './question.ts';
 import { searchKnowledge } from './search-knowledge.ts';
 
-/** What a response offers to search, and how. */
+/** A response's settings for searches. */
 export interface SearchSettings {
   /** null: every collection of the space. */
   collection_ids: string[] | null;
@@ -28,12 +28,12 @@ export interface KnowledgeCall {
 
 export interface KnowledgeReply {
   failed: boolean;
-  /** What the model is told: JSON. */
+  /** The result for the model: JSON. */
   text: string;
   results: SearchResult[] | null;
 }
 
-/** Runs one call. What the model or the space's state is at fault for is told to the model, not thrown. */
+/** Runs one call. Errors of the model, or from the state of the space, are returned to the model and not thrown. */
 export async function runKnowledgeTool(em: EntityManager, call: KnowledgeCall): Promise<KnowledgeReply> {
   const parsed = parseKnowledgeArguments(call.arguments);
   if ('error' in parsed) {
@@ -60,7 +60,7 @@ function failed(error: string): KnowledgeReply {
 
 export type KnowledgeArguments = { query: string } | { error: string };
 
-/** Reads what a model wrote as arguments; a mistake of the model is told to the model. */
+/** Parses the arguments that a model wrote; a mistake of the model is returned to the model. */
 export function parseKnowledgeArguments(text: string): KnowledgeArguments {
   const query = readQuery(text);
   if (query === undefined || query.trim() === '') {

@@ -14,15 +14,15 @@ export interface KeywordQuery {
   collectionIds: string[];
   config: string;
   question: string;
-  /** Passages of these collections; counted as they are stored, never by a search. */
+  /** Number of passages in these collections; maintained on write, never counted by a search. */
   passages: number;
   limit: number;
 }
 
 /**
- * Full text: the question's lexemes are OR-ed, since no passage holds all words of a question asked in other
- * words. A lexeme weighs more the fewer passages have it; one that no passage has weighs as the others do on
- * average, so that it lowers the coverage of everything without burying what was found.
+ * Full text: the question's lexemes are OR-ed, because no passage contains all words of a differently worded
+ * question. A lexeme weighs more the fewer passages contain it. A lexeme without any passage has the average weight
+ * of the others, so that it lowers every coverage without burying the hits.
  */
 export async function matchKeywords(em: EntityManager, query: KeywordQuery): Promise<KeywordHit[]> {
   const ids = `{${query.collectionIds.join(',')}}`;

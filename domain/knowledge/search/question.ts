@@ -1,10 +1,10 @@
 import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 
-/** Words with which people address an answerer; what they ask about stands beside them. */
+/** Words that address the answerer and not the subject of the question. */
 const courtesy =
   /\b(please|tell|explain|describe|show|give|know|want|need|like|find|say|says|said|according|documents?|question|answer|hello|hi|hey|thanks?|thank)\b/giu;
 
-/** Longest question that is searched for, in UTF-16 units. */
+/** Max length of a question, in UTF-16 units. */
 export const maxQuestionLength = 4_000;
 
 /** The part of a question that a passage can contain. */

@@ -12,9 +12,9 @@ export interface KnowledgeQuery {
   /** null: every collection of the space. */
   collectionIds: string[] | null;
   query: string;
-  /** Most passages, at least 1. */
+  /** Max passages, at least 1. */
   limit: number;
-  /** Weight of the vector side against the keyword side, 0 to 1. */
+  /** Weight of the vector search against the keyword search, 0 to 1. */
   alpha: number;
 }
 
@@ -37,16 +37,16 @@ export interface Passage {
 
 export interface KnowledgeAnswer {
   passages: Passage[];
-  /** `keyword` when no vector side took part. */
+  /** `keyword` without a vector search. */
   mode: 'keyword' | 'hybrid';
 }
 
-/** Hits of each side that compete for a place in the answer. */
+/** Max hits of each search that are ranked. */
 const candidates = 200;
 
 /**
- * The passages of a space that answer best, best first.
- * @throws `collection_not_found` for a collection that is not of the space.
+ * The best passages of a space for a question, best first.
+ * @throws `collection_not_found` for another space's collection.
  */
 export async function searchKnowledge(
   em: EntityManager,

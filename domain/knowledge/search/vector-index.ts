@@ -4,7 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 export interface PassageRef {
   documentId: string;
   position: number;
-  /** The reading that it comes from; not given: the one that is searched now. */
+  /** The reading of the passage; omitted: the current one. */
   generation?: number;
 }
 
@@ -20,7 +20,7 @@ export interface VectorQuery {
   limit: number;
 }
 
-/** The port to nearest-neighbour search. Without one, search is by keyword and says so. */
+/** The port to nearest-neighbour search. Without one, search is by keyword and its result says so. */
 export interface VectorIndex {
   nearest(em: EntityManager, query: VectorQuery): Promise<VectorHit[]>;
 }

@@ -13,11 +13,11 @@ import type { Invite } from './invite.entity.ts';
 import { foldCase } from '#domain/identity/principals/fold-address.ts';
 
 /**
- * Makes the invited principal a member of the caller's space, with the role of the invite. Needs no permission
- * but to be the one who was invited; a key that is cut down must reach to adding members, and whoever made the caller's
- * credential for it must hold what the role does. A role that the principal has in the space already stays.
- * @throws `missing_permission` for such a key, and where a maker lacks what the role holds; `invite_not_found`, `invite_identity_mismatch`, `invite_expired`,
- *   `invalid_state`
+ * Makes the invited principal a member of the caller's space, with the role of the invite. Needs no permission, only
+ * that the invite is the caller's. A restricted key must reach to adding members, and every maker of the caller's
+ * credential must hold the role's permissions. A role that the principal has in the space already stays.
+ * @throws `missing_permission` for such a key, and where a maker lacks a permission of the role; `invite_not_found`,
+ *   `invite_identity_mismatch`, `invite_expired`, `invalid_state`
  */
 export async function acceptInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
   const { caller, em } = ctx;
@@ -31,7 +31,7 @@ export async function acceptInvite(ctx: Context, input: { inviteId: string }): P
   await em.flush();
   await record(ctx, invite, 'space.invite_accepted');
   const { principalId } = caller;
-  // Whoever adds the same member at the same moment may be first.
+  // A concurrent request may add the same member first.
   const made = await em.execute(
     `insert into space_members (tenant_id, space_id, principal_id, id, role_key) values (?, ?, ?, ?, ?)
      on conflict (tenant_id, space_id, principal_id) do nothing returning id`,
@@ -44,7 +44,7 @@ export async function acceptInvite(ctx: Context, input: { inviteId: string }): P
 }
 
 /**
- * Says no to an invite of one's own; a key that is cut down must reach to taking invites back.
+ * Declines an invite of the caller; a restricted key must reach to revoking invites.
  * @throws `missing_permission` for such a key, `invite_not_found`, `invite_identity_mismatch`, `invite_expired`,
  *   `invalid_state`
  */
@@ -59,9 +59,9 @@ export async function declineInvite(ctx: Context, input: { inviteId: string }): 
 }
 
 /**
- * An invite is answered by the principal whose verified address it names, whatever the case of its letters. An
- * address is verified when the identity provider said so in the ID token of a sign-in, or when an administrator
- * created the principal with it; no principal can give itself an address.
+ * Only the principal with the verified address that an invite names may answer it; letter case is ignored. An address
+ * is verified by the ID token of a sign-in, or when an administrator creates the principal with it; no principal can
+ * set its own address.
  */
 async function lockOwnInvite(ctx: Context, inviteId: string): Promise<Invite> {
   const { email } = await findPrincipal(ctx, ctx.caller.principalId);

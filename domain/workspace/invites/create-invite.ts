@@ -14,15 +14,15 @@ import { Invite } from './invite.entity.ts';
 
 export interface NewInvite {
   email: string;
-  /** `space_member` when not given. */
+  /** Defaults to `space_member`. */
   roleId?: string | undefined;
   idempotency?: IdempotentRequest | null;
 }
 
 /**
- * Invites whoever has an address into the caller's space, for seven days. Each address has one pending invite
- * to a space.
- * @throws `missing_permission`, also for a role that holds what the caller lacks; `role_not_found`,
+ * Invites the owner of an address into the caller's space, for seven days. Each address has one pending invite to a
+ * space.
+ * @throws `missing_permission`, also for a role with a permission that the caller lacks; `role_not_found`,
  *   `already_exists`, `principal_not_found` for a caller who is being deleted, and the refusals of `claimKey`
  */
 export async function createInvite(
@@ -43,7 +43,7 @@ export async function createInvite(
   const { tenantId, principalId: invitedBy } = caller;
   const spaceId = spaceOf(caller);
   await findCaller(ctx);
-  await makeRoom(ctx, spaceId, input.email);
+  await expireOverdue(ctx, spaceId, input.email);
   const invite = em.create(Invite, {
     tenantId,
     id,
@@ -61,8 +61,8 @@ export async function createInvite(
   return { ...(await viewInvite(ctx, await em.refreshOrFail(invite))), replayed: false };
 }
 
-/** An invite of the address that has run out, and that the sweep has not met yet, does not stand in the way. */
-async function makeRoom(ctx: Context, spaceId: string, email: string): Promise<void> {
+/** An expired invite of the address, which the sweep has not marked yet, must not block a new one. */
+async function expireOverdue(ctx: Context, spaceId: string, email: string): Promise<void> {
   const due = await ctx.em.execute<{ id: string }[]>(
     `select id from invites where space_id = ? and lower(email) = lower(?) and status = 'pending' and expires_at <= now()`,
     [spaceId, email],

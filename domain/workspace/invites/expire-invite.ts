@@ -5,7 +5,7 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { Invite } from './invite.entity.ts';
 
-/** Writes down that a pending invite has run out; one that is over or not due stays as it is. */
+/** Marks a due pending invite as expired; an ended or not yet due invite stays unchanged. */
 export async function expireInvite(em: EntityManager, tenantId: string, inviteId: string): Promise<boolean> {
   const invite = await em.findOne(Invite, { id: inviteId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (invite?.status !== 'pending' || invite.statusAt(await databaseNow(em)) !== 'expired') {

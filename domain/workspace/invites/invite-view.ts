@@ -7,11 +7,11 @@ import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import type { InviteStatus } from './invite-status.ts';
 import { Invite } from './invite.entity.ts';
 
-/** An invite as it stands now by the database's clock. */
+/** An invite with its current status by the database's clock. */
 export interface InviteView {
   invite: Invite;
   status: InviteStatus;
-  /** null where the role of an invite that is over was deleted since. */
+  /** null when the role of an ended invite was deleted since. */
   roleId: string | null;
 }
 
@@ -36,7 +36,7 @@ export async function viewInvite(ctx: Context, invite: Invite): Promise<InviteVi
   return view;
 }
 
-/** @throws `invite_not_found`, also for an invite into another space */
+/** @throws `invite_not_found`, also for another space's invite */
 export async function findInvite(ctx: Context, inviteId: string, lockMode?: LockMode): Promise<Invite> {
   const invite = await ctx.em.findOne(
     Invite,
@@ -49,7 +49,7 @@ export async function findInvite(ctx: Context, inviteId: string, lockMode?: Lock
   return invite;
 }
 
-/** The same, locked for its answer. */
+/** Like `findInvite`, locked for its answer. */
 export function lockInvite(ctx: Context, inviteId: string): Promise<Invite> {
   return findInvite(ctx, inviteId, LockMode.PESSIMISTIC_WRITE);
 }

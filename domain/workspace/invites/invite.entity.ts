@@ -9,7 +9,7 @@ const schema = defineEntity({
     tenantId: p.uuid().primary(),
     id: p.uuid().primary(),
     spaceId: p.uuid(),
-    /** null: it went with its principal. */
+    /** null: erased with its principal. */
     email: p.text().nullable(),
     roleKey: p.text(),
     status: p.text().$type<InviteStatus>().default('pending'),
@@ -22,15 +22,15 @@ const schema = defineEntity({
 });
 
 export class Invite extends schema.class {
-  /** As it stands at `now`, whether or not the sweep has been here yet. */
+  /** The status at `now`, also before the sweep has stored it. */
   statusAt(now: Date): InviteStatus {
     return this.status === 'pending' && this.expiresAt <= now ? 'expired' : this.status;
   }
 
   /**
-   * Ends a pending invite. Whoever gave this very answer before may give it again.
-   * @returns false when it was given before
-   * @throws `invite_expired`, `invalid_state` for an invite that was answered otherwise or by somebody else
+   * Ends a pending invite. The same principal may repeat the same answer.
+   * @returns false for a repeat
+   * @throws `invite_expired`, `invalid_state` for an invite with another answer, or answered by another principal
    */
   answer(status: 'accepted' | 'declined' | 'revoked', by: string, now: Date): boolean {
     const present = this.statusAt(now);

@@ -1,7 +1,7 @@
 import { raw } from '@mikro-orm/core';
 import { foldCase, foldedInSql } from '#domain/identity/principals/fold-address.ts';
 
-/** Invites to `address`, in whatever case. */
+/** Filter for invites to `address`, ignoring case. */
 export function sentTo(address: string): object {
   return { [raw((alias) => foldedInSql(`${alias}.email`))]: foldCase(address) };
 }

@@ -8,16 +8,16 @@ import { Space } from '#domain/workspace/spaces/space.entity.ts';
 import { Invite } from './invite.entity.ts';
 import { sentTo } from './invited-address.ts';
 
-/** An invite as the invited sees it, with what its space is called. */
+/** An invite as its recipient sees it, with the space's name. */
 export interface OwnInvite {
   invite: Invite;
   spaceName: string;
 }
 
 /**
- * The invites into whatever space of the tenant that the caller can accept or decline now, newest first: those to
- * its verified address, in whatever case. Needs no grant; whoever has no such address has no invites.
- * @throws `missing_permission` for a key that is cut down to something else, `invalid_cursor`
+ * The invites into any space of the tenant that the caller can answer now, newest first: those to its verified
+ * address, ignoring case. Needs no grant; a caller without such an address has no invites.
+ * @throws `missing_permission` for a key restricted to other permissions, `invalid_cursor`
  */
 export async function listOwnInvites(
   ctx: Context,

@@ -7,9 +7,9 @@ import { lockInvite, viewInvite, type InviteView } from './invite-view.ts';
 import type { Invite } from './invite.entity.ts';
 
 /**
- * Takes a pending invite back; repeating it changes nothing.
- * @throws `missing_permission`, `invite_not_found`, `invite_expired`, `invalid_state`, and
- *   `principal_not_found` for a caller who is being deleted
+ * Revokes a pending invite; a repeat changes nothing.
+ * @throws `missing_permission`, `invite_not_found`, `invite_expired`, `invalid_state`, and `principal_not_found` for
+ *   a caller who is being deleted
  */
 export async function revokeInvite(ctx: Context, input: { inviteId: string }): Promise<InviteView> {
   const { caller, em } = ctx;
@@ -23,7 +23,7 @@ export async function revokeInvite(ctx: Context, input: { inviteId: string }): P
   return viewInvite(ctx, invite);
 }
 
-/** Writes down that the caller has taken `invite` back. */
+/** Records that the caller has revoked `invite`. */
 export async function recordRevocation({ caller, em }: Context, invite: Invite): Promise<void> {
   await recordEvent(em, caller, {
     type: 'space.invite_revoked',

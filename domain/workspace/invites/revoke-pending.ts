@@ -6,7 +6,7 @@ import { Invite } from './invite.entity.ts';
 import { sentTo } from './invited-address.ts';
 import { recordRevocation } from './revoke-invite.ts';
 
-/** Takes back the pending invites to an address, into one space or into any, each with its event. */
+/** Revokes the pending invites to an address, into one space or into all, each with its event. */
 export async function revokePending(
   ctx: Context,
   { address, ...where }: { address: string; spaceId?: string },
@@ -19,7 +19,7 @@ export async function revokePending(
   );
   const now = await databaseNow(em);
   for (const invite of pending) {
-    // One that has run out, and that the sweep has not met yet, was not taken back.
+    // An expired invite, which the sweep has not marked yet, counts as expired and not as revoked.
     if (!(await expireInvite(em, caller.tenantId, invite.id))) {
       invite.answer('revoked', caller.principalId, now);
       await em.flush();

@@ -15,7 +15,7 @@ import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
 
 export interface NewMember {
   principalId: string;
-  /** `space_member` when neither role is given; an id goes before a key. */
+  /** Defaults to `space_member`; an id takes precedence over a key. */
   roleKey?: MemberRole;
   roleId?: string | undefined;
   idempotency?: IdempotentRequest | null;
@@ -23,7 +23,7 @@ export interface NewMember {
 
 /**
  * Makes a principal of the tenant a member of the caller's space.
- * @throws `missing_permission`, also for a role that holds what the caller lacks; `principal_not_found`,
+ * @throws `missing_permission`, also for a role with a permission that the caller lacks; `principal_not_found`,
  *   `role_not_found`, `already_exists`, and the refusals of `claimKey`
  */
 export async function addMember(ctx: Context, input: NewMember): Promise<MemberView & { replayed: boolean }> {

@@ -8,8 +8,8 @@ import { lockMember } from './find-member.ts';
 import type { MemberView } from './member-view.ts';
 
 /**
- * Gives a member of the caller's space another role; whoever may add members may do that.
- * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks;
+ * Gives a member of the caller's space another role, with the permission to add members.
+ * @throws `missing_permission`, also when the new or the present role has a permission that the caller lacks;
  *   `member_not_found`, `role_not_found`, and `principal_not_found` for a caller who is being deleted
  */
 export async function changeMemberRole(

@@ -5,16 +5,16 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { lockOwners, requireAnotherOwner } from '#domain/identity/grants/require-an-owner.ts';
 import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
-import { forgetAddress } from '#domain/workspace/invites/forget-address.ts';
+import { eraseAddress } from '#domain/workspace/invites/erase-address.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { endSessions } from '#domain/identity/sessions/end-sessions.ts';
 import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
 import { lockPrincipal } from '#domain/identity/principals/find-principal.ts';
 
 /**
- * Takes away all that a principal is and has: its keys and sessions stop with the commit, its roles and memberships go, and
- * so do its name, its address, also from invites, its links to identity providers and the keys of what was sealed for
- * it alone. The id stays, because rows and the log name it. What runs for it stops before its next step.
+ * Deletes a principal's grants and personal data. Its keys and sessions end with the commit. Its roles, memberships,
+ * name, address (also in invites), links to identity providers and the keys of fields sealed for it alone are
+ * deleted. The id stays, because rows and the log refer to it. Its running work stops before the next step.
  * @throws `missing_permission`, `principal_not_found`, `invalid_state` for the last owner, and the refusals of
  *   `lockOwners`
  */
@@ -28,19 +28,19 @@ export async function deletePrincipal(outer: Context, input: { principalId: stri
   const now = await databaseNow(em);
   const keys = await em.nativeUpdate(ApiKey, { principalId, revokedAt: null }, { revokedAt: now });
   const roles = await em.nativeDelete(RoleAssignment, { principalId });
-  // Memberships of projects hang on those of their spaces.
+  // Memberships of projects are deleted with those of their spaces.
   const spaces = await em.nativeDelete(SpaceMember, { principalId });
   const sessions = await endSessions(em, { principalId, reason: 'principal_deleted' });
   await em.execute('delete from external_identities where principal_id = ?', [principalId]);
   if (email != null) {
-    await forgetAddress(ctx, { of: principalId, address: email });
+    await eraseAddress(ctx, { of: principalId, address: email });
   }
   await recordEvent(em, caller, {
     type: 'security.principal_deleted',
     resource: { type: 'principal', id: principalId },
     metadata: { principal_type: principal.type, api_keys: keys, sessions: sessions.length, roles, spaces },
   });
-  // Behind the events: whoever deletes itself has them sealed, too.
+  // After the events: when a principal deletes itself, they are sealed with its keys, too.
   await em.execute('delete from data_keys where principal_id = ?', [principalId]);
   Object.assign(principal, { name: null, email: null, status: 'disabled', deletedAt: now });
   await em.flush();

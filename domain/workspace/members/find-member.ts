@@ -19,7 +19,7 @@ export async function findMember(ctx: Context, where: MemberRef, lockMode?: Lock
   return member;
 }
 
-/** The same, locked for a change. */
+/** Like `findMember`, locked for a change. */
 export function lockMember(ctx: Context, where: MemberRef): Promise<SpaceMember> {
   return findMember(ctx, where, LockMode.PESSIMISTIC_WRITE);
 }

@@ -13,10 +13,10 @@ import { findMember, lockMember } from './find-member.ts';
 import type { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
 
 /**
- * Takes a member out of the caller's space and of its projects; pending invites to its address into the space are
- * revoked, and what it may do in the whole tenant stays.
- * @throws `missing_permission`, also where a role of the member, in the space or in a project, holds what the caller
- *   lacks there; `member_not_found`, and `principal_not_found` for a caller who is being deleted
+ * Removes a member from the caller's space and its projects. Pending invites to its address into the space are
+ * revoked; its tenant-wide roles stay.
+ * @throws `missing_permission`, also where a role of the member, in the space or in a project, has a permission that
+ *   the caller lacks there; `member_not_found`, and `principal_not_found` for a caller who is being deleted
  */
 export async function removeMember(
   ctx: Context,
@@ -47,7 +47,9 @@ export async function removeMember(
   return member;
 }
 
-/** In the order of whoever accepts one or erases the member: the principal, its invites, its membership. */
+/**
+ * Locks in the order of accepting an invite and of deleting a principal: the principal, its invites, its membership.
+ */
 async function revokeInvites(ctx: Context, { principalId, spaceId }: SpaceMember): Promise<void> {
   const lockMode = LockMode.PESSIMISTIC_READ;
   const { email } = await ctx.em.findOneOrFail(Principal, { id: principalId }, { lockMode });

@@ -23,7 +23,7 @@ export interface NewProjectMember {
 
 /**
  * Gives a member of the caller's space a role in a project.
- * @throws `missing_permission`, also for a role that holds what the caller lacks there; `project_not_found`,
+ * @throws `missing_permission`, also for a role with a permission that the caller lacks there; `project_not_found`,
  *   `principal_not_found`, `role_not_found`, `invalid_state` for a principal that is no member of the space,
  *   `already_exists`, and the refusals of `claimKey`
  */

@@ -10,9 +10,9 @@ import { lockProjectMember, type ProjectMemberView } from './project-member-view
 
 /**
  * Gives a member of a project another role there.
- * @throws `missing_permission`, also for a role, the new or the present one, that holds what the caller lacks
- *   there; `project_not_found`, `member_not_found`, `role_not_found`, and `principal_not_found` for a caller
- *   who is being deleted
+ * @throws `missing_permission`, also when the new or the present role has a permission that the caller lacks there;
+ *   `project_not_found`, `member_not_found`, `role_not_found`, and `principal_not_found` for a caller who is being
+ *   deleted
  */
 export async function changeProjectRole(
   outer: Context,

@@ -17,8 +17,8 @@ export interface NewProject {
 }
 
 /**
- * A project of the caller's space. A creator who is a member of the space administers it; others, such as a
- * tenant's owner, need no role of it.
+ * Creates a project in the caller's space. A creator who is a member of the space becomes its administrator; others,
+ * such as a tenant's owner, need no role in it.
  * @throws `missing_permission`, and the refusals of `claimKey`
  */
 export async function createProject(

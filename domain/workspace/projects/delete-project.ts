@@ -8,8 +8,8 @@ import { inProject } from '#domain/identity/roles/in-project.ts';
 import { ProjectMember } from '#domain/identity/roles/project-member.entity.ts';
 
 /**
- * Deletes a project in one transaction: its members and their roles go with it, what was made in it stays in the
- * space and names no project any more.
+ * Deletes a project in one transaction, with its memberships. Resources created in it stay in the space and no longer
+ * name a project.
  * @throws `missing_permission`, `project_not_found`, and `principal_not_found` for a caller who is being deleted
  */
 export async function deleteProject(outer: Context, input: { projectId: string }): Promise<void> {

@@ -17,7 +17,7 @@ export async function findProject(ctx: Context, projectId: string, lockMode?: Lo
   return project;
 }
 
-/** The same, locked for a change. */
+/** Like `findProject`, locked for a change. */
 export function lockProject(ctx: Context, projectId: string): Promise<Project> {
   return findProject(ctx, projectId, LockMode.PESSIMISTIC_WRITE);
 }

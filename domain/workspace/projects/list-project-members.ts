@@ -7,7 +7,7 @@ import { inProject } from '#domain/identity/roles/in-project.ts';
 import { ProjectMember } from '#domain/identity/roles/project-member.entity.ts';
 import { viewProjectMembers, type ProjectMemberView } from './project-member-view.ts';
 
-/** Newest first. @throws `missing_permission`, `project_not_found`, `invalid_cursor` */
+/** A project's members, newest first. @throws `missing_permission`, `project_not_found`, `invalid_cursor` */
 export async function listProjectMembers(
   outer: Context,
   input: { projectId: string; limit: number; cursor: string | null },

@@ -40,7 +40,7 @@ export async function findProjectMember(
   return member;
 }
 
-/** The same, locked for a change. */
+/** Like `findProjectMember`, locked for a change. */
 export function lockProjectMember(ctx: Context, where: ProjectMemberRef): Promise<ProjectMember> {
   return findProjectMember(ctx, where, LockMode.PESSIMISTIC_WRITE);
 }

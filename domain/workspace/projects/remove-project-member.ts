@@ -9,9 +9,9 @@ import { inProject } from '#domain/identity/roles/in-project.ts';
 import { lockProjectMember } from './project-member-view.ts';
 
 /**
- * Ends a membership of a project; that of the space stays.
- * @throws `missing_permission`, also where the member's role holds what the caller lacks there; `project_not_found`,
- *   `member_not_found`, and `principal_not_found` for a caller who is being deleted
+ * Removes a member from a project; the membership of the space stays.
+ * @throws `missing_permission`, also where the member's role has a permission that the caller lacks there;
+ *   `project_not_found`, `member_not_found`, and `principal_not_found` for a caller who is being deleted
  */
 export async function removeProjectMember(
   outer: Context,

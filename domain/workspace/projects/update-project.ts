@@ -12,7 +12,7 @@ export interface ProjectChange {
   description?: string | null | undefined;
 }
 
-/** What is left out stays. @throws `missing_permission`, `project_not_found` */
+/** Omitted fields stay unchanged. @throws `missing_permission`, `project_not_found` */
 export async function updateProject(outer: Context, input: ProjectChange): Promise<Project> {
   const ctx = await inProject(outer, input.projectId);
   authorize(ctx.caller, 'projects.update');

@@ -4,7 +4,7 @@ import type { Actor } from '#domain/foundation/access/caller.ts';
 import { SpaceModel } from '#domain/capabilities/models/space-model.entity.ts';
 import type { Space } from './space.entity.ts';
 
-/** Adds models to a space's allow-list and names its default. */
+/** Adds models to a space's allow-list and sets its default. */
 export async function allowModels(
   em: EntityManager,
   actor: Actor,

@@ -5,7 +5,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
 import { Space } from './space.entity.ts';
 
-/** A space whose creator administers it. */
+/** Creates a space with its creator as administrator. */
 export async function createSpace(
   em: EntityManager,
   actor: Actor,

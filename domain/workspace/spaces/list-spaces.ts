@@ -10,8 +10,8 @@ import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
 import { Space } from './space.entity.ts';
 
 /**
- * Newest first: the tenant's spaces, and without `spaces.read` in the whole tenant those where one's own
- * membership brings it.
+ * Newest first: the tenant's spaces; without a tenant-wide `spaces.read`, those whose membership grants it to the
+ * caller.
  * @throws `missing_permission` for a key without it, `invalid_cursor`
  */
 export async function listSpaces(

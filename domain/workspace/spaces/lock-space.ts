@@ -4,8 +4,8 @@ import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { Space } from './space.entity.ts';
 
 /**
- * The caller's space, locked for a change. Of several who do it at once one comes after the other; threads and
- * responses go on being written there. @throws `space_not_found`
+ * The caller's space, locked for a change. Concurrent changes are serialised; threads and responses can still be
+ * created there. @throws `space_not_found`
  */
 export async function lockSpace({ caller, em }: Context): Promise<Space> {
   const id = spaceOf(caller);

@@ -6,7 +6,7 @@ import { createSpace } from './create-space.ts';
 import { Space } from './space.entity.ts';
 
 /**
- * A space that the caller administers; it has no model yet.
+ * Creates a space with the caller as administrator, without models.
  * @throws `missing_permission`, and the refusals of `claimKey`
  */
 export async function openSpace(

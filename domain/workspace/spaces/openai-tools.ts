@@ -1,6 +1,6 @@
 import type { Space } from './space.entity.ts';
 
-/** What a client of the OpenAI surface that names no tools is offered: nothing, or all that the space grants. */
+/** The tools for a client of the OpenAI surface that names none: no tools, or all that the space grants. */
 export const openAiTools = ['asked', 'granted'] as const;
 export type OpenAiTools = (typeof openAiTools)[number];
 

@@ -2,7 +2,7 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import type { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
 
-/** The event of a new membership, whether somebody was added or accepted an invite. */
+/** Records the event of a new membership, both for an added member and for an accepted invite. */
 export async function recordMembership(ctx: Context, member: SpaceMember): Promise<void> {
   await recordEvent(ctx.em, ctx.caller, {
     type: 'space.member_added',

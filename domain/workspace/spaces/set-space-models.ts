@@ -14,7 +14,7 @@ export interface SetSpaceModels {
 }
 
 /**
- * Replaces the allow-list of the caller's space; the one that it has changes nothing.
+ * Replaces the allow-list of the caller's space; an equal list changes nothing.
  * @throws `missing_permission`, `model_not_found`, `invalid_request`
  */
 export async function setSpaceModels(ctx: Context, input: SetSpaceModels): Promise<void> {

@@ -9,7 +9,7 @@ const schema = defineEntity({
     name: p.text(),
     defaultModelId: p.uuid().nullable(),
     policy: p.json<Record<string, unknown>>().defaultRaw("'{}'"),
-    /** Whether its responses are traced: it has an observability configuration. */
+    /** Whether its responses are traced: true when it has an observability configuration. */
     traced: p.boolean().default(false),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),

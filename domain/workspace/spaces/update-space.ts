@@ -12,7 +12,7 @@ export interface SpaceChange {
   openAiTools?: OpenAiTools | undefined;
 }
 
-/** Changes what is given of the caller's space. @throws `missing_permission` */
+/** Updates the given fields of the caller's space. @throws `missing_permission` */
 export async function updateSpace(ctx: Context, change: SpaceChange): Promise<Space> {
   const { caller, em } = ctx;
   authorize(caller, 'spaces.update');

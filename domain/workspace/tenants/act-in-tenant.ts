@@ -7,9 +7,9 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { Tenant } from './tenant.entity.ts';
 
 /**
- * Runs one use case in another tenant for an operator of the platform, behind that tenant's wall. Of what the
- * operator may do, only what touches nobody's content counts there.
- * @throws `tenant_not_found`, to everybody else as for a tenant that never was
+ * Runs one use case in another tenant for an operator of the platform, under that tenant's row-level security. Of the
+ * operator's permissions, only those that touch no content apply there.
+ * @throws `tenant_not_found`, for callers other than operators the same as for an unknown tenant
  */
 export async function actInTenant<T>(
   deps: { unitOfWork: UnitOfWork; secrets: Secrets },

@@ -15,7 +15,10 @@ export interface NewTenant {
   owner: { id: string; type: Principal['type']; name: string };
 }
 
-/** A tenant with its first owner. Runs in the new tenant's own context. @throws `already_exists` for a slug that is taken or reserved */
+/**
+ * Creates a tenant with its first owner, in the new tenant's own context. @throws `already_exists` for a slug that is
+ * taken or reserved
+ */
 export async function createTenant(
   em: EntityManager,
   input: NewTenant,
@@ -28,7 +31,7 @@ export async function createTenant(
     origin,
   };
   if (input.slug === platformSlug) {
-    // Whoever had it first would leave the platform without its own tenant.
+    // If another tenant took this slug, the platform tenant could not be created.
     throw new DomainError('already_exists', 'This slug is reserved.', { param: 'slug' });
   }
   em.create(Tenant, { id: input.id, slug: input.slug, name: input.name });

@@ -13,7 +13,10 @@ export interface TenantRow {
   created_at: string;
 }
 
-/** To an operator every tenant, newest first; to everybody else their own. @throws `missing_permission`, `invalid_cursor` */
+/**
+ * Newest first: every tenant for an operator, the caller's own for all others. @throws `missing_permission`,
+ * `invalid_cursor`
+ */
 export async function listTenants(
   ctx: Context,
   input: { limit: number; cursor: string | null },

@@ -18,7 +18,10 @@ export interface OpenedTenant {
   token: string;
 }
 
-/** A tenant that can be used at once: owner, key, a space and the builtin model. Runs in the new tenant's context. */
+/**
+ * Creates a tenant that is ready for use: owner, key, a space and the builtin model. Runs in the new tenant's
+ * context.
+ */
 export async function openTenant(
   work: { em: EntityManager; secrets: Secrets; origin: Actor['origin'] },
   input: { id: string; slug: string; name: string },

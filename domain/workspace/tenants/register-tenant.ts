@@ -10,8 +10,8 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import { openTenant, type OpenedTenant } from './open-tenant.ts';
 
 /**
- * Opens a tenant for an operator, told of in both tenants' logs.
- * @returns for a repeated request the id alone: what its first answered was shown once
+ * Creates a tenant for an operator, and records it in the logs of both tenants.
+ * @returns for a repeated request the id alone: the key of the first response was shown once
  * @throws `missing_permission`, `already_exists`, and the refusals of `claimKey`
  */
 export async function registerTenant(
@@ -34,7 +34,7 @@ export async function registerTenant(
   return unitOfWork.inTenant(id, async (em) => {
     const opened = await openTenant({ em, secrets, origin: operator.origin }, { id, ...wanted });
     await em.flush();
-    // The last words of this transaction stand in the operator's own tenant.
+    // The rest of this transaction writes to the operator's own tenant.
     await em.execute(`select set_config('app.tenant_id', ?, true)`, [operator.tenantId]);
     if (idempotency !== null) {
       const ctx = createContext({ caller: operator, em, secrets });

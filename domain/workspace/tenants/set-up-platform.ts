@@ -11,8 +11,8 @@ import { platformSlug, platformTenantId } from './platform-tenant.ts';
 import { Tenant } from './tenant.entity.ts';
 
 /**
- * A new operator with a key, in the platform tenant, which is made if it is not there. Runs in that tenant's
- * context, by somebody who holds the database's password: nobody else can make the first operator.
+ * Creates an operator with a key in the platform tenant, and that tenant if it does not exist. Runs in that tenant's
+ * context and needs the database's password: nothing else can create the first operator.
  */
 export async function setUpPlatform(
   em: EntityManager,

@@ -6,8 +6,8 @@ import { lockTenant } from './lock-tenant.ts';
 import type { Tenant } from './tenant.entity.ts';
 
 /**
- * Cuts the access of the tenant that the caller acts in, or gives it back: from then on every operation of its principals is refused, and
- * attached readers are cut off. What runs stops before its next step, as with a revoked key. Repeating it changes nothing.
+ * Suspends or reactivates the caller's tenant. Suspension refuses every operation of its principals and disconnects
+ * attached readers; running work stops before its next step, as with a revoked key. A repeat changes nothing.
  * @throws `missing_permission`, `invalid_state` for a tenant that is being deleted and for the platform's own
  */
 export async function suspendTenant(ctx: Context, suspended: boolean): Promise<Tenant> {

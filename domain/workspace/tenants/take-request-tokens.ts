@@ -2,15 +2,15 @@ import type { Database } from '#domain/foundation/persistence/database.ts';
 
 export interface TokenClaim {
   tenantId: string;
-  /** Tokens that the gateway wants. */
+  /** Tokens that the gateway requests. */
   want: number;
-  /** Tokens a second with which the bucket fills. */
+  /** Refill rate in tokens per second. */
   rate: number;
-  /** Tokens that the bucket holds at most. */
+  /** Max tokens in the bucket. */
   burst: number;
 }
 
-/** Takes what the tenant's bucket of requests has, up to `want`. @returns the tokens taken, and what the bucket has left */
+/** Takes up to `want` tokens from the tenant's request bucket. @returns the tokens taken, and those left */
 export async function takeRequestTokens(
   database: Database,
   { tenantId, want, rate, burst }: TokenClaim,

@@ -4,7 +4,7 @@ import { recordEvent } from '#domain/foundation/events/record-event.ts';
 import { lockTenant } from './lock-tenant.ts';
 import type { Tenant } from './tenant.entity.ts';
 
-/** Renames the tenant that the caller acts in; its slug stays. @throws `missing_permission` */
+/** Renames the caller's tenant; its slug stays. @throws `missing_permission` */
 export async function updateTenant(ctx: Context, input: { name: string }): Promise<Tenant> {
   const { caller, em } = ctx;
   authorize(caller, 'tenants.update');

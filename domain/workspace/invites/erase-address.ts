@@ -3,10 +3,10 @@ import { foldCase, foldedInSql } from '#domain/identity/principals/fold-address.
 import { revokePending } from './revoke-pending.ts';
 
 /**
- * Takes the address of a principal that goes off every invite of the tenant, unless another principal has it.
- * Pending ones are revoked, each with its event; what was answered stays in history.
+ * Erases a deleted principal's address from every invite of the tenant, unless another principal has the same
+ * address. Pending invites are revoked, each with its event; answered ones stay in history.
  */
-export async function forgetAddress(
+export async function eraseAddress(
   ctx: Context,
   { of, address }: { of: string; address: string },
 ): Promise<void> {
@@ -20,7 +20,7 @@ export async function forgetAddress(
     return;
   }
   await revokePending(ctx, { address });
-  // One that somebody makes at this moment stands.
+  // An invite created concurrently stays.
   await em.execute(
     `update invites set email = null where status <> 'pending' and ${foldedInSql('email')} = ?`,
     [folded],
