@@ -94,6 +94,17 @@ describe('the outbox', () => {
     expect(await claim()).toEqual([]);
   });
 
+  it('puts a message behind a pending one whose id comes from a clock that is ahead', async () => {
+    await enqueue('a');
+    await engine.admin.query(`update outbox set id = uuidv7(interval '1 minute')`);
+    await cancel('a');
+    await cancel('a');
+    const { rows } = await engine.admin.query<{ kind: string }>('select kind from outbox order by id');
+    expect(rows.map(({ kind }) => kind)).toEqual(['start', 'cancel', 'cancel']);
+    await leaseOut();
+    expect(await claim()).toEqual(['start a']);
+  });
+
   it('holds a signal with its name and arguments, and for a workflow of no tenant its sender’s', async () => {
     const { tenantId } = engine.world;
     const wake = { budgetSeconds: 5 };
