@@ -26,6 +26,8 @@ export function readFunctionFiles(): FunctionFile[] {
  * one, and drops functions that no file defines. @returns the names of the files that were run
  */
 export async function applyFunctions(execute: Execute, files: readonly FunctionFile[]): Promise<string[]> {
+  // Signatures are compared as text, which names a schema only outside of the path: it must not depend on the login.
+  await execute('set local search_path = public');
   await execute(
     'create table if not exists app.function_files (name text primary key, checksum text not null, functions text[] not null)',
   );

@@ -20,16 +20,17 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** One migration with one more file of functions, which reads `sql`. */
-function applyWith(sql: string | null): Promise<string[]> {
+/** One migration with one more file of functions, which reads `sql`, by a login with a search path of its own. */
+function applyWith(sql: string | null, path = '"$user", public'): Promise<string[]> {
   const extra: FunctionFile[] = sql === null ? [] : [{ name: 'zoo.sql', sql }];
   const connection = orm.em.getConnection();
-  return connection.transactional((transaction) =>
-    applyFunctions(
+  return connection.transactional(async (transaction) => {
+    await connection.execute(`set local search_path = ${path}`, [], 'run', transaction);
+    return applyFunctions(
       (text, params) => connection.execute(text, params, 'all', transaction),
       [...readFunctionFiles(), ...extra],
-    ),
-  );
+    );
+  });
 }
 
 /** Signature, owner and callers of the functions of that file. */
@@ -50,6 +51,20 @@ const path = 'set search_path = pg_catalog, public, pg_temp';
 
 it('a database that is up to date runs no file', async () => {
   expect(await applyWith(null)).toEqual([]);
+});
+
+it.each(['app, public', 'pg_catalog'])('a login with the search path %s drops no function', async (own) => {
+  const count = async () => {
+    const rows = await orm.em
+      .getConnection()
+      .execute<{ n: number }[]>(
+        `select count(*)::int as n from pg_proc where pronamespace = 'app'::regnamespace`,
+      );
+    return rows[0]?.n;
+  };
+  const before = await count();
+  expect(await applyWith(null, own)).toEqual([]);
+  expect(await count()).toBe(before);
 });
 
 it('owner and callers follow from the kind of a function, and a file names its exceptions', async () => {
