@@ -4,8 +4,8 @@ export interface VendorConnection {
   /** Empty: no key, or `fetch` sends it in a header of its own. */
   apiKey: string;
   fetch: typeof globalThis.fetch;
-  /** Separates cached clients by stored credential, with its version and its use. */
-  identity?: string;
+  /** Separates cached clients by tenant, whose share `fetch` takes, and by stored credential with its version and use. */
+  identity: string;
   /** The parts of a stored credential, which are removed from answers. */
   secrets?: readonly string[];
 }

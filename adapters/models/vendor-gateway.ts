@@ -219,7 +219,7 @@ export async function connectionOf(
   const share = tenantId === undefined ? undefined : options.shares?.of(tenantId);
   const fetch = boundedFetch('model', { ...options, share });
   if (model.stored === undefined) {
-    return { baseURL, apiKey: apiKey ?? '', fetch };
+    return { baseURL, apiKey: apiKey ?? '', fetch, identity: JSON.stringify([tenantId ?? null]) };
   }
   const { token, header, secrets, version } = await readStored(options.stored, {
     ...model.stored,
@@ -229,7 +229,7 @@ export async function connectionOf(
     baseURL,
     apiKey: token ?? '',
     fetch: token === null ? sendingHeader(fetch, header) : fetch,
-    identity: JSON.stringify([model.stored, version]),
+    identity: JSON.stringify([tenantId ?? null, model.stored, version]),
     secrets,
   };
 }

@@ -59,7 +59,7 @@ export const credentialsDefects: readonly Defect[] = [
   {
     name: 'a client of a model kept without the identity',
     file: 'adapters/models/client-cache.ts',
-    replace: [['connection.identity ?? null, ', '']],
+    replace: [['connection.identity, ', '']],
     test: 'test/adapters/stored-model-keys.test.ts',
     caughtBy: 'sends each what is for it at one address',
   },
