@@ -25,6 +25,10 @@ end $$;
 create or replace function app.release_content() returns trigger
 language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 begin
+  -- In the order of the keys: two collections that are deleted at once may share several contents.
+  perform from stored_objects o
+  where (o.tenant_id, o.key) in (select r.tenant_id, r.content_key from removed r)
+  order by o.key for no key update;
   update stored_objects o set purge_after = greatest(o.purge_after, now())
   from (select distinct r.tenant_id, r.content_key from removed r) g
   where o.tenant_id = g.tenant_id and o.key = g.content_key;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
@@ -9,6 +10,7 @@ import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { Purge } from '../../../support/purge.ts';
 import { sweepOnce } from '../../../support/sweeps.ts';
+import { connect } from '../../../support/tables.ts';
 
 let world: KnowledgeWorld;
 let purge: Purge;
@@ -99,4 +101,46 @@ describe('the purge of content', () => {
     expect(await sweep()).toMatchObject({ done: 1 });
     expect(await partsOf(space)).toBe(0);
   });
+});
+
+it('a deletion locks shared contents in the order of their keys, so that two at once do not deadlock', async () => {
+  const { space, collectionId } = await aCollection();
+  const { tenantId, principalId } = space;
+  const keys = Array.from({ length: 20 }, (_, n) => `documents/${String(n).padStart(2, '0')}`);
+  for (const key of keys.toReversed()) {
+    await world.admin.query(
+      'insert into stored_objects (tenant_id, key, sha256, byte_size) values ($1, $2, $2, 1)',
+      [tenantId, key],
+    );
+    await world.admin.query(
+      `insert into documents (tenant_id, id, collection_id, filename, media_type, content_key, content_hash, byte_size, created_by)
+       values ($1, $2, $3, 'a', 'text/plain', $4, $4, 1, $5)`,
+      [tenantId, newId(), collectionId, key, principalId],
+    );
+  }
+  const other = await connect(world.database.adminUrl);
+  try {
+    await other.query('begin');
+    await other.query('select from stored_objects where tenant_id = $1 and key = $2 for update', [
+      tenantId,
+      keys[0],
+    ]);
+    const deletion = world.act(space, (ctx) => deleteCollection(ctx, { collectionId }));
+    await vi.waitFor(async () => {
+      const waiting = await world.admin.query(
+        `select from pg_locks l join pg_stat_activity a on a.pid = l.pid
+         where a.datname = current_database() and not l.granted`,
+      );
+      expect(waiting.rowCount).toBe(1);
+    });
+    const free = await world.admin.query(
+      'select key from stored_objects where tenant_id = $1 for update skip locked',
+      [tenantId],
+    );
+    await other.query('rollback');
+    await deletion;
+    expect(free.rows.map(({ key }) => key as string).toSorted()).toEqual(keys.slice(1));
+  } finally {
+    await other.end();
+  }
 });
