@@ -42,8 +42,11 @@ declare
   content constant bytea := convert_to(new.content, 'UTF8');
   digest constant text := encode(sha256(content), 'hex');
 begin
+  -- The lock of an upload of the same bytes, see `PostgresByteStore`; the row's keeps the purge away.
+  perform pg_advisory_xact_lock(hashtextextended(new.tenant_id || '/documents/' || digest, 0));
   select o.key into new.content_key from stored_objects o
-    where o.tenant_id = new.tenant_id and split_part(o.key, '/', 1) = 'documents' and o.sha256 = digest;
+    where o.tenant_id = new.tenant_id and split_part(o.key, '/', 1) = 'documents' and o.sha256 = digest
+    for key share;
   if not found then
     new.content_key := 'documents/' || new.id;
     insert into stored_objects (tenant_id, key, sha256, byte_size)

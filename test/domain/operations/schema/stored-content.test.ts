@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { expect, inject, it } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
 import { sha256 } from '#domain/foundation/kernel/canonical-json.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { applyFunctions, readFunctionFiles } from '#domain/operations/schema/apply-functions.ts';
 import { createOrm } from '#domain/operations/schema/orm.ts';
 import { createDatabase, dropDatabase } from '../../../support/database-admin.ts';
 import { databaseUrl } from '../../../support/database-urls.ts';
+import { openWorld } from '../../../support/knowledge-world.ts';
 import { connect } from '../../../support/tables.ts';
 
 const migrations = new URL('../../../../domain/operations/schema/migrations/', import.meta.url);
@@ -98,5 +100,44 @@ it('the migration to stored content keeps what documents and passages of the ver
   } finally {
     await Promise.all([admin.end(), orm.close(true)]);
     await dropDatabase(adminUrl, name);
+  }
+});
+
+it('gateways of the version before may write equal content at once', async () => {
+  const world = await openWorld();
+  const [one, two] = await Promise.all([connect(world.url), connect(world.url)]);
+  try {
+    const space = await world.addSpace();
+    const { tenantId, principalId } = space;
+    const { collection } = await world.act(space, (ctx) => createCollection(ctx, { name: 'C' }));
+    const add = async (client: typeof one) => {
+      await client.query('begin');
+      await client.query(`select set_config('app.tenant_id', $1, true)`, [tenantId]);
+      await client.query(
+        `insert into documents (tenant_id, id, collection_id, filename, media_type, content, content_hash, byte_size, created_by)
+         values ($1, $2, $3, 'a', 'text/plain', 'Equal.', $4, 6, $5)`,
+        [tenantId, newId(), collection.id, sha256('Equal.'), principalId],
+      );
+    };
+    await add(one);
+    const second = add(two);
+    await vi.waitFor(async () => {
+      const waiting = await world.admin.query(
+        `select from pg_locks l join pg_stat_activity a on a.pid = l.pid
+         where a.datname = current_database() and not l.granted`,
+      );
+      expect(waiting.rowCount).toBe(1);
+    });
+    await one.query('commit');
+    await second;
+    await two.query('commit');
+    const { rows } = await world.admin.query(
+      'select count(*)::int as documents, count(distinct content_key)::int as contents from documents where tenant_id = $1',
+      [tenantId],
+    );
+    expect(rows).toEqual([{ documents: 2, contents: 1 }]);
+  } finally {
+    await Promise.all([one.end(), two.end()]);
+    await world.stop();
   }
 });
