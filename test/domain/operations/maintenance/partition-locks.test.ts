@@ -99,13 +99,15 @@ describe('upkeep of partitions', () => {
       `select app.open_event_months(); drop table ${month}; select app.join_event_months()`,
     );
     const reader = await readerOf('events');
+    // Behind a change with the pool's own lock timeout of two seconds a write would wait longer than this.
     const write = () =>
-      engine.act(({ em, caller }) =>
-        recordEvent(em, caller, {
+      engine.act(async ({ em, caller }) => {
+        await em.execute(`set local lock_timeout = '1s'`);
+        await recordEvent(em, caller, {
           type: 'space.updated',
           resource: { type: 'space', id: engine.world.spaceId },
-        }),
-      );
+        });
+      });
     const state = { done: false };
     const maintained = sweepOnce(maintainPartitions, { purge }).finally(() => (state.done = true));
     await expect.poll(() => isWaiting(`usename like 'app_purge%'`), { interval: 5 }).toBe(true);
