@@ -1,5 +1,8 @@
-import { createKnowledgeActivities } from './knowledge/create-knowledge-activities.ts';
-import type { DocumentDependencies } from './knowledge/ingest-document.ts';
+import {
+  createKnowledgeActivities,
+  type DocumentDependencies,
+} from './knowledge/create-knowledge-activities.ts';
+
 import { keepAlive } from './keep-alive.ts';
 import { exportTrace, type TraceDependencies } from './observability/export-trace.ts';
 import {

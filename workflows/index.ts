@@ -5,3 +5,4 @@ export { runSweep } from './run-sweep/workflow.ts';
 export { discoverTools } from './discover-tools/workflow.ts';
 export { traceResponse } from './trace-response/workflow.ts';
 export { fanOutEvent } from './fan-out-event/workflow.ts';
+export { embedSpace } from './embed-space/workflow.ts';

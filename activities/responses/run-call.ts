@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
+import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import { runKnowledgeTool } from '#domain/knowledge/search/knowledge-tool.ts';
 import { executionError } from '#domain/responses/store/call-items.ts';
 import { callLease, newClaimant, type Claimant } from '#domain/responses/calls/call-lease.ts';
@@ -18,11 +20,13 @@ import { callServer, unknownOutcome, withheld, type ServerCallDependencies } fro
 
 export interface CallDependencies extends ServerCallDependencies, ResponseStore {
   metrics: Metrics;
+  /** Omitted: search is by keyword. */
+  embedders?: Embedders;
 }
 
 /** Runs one tool call through the ledger: its start is committed before the tool is called, its outcome once. */
 export function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome: string }> {
-  return keepAlive(async () => {
+  return keepAlive(async ({ signal }) => {
     const claimant = newClaimant();
     for (;;) {
       const since = performance.now();
@@ -32,7 +36,7 @@ export function runCall(deps: CallDependencies, key: CallKey): Promise<{ outcome
         return { outcome: 'settled' };
       }
       const outcome =
-        claim.kind === 'held' ? null : await resolveOutcome(deps, claim, { key, claimant, since });
+        claim.kind === 'held' ? null : await resolveOutcome(deps, claim, { key, claimant, since, signal });
       if (outcome !== null) {
         const isServers = claim.kind === 'claimed' && claim.call.target.kind === 'mcp';
         deps.metrics.toolCall({ tool: isServers ? 'mcp' : 'knowledge_search', outcome: outcome.outcome });
@@ -63,13 +67,14 @@ interface Attempt {
   claimant: Claimant;
   /** Time of the claim's request. */
   since: number;
+  signal: AbortSignal;
 }
 
 /** @returns null when another attempt holds the call */
 async function resolveOutcome(
   deps: CallDependencies,
   claim: Exclude<CallClaim, { kind: 'settled' | 'held' }>,
-  { key, claimant, since }: Attempt,
+  { key, claimant, since, signal }: Attempt,
 ): Promise<CallOutcome | null> {
   const commit = async (outcome: CallOutcome) => {
     const written = await commitWithRetry(() => commitCall(deps, key, outcome, claimant));
@@ -92,7 +97,7 @@ async function resolveOutcome(
     case 'claimed': {
       const { target } = claim.call;
       if (target.kind === 'search') {
-        return commit(await search(deps, await restoreArguments(deps, claim.call), target.tool));
+        return commit(await search(deps, await restoreArguments(deps, claim.call), target.tool, signal));
       }
       return withCallLease(deps.database, { key, nonce: claimant.nonce, since }, async (hold) => {
         const call = await commitWithRetry(() => restoreArguments(deps, claim.call));
@@ -103,10 +108,19 @@ async function resolveOutcome(
 }
 
 /** A search is read-only, so it may be repeated. */
-async function search(deps: CallDependencies, call: ClaimedCall, tool: OfferedSearch): Promise<CallOutcome> {
-  const found = await deps.unitOfWork.inTenant(call.tenantId, (em) =>
-    runKnowledgeTool(em, { ...call, tool }),
-  );
+async function search(
+  deps: CallDependencies,
+  call: ClaimedCall,
+  tool: OfferedSearch,
+  signal: AbortSignal,
+): Promise<CallOutcome> {
+  const access = {
+    inTransaction: <T>(work: (em: EntityManager) => Promise<T>) =>
+      deps.unitOfWork.inTenant(call.tenantId, work),
+    embedders: deps.embedders,
+    signal,
+  };
+  const found = await runKnowledgeTool(access, { ...call, tool });
   const reply = await screenKnowledge(deps, call, found);
   if (reply.failed) {
     const error = executionError('tool_failed', 'The search failed.');

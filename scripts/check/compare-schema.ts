@@ -13,7 +13,10 @@ export interface EntityTable {
 
 /** Used by functions and statements of ours only, never as an entity. */
 const WITHOUT_ENTITY = new Set([
+  'chunk_embeddings',
+  'chunk_vectors',
   'chunks',
+  'embedding_usage',
   'data_keys',
   'event_chains',
   'event_counts',

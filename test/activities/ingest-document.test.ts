@@ -7,9 +7,11 @@ import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { ExtractorBusy, type DocumentExtractor } from '#domain/knowledge/ingestion/document-extractor.ts';
-import { noEmbedding, type Embedding } from '#domain/knowledge/ingestion/embedder.ts';
+import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
+import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import type { IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
+import { wordEmbedders, type WordEmbedders } from '#test/support/word-embedders.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
@@ -32,10 +34,9 @@ const run = (
   input: { tenantId: string; documentId: string },
   extractor: DocumentExtractor = createTextExtractor(),
   heartbeatDetails?: unknown,
-  embedding: Embedding = noEmbedding,
 ): Promise<IngestDocumentResult> => {
   const { unitOfWork } = world;
-  const { ingestDocument } = createKnowledgeActivities({ unitOfWork, extractor, embedding });
+  const { ingestDocument } = createKnowledgeActivities({ unitOfWork, extractor });
   return new MockActivityEnvironment({ heartbeatDetails }).run(ingestDocument, input);
 };
 
@@ -128,77 +129,157 @@ describe('ingestDocument', () => {
   });
 });
 
-/** Vectors that say how long a text is; they are remembered by the place of their passage. */
-function lengthEmbedding(fail: (call: number) => void = () => {}) {
-  const stored = new Map<number, number>();
-  const batches: number[] = [];
-  const open: number[] = [];
-  const embedding: Embedding = {
-    embedder: {
-      id: 'length',
-      dims: 1,
-      maxTokens: 512,
-      embedQuery: (text) => Promise.resolve(Float32Array.of(text.length)),
-      embedPassages: async (texts) => {
-        batches.push(texts.length);
-        const { rowCount } = await world.admin.query(
-          `select from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
-        );
-        open.push(rowCount ?? 0);
-        fail(batches.length);
-        return texts.map((text) => Float32Array.of(text.length));
-      },
-    },
-    store: async (_em, { vectors }) => {
-      for (const { position, vector } of vectors) {
-        stored.set(position, vector[0]!);
-      }
-    },
-  };
-  return { embedding, stored, batches, open };
-}
-
 describe('embedding', () => {
   const many = Array.from({ length: 150 }, (_, n) => `# H${n}\n\nText ${n}.\n`).join('\n');
 
-  it('is given all passages with their headings, in batches, while no transaction is open', async () => {
+  /** All steps of the workflow, in one run of it. */
+  async function ingest(input: { tenantId: string; documentId: string }, embedders: WordEmbedders) {
+    const deps = { unitOfWork: world.unitOfWork, extractor: createTextExtractor(), embedders };
+    const activities = createKnowledgeActivities(deps);
+    const step = <T extends object>(activity: (given: typeof input) => Promise<T>): Promise<T> =>
+      new MockActivityEnvironment({ workflowExecution: { workflowId: 'w', runId: 'r' } }).run(
+        activity,
+        input,
+      );
+    await step(activities.extractDocument);
+    const embedded = await step(activities.embedDocument);
+    const finished = await step(activities.finishDocument);
+    return { embedded, ...finished };
+  }
+
+  const vectorsOf = async (documentId: string) => {
+    const { rows } = await world.admin.query<{ position: number; vector: Buffer; bits: string }>(
+      `select position, e.vector, v.bits from chunk_embeddings e
+       join chunk_vectors v using (tenant_id, embedding_id, document_id, generation, position)
+       where document_id = $1 order by position`,
+      [documentId],
+    );
+    return rows;
+  };
+  const progressOf = async (documentId: string) => {
+    const { rows } = await world.admin.query<{ n: number; pending: boolean }>(
+      'select embedded_count as n, embedding_pending as pending from documents where id = $1',
+      [documentId],
+    );
+    return rows[0];
+  };
+
+  it('is given all passages, in batches, while no transaction is open', async () => {
     const { input } = await upload(many);
-    const { embedding, stored, batches, open } = lengthEmbedding();
-    expect(await run(input, undefined, undefined, embedding)).toMatchObject({
+    const open: number[] = [];
+    const embedders = wordEmbedders();
+    embedders.before = async () => {
+      const { rowCount } = await world.admin.query(
+        `select from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+      );
+      open.push(rowCount ?? 0);
+    };
+    expect(await ingest(input, embedders)).toMatchObject({
+      embedded: { state: 'done' },
       status: 'ready',
       chunkCount: 150,
     });
-    expect(batches).toEqual([64, 64, 22]);
-    expect(open).toEqual([0, 0, 0]);
-    expect(stored.size).toBe(150);
-    expect(stored.get(149)).toBe('H149\nText 149.'.length);
+    // The first call gets the texts that every generation is calibrated with.
+    expect(embedders.batches.slice(1)).toEqual([64, 64, 22]);
+    expect(Math.max(...open)).toBe(0);
+    expect(await vectorsOf(input.documentId)).toHaveLength(150);
+    expect(await progressOf(input.documentId)).toEqual({ n: 150, pending: false });
   });
 
-  it('that breaks leaves the document unfinished; its repeat gives the same passages and vectors', async () => {
+  it('that was interrupted goes on where it stopped, with the same vectors as without', async () => {
     const { input } = await upload(many);
-    const broken = lengthEmbedding((call) => {
-      if (call === 2) {
+    const embedders = wordEmbedders();
+    let calls = 0;
+    embedders.before = () => {
+      calls += 1;
+      if (calls === 3) {
         throw new Error('the worker was killed');
       }
-    });
-    await expect(run(input, undefined, undefined, broken.embedding)).rejects.toThrow('the worker was killed');
-    const before = await rowsOf(input.documentId);
-    expect(before.document).toMatchObject({ status: 'processing', chunk_count: 0 });
-    expect(before.chunks).toHaveLength(150);
-    const repeat = lengthEmbedding();
-    expect(await run(input, undefined, undefined, repeat.embedding)).toMatchObject({ status: 'ready' });
-    const texts = (rows: typeof before) => rows.chunks.map(({ text }) => text);
-    const after = await rowsOf(input.documentId);
-    expect(texts(after)).toEqual(texts(before));
-    expect(after.document).toMatchObject({ status: 'ready', chunk_count: 150 });
-    expect([...broken.stored]).toEqual([...repeat.stored].slice(0, 64));
+    };
+    await expect(ingest(input, embedders)).rejects.toThrow('the worker was killed');
+    expect(await progressOf(input.documentId)).toEqual({ n: 64, pending: true });
+    expect(await ingest(input, embedders)).toMatchObject({ status: 'ready' });
+    expect(embedders.batches.slice(1)).toEqual([64, 64, 22]);
+    const undisturbed = await upload(many);
+    await ingest(undisturbed.input, wordEmbedders());
+    expect(await vectorsOf(input.documentId)).toEqual(await vectorsOf(undisturbed.input.documentId));
   });
 
-  it('that gives too few vectors ends nothing', async () => {
+  it('does not repeat texts of the space that have a vector', async () => {
+    const { space, collectionId, input } = await upload(many);
+    const embedders = wordEmbedders();
+    await ingest(input, embedders);
+    const { document } = await world.act(space, (ctx) =>
+      uploadDocument(ctx, {
+        collectionId,
+        filename: 'b',
+        mediaType: 'text/markdown',
+        content: `${many}\n# New\n\nNew.\n`,
+      }),
+    );
+    embedders.batches.length = 0;
+    await ingest({ ...input, documentId: document.id }, embedders);
+    expect(embedders.batches).toEqual([1]);
+    expect((await vectorsOf(document.id)).slice(0, 150)).toEqual(await vectorsOf(input.documentId));
+  });
+
+  it('leaves a document ready and its space to another workflow while the model does not answer', async () => {
+    const { space, input } = await upload(many);
+    const embedders = wordEmbedders();
+    embedders.before = () => {
+      throw new EmbeddingFailure('unavailable');
+    };
+    world.dispatches.length = 0;
+    expect(await ingest(input, embedders)).toMatchObject({
+      embedded: { state: 'unavailable' },
+      status: 'ready',
+    });
+    expect(world.dispatches).toMatchObject([
+      { kind: 'start', workflowId: `embeddings/${space.tenantId}/${space.spaceId}` },
+    ]);
+    embedders.before = () => {};
+    const { embedSpace } = createKnowledgeActivities({
+      unitOfWork: world.unitOfWork,
+      extractor: createTextExtractor(),
+      embedders,
+    });
+    expect(await new MockActivityEnvironment().run(embedSpace, space)).toEqual({ state: 'idle' });
+    expect(await progressOf(input.documentId)).toEqual({ n: 150, pending: false });
+  });
+
+  it('is tried again at the time that the vendor names', async () => {
     const { input } = await upload(many);
-    const { embedding } = lengthEmbedding();
-    const short = { ...embedding, embedder: { ...embedding.embedder, embedPassages: async () => [] } };
-    await expect(run(input, undefined, undefined, short)).rejects.toThrow('fewer vectors');
-    expect((await rowsOf(input.documentId)).document).toMatchObject({ status: 'processing' });
+    const embedders = wordEmbedders();
+    embedders.before = () => {
+      throw new EmbeddingFailure('rate_limited', 1_500);
+    };
+    await expect(ingest(input, embedders)).rejects.toMatchObject({
+      type: 'rate_limited',
+      nextRetryDelay: 1_500,
+    });
+  });
+
+  it('gives passages that were replaced meanwhile no vector', async () => {
+    const { input } = await upload(many);
+    const embedders = wordEmbedders();
+    let calls = 0;
+    embedders.before = async () => {
+      calls += 1;
+      if (calls === 3) {
+        await world.unitOfWork.inTenant(input.tenantId, (em) =>
+          storePassages(em, {
+            documentId: input.documentId,
+            readingId: 'another',
+            chunks: [{ heading: null, text: 'Other.', start: 0, end: 6, page: null, anchor: null }],
+          }),
+        );
+      }
+    };
+    await ingest(input, embedders);
+    const { rows } = await world.admin.query(
+      'select distinct generation from chunk_vectors where document_id = $1',
+      [input.documentId],
+    );
+    expect(rows).toEqual([]);
   });
 });

@@ -218,8 +218,10 @@ async function readEverything(): Promise<Record<string, number>> {
       (await pageInputItems(ctx, { responseId: response, limit: 10, order: 'asc', after: null })).items,
     listAllowedModels: (ctx) => listAllowedModels(ctx, { spaceId: abroad.spaceId }),
     searchKnowledge: async ({ em }) => {
+      const inTransaction = <T>(work: (em: EntityManager) => Promise<T>) => work(em);
+      const access = { inTransaction, signal: new AbortController().signal };
       const query = { spaceId: abroad.spaceId, collectionIds: null, query: 'beacon', limit: 5, alpha: 0.5 };
-      return (await searchKnowledge(em, query)).passages;
+      return (await searchKnowledge(access, query)).passages;
     },
     findKey: (ctx) =>
       findKey(ctx, { key: 'theirs', scope: `POST /v1/spaces/${abroad.spaceId}/responses`, fingerprint: '' }),

@@ -6,6 +6,8 @@ import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { QuestionAccess } from '#domain/knowledge/search/question-vector.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 export interface SpaceFixture {
@@ -29,6 +31,8 @@ export interface KnowledgeWorld {
     work: (ctx: Context) => Promise<T>,
     granted?: readonly Permission[],
   ): Promise<T>;
+  /** For searches in the tenant of a space. */
+  access(space: SpaceFixture, embedders?: Embedders): QuestionAccess;
   dispatches: Dispatch[];
   stop(): Promise<void>;
 }
@@ -61,6 +65,11 @@ export async function openWorld(): Promise<KnowledgeWorld> {
       await admin.query(`insert into spaces (tenant_id, id, name) values ($1, $2, 'S')`, [tenantId, spaceId]);
       return { tenantId, spaceId, principalId };
     },
+    access: ({ tenantId }, embedders) => ({
+      inTransaction: (work) => unitOfWork.inTenant(tenantId, work),
+      embedders,
+      signal: new AbortController().signal,
+    }),
     act: (space, work, granted = permissions) =>
       unitOfWork.inTenant(space.tenantId, (em) =>
         work(

@@ -473,7 +473,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       input: async (place) => {
         const ref = await aDocument(place);
         await database.unitOfWork.inTenant(place.tenantId, (em) =>
-          finishIngestion(em, ref.document_id, { failure: 'extraction_failed' }),
+          finishIngestion(em, ref.document_id, 'extraction_failed'),
         );
         return ref;
       },

@@ -12,3 +12,8 @@ export interface IngestDocumentResult {
   chunkCount: number;
   failureCode: string | null;
 }
+
+export interface EmbedDocumentResult {
+  /** `more`: its time was up; `unavailable`: the model does not answer now. */
+  state: 'done' | 'more' | 'unavailable';
+}

@@ -1,18 +1,57 @@
-import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  isCancellation,
+  patched,
+  proxyActivities,
+  setCurrentDetails,
+} from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { extraction } from '../shared/activity-options.ts';
+import { closing, documentEmbedding, extraction } from '../shared/activity-options.ts';
 import { conclude } from '../shared/conclude.ts';
 import type { IngestDocumentEnd, IngestDocumentInput, IngestDocumentResult } from './messages.ts';
 
-const activities = proxyActivities<Activities>(extraction);
+const extracting = proxyActivities<Activities>(extraction);
+const embedding = proxyActivities<Activities>(documentEmbedding);
+const finishing = proxyActivities<Activities>(closing);
 
-/** Extracts an uploaded document and makes it searchable. */
+/** Extracts an uploaded document, makes it searchable by keyword, and then by meaning. */
 export async function ingestDocument(input: IngestDocumentInput): Promise<IngestDocumentEnd> {
   setCurrentDetails('Extracting and cutting the text.');
-  const result = await activities.ingestDocument.executeWithOptions({ summary: 'extract and cut' }, [input]);
+  const result = patched('embeds')
+    ? await inSteps(input)
+    : await extracting.ingestDocument.executeWithOptions({ summary: 'extract and cut' }, [input]);
   setCurrentDetails(describe(result));
   const { status, failureCode: reason, chunkCount } = result;
   return conclude({ status, reason, chunkCount });
+}
+
+async function inSteps(input: IngestDocumentInput): Promise<IngestDocumentResult> {
+  const read = await extracting.extractDocument.executeWithOptions({ summary: 'extract and cut' }, [input]);
+  if (read.status !== 'processing') {
+    return read;
+  }
+  setCurrentDetails(`Embedding ${read.chunkCount} passages, which are found by keyword already.`);
+  await embed(input);
+  return finishing.finishDocument.executeWithOptions({ summary: 'finish' }, [input]);
+}
+
+/** What cannot be embedded now is left to the workflow of the space. */
+async function embed(input: IngestDocumentInput): Promise<void> {
+  try {
+    for (let slice = 1; ; slice += 1) {
+      const { state } = await embedding.embedDocument.executeWithOptions(
+        { summary: `embed, slice ${slice}` },
+        [input],
+      );
+      if (state !== 'more') {
+        return;
+      }
+    }
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) {
+      throw error;
+    }
+  }
 }
 
 function describe(result: IngestDocumentResult): string {

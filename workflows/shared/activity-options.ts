@@ -50,6 +50,21 @@ export const extraction = {
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
 
+/** Embedding a document while its upload is processed: what a model refuses for minutes is left for later. */
+export const documentEmbedding = {
+  heartbeatTimeout: '10s',
+  startToCloseTimeout: '5m',
+  scheduleToCloseTimeout: '10m',
+  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;
+
+/** Embedding of a space: it waits for its model for as long as that takes. */
+export const spaceEmbedding = {
+  heartbeatTimeout: '10s',
+  startToCloseTimeout: '5m',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;
+
 /** Tool discovery. An unreachable server is a result; a failure here is one of infrastructure. */
 export const toolServer = {
   heartbeatTimeout: '5s',

@@ -17,6 +17,11 @@ export interface IngestDocumentInput {
   documentId: string;
 }
 
+export interface EmbedSpaceInput {
+  tenantId: string;
+  spaceId: string;
+}
+
 export interface DiscoverToolsInput {
   tenantId: string;
   spaceId: string;

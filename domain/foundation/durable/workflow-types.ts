@@ -1,6 +1,7 @@
 import { taskQueues, type TaskQueue } from './task-queues.ts';
 import type {
   DiscoverToolsInput,
+  EmbedSpaceInput,
   FanOutEventInput,
   GenerateResponseInput,
   IngestDocumentInput,
@@ -58,6 +59,15 @@ export const workflows = {
     reuse: 'always',
     sender: 'process',
     summary: () => 'ingestDocument',
+  }),
+  embedSpace: define<EmbedSpaceInput, 'tenantId' | 'spaceId', { wake: [] }>({
+    prefix: 'embeddings',
+    parts: ({ tenantId, spaceId }) => [tenantId, spaceId],
+    queue: taskQueues.synchronisation,
+    // One at a time for each space; it ends when nothing is left to embed.
+    reuse: 'always',
+    sender: 'process',
+    summary: () => 'embedSpace',
   }),
   discoverTools: define<DiscoverToolsInput, 'tenantId' | 'serverId' | 'number'>({
     prefix: 'mcp-server',

@@ -21,6 +21,12 @@ const schema = defineEntity({
     generation: p.integer().default(0),
     /** Since when passages of other generations wait for the purge. */
     staleSince: p.datetime().nullable(),
+    /** The run of the workflow that stored the current passages. */
+    ingestedBy: p.text().nullable(),
+    /** Passages that have a vector of the active embedding generation. */
+    embeddedCount: p.integer().default(0),
+    /** The active embedding generation lacks vectors of the document. */
+    embeddingPending: p.boolean().default(false),
     metadata: p.json<Record<string, string>>().defaultRaw("'{}'"),
     createdBy: p.uuid(),
     createdAt: p.datetime().defaultRaw('now()'),
@@ -35,13 +41,19 @@ export class Document extends schema.class {
   }
 
   /** From now on, searches use the passages of the next generation instead of the last. */
-  markReady(chunkCount: number): void {
-    this.finish('ready');
+  replacePassages(readingId: string, chunkCount: number): void {
     if (this.generation > 0) {
       this.staleSince = new Date();
     }
     this.generation = this.nextGeneration();
+    this.ingestedBy = readingId;
     this.chunkCount = chunkCount;
+    this.embeddedCount = 0;
+    this.embeddingPending = true;
+  }
+
+  markReady(): void {
+    this.finish('ready');
   }
 
   /** Passages of an earlier generation stay searchable; the purge deletes those of the failed reading. */

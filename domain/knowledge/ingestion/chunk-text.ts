@@ -30,7 +30,7 @@ function chunkSection(text: string, section: Section): Chunk[] {
     const body = written.trim();
     if (body !== '') {
       const start = piece.start + written.length - written.trimStart().length;
-      chunks.push({ heading, text: body, start, end: start + body.length });
+      chunks.push({ heading, text: body, start, end: start + body.length, page: null, anchor: null });
     }
   }
   return chunks;

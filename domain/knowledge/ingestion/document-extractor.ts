@@ -22,6 +22,8 @@ export interface Chunk {
   /** UTF-16 offsets: `extracted.text.slice(start, end)` is `text`. */
   start: number;
   end: number;
+  page: number | null;
+  anchor: string | null;
 }
 
 export interface ExtractedDocument extends ExtractedText {

@@ -5,35 +5,48 @@ import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
 import type { Chunk } from './document-extractor.ts';
 
-/** Passages of a reading; not searched before it is finished. */
+/** The passages of a reading. */
 export interface StoredPassages {
   documentId: string;
   generation: number;
 }
 
+export interface Reading {
+  documentId: string;
+  /** Identifies the reading: a repeat under the same id stores nothing. */
+  readingId: string;
+  chunks: readonly Chunk[];
+}
+
 /**
- * Stores the passages of a reading as the document's next generation, and replaces those of an interrupted reading.
- * @returns null when the document is no longer being read
+ * Replaces a document's passages by those of a new reading: from the commit on, searches find these by keyword. The
+ * replaced ones lose their vectors at once, and the purge deletes them.
+ * @returns the document; null when it is no longer being read
  */
-export async function storePassages(
-  em: EntityManager,
-  documentId: string,
-  chunks: readonly Chunk[],
-): Promise<StoredPassages | null> {
-  const document = await lockForReading(em, documentId);
+export async function storePassages(em: EntityManager, reading: Reading): Promise<Document | null> {
+  const document = await lockForReading(em, reading.documentId);
   if (document?.status !== 'processing') {
     return null;
   }
+  if (document.ingestedBy === reading.readingId) {
+    return document;
+  }
   const generation = document.nextGeneration();
-  await em.execute('delete from chunks where tenant_id = ? and document_id = ? and generation = ?', [
+  // A reading of the version before may have been interrupted between its passages and its end.
+  await em.execute('delete from chunks where tenant_id = ? and document_id = ? and generation >= ?', [
     document.tenantId,
-    documentId,
+    document.id,
     generation,
   ]);
-  if (chunks.length > 0) {
-    await insertChunks(em, document, chunks);
-  }
-  return { documentId, generation };
+  await insertChunks(em, document, reading.chunks);
+  document.replacePassages(reading.readingId, reading.chunks.length);
+  await em.flush();
+  await em.execute('delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ?', [
+    document.tenantId,
+    document.id,
+    generation,
+  ]);
+  return document;
 }
 
 /** Locks the collection, then the document: the passages refer to both. */
@@ -49,9 +62,10 @@ async function insertChunks(em: EntityManager, document: Document, chunks: reado
   const collection = await em.findOneOrFail(Collection, { id: document.collectionId });
   const rows = chunks.map((chunk, position) => ({ position, ...chunk }));
   await em.execute(
-    `insert into chunks (tenant_id, document_id, generation, position, collection_id, heading, text, start_offset, end_offset, config)
-     select ?, ?, ?, position, ?, heading, text, start, "end", ?::regconfig
-     from jsonb_to_recordset(?::jsonb) as r(position integer, heading text, text text, start integer, "end" integer)`,
+    `insert into chunks (tenant_id, document_id, generation, position, collection_id, heading, text, start_offset, end_offset, page, anchor, config)
+     select ?, ?, ?, position, ?, heading, text, start, "end", page, anchor, ?::regconfig
+     from jsonb_to_recordset(?::jsonb)
+       as r(position integer, heading text, text text, start integer, "end" integer, page integer, anchor text)`,
     [
       document.tenantId,
       document.id,

@@ -1,4 +1,12 @@
-import type { PassageRef, VectorHit } from './vector-index.ts';
+import type { NearestPassages } from './nearest-passages.ts';
+
+/** A passage's address: its document and its place in it. */
+export interface PassageRef {
+  documentId: string;
+  position: number;
+  /** The reading of the passage; omitted: the current one. */
+  generation?: number;
+}
 
 export interface KeywordHit extends PassageRef {
   /** Share of the question's weight that the passage contains, 0 to 1. */
@@ -17,7 +25,7 @@ export interface FusedHit extends PassageRef {
 export interface Fusion {
   keyword: KeywordHit[];
   /** null: there is no vector search, and `alpha` has no effect. */
-  vector: VectorHit[] | null;
+  vector: NearestPassages | null;
   /** Weight of the vector search, 0 to 1. */
   alpha: number;
   limit: number;
@@ -31,7 +39,7 @@ const rankShare = 0.2;
  */
 export function fuseHits({ keyword, vector, alpha, limit }: Fusion): FusedHit[] {
   const topRank = Math.max(...keyword.map((hit) => hit.rank), Number.MIN_VALUE);
-  const topSimilarity = Math.max(...(vector ?? []).map((hit) => hit.similarity), Number.MIN_VALUE);
+  const topSimilarity = Math.max(...(vector?.hits ?? []).map((hit) => hit.cosine), Number.MIN_VALUE);
   const vectorShare = vector === null ? 0 : alpha;
   const fused = new Map<string, FusedHit>();
   for (const { documentId, position, generation, coverage, rank } of keyword) {
@@ -44,10 +52,10 @@ export function fuseHits({ keyword, vector, alpha, limit }: Fusion): FusedHit[] 
       score: (1 - vectorShare) * score,
     });
   }
-  for (const { documentId, position, similarity } of vector ?? []) {
+  for (const { documentId, position, cosine } of vector?.hits ?? []) {
     const key = address({ documentId, position });
     const hit = fused.get(key) ?? { documentId, position, coverage: 0, score: 0 };
-    fused.set(key, { ...hit, score: hit.score + vectorShare * (similarity / topSimilarity) });
+    fused.set(key, { ...hit, score: hit.score + vectorShare * (cosine / topSimilarity) });
   }
   return [...fused.entries()]
     .filter(([, hit]) => hit.score > 0)

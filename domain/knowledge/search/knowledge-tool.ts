@@ -1,4 +1,3 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import {
   relevantPassages,
@@ -7,6 +6,7 @@ import {
   type SearchResult,
 } from './knowledge-result.ts';
 import { maxQuestionLength } from './question.ts';
+import type { QuestionAccess } from './question-vector.ts';
 import { searchKnowledge } from './search-knowledge.ts';
 
 /** A response's settings for searches. */
@@ -34,7 +34,7 @@ export interface KnowledgeReply {
 }
 
 /** Runs one call. Errors of the model, or from the state of the space, are returned to the model and not thrown. */
-export async function runKnowledgeTool(em: EntityManager, call: KnowledgeCall): Promise<KnowledgeReply> {
+export async function runKnowledgeTool(access: QuestionAccess, call: KnowledgeCall): Promise<KnowledgeReply> {
   const parsed = parseKnowledgeArguments(call.arguments);
   if ('error' in parsed) {
     return failed(parsed.error);
@@ -42,7 +42,13 @@ export async function runKnowledgeTool(em: EntityManager, call: KnowledgeCall): 
   const { collection_ids: collectionIds, max_num_results: limit, alpha } = call.tool;
   try {
     const { spaceId } = call;
-    const answer = await searchKnowledge(em, { spaceId, collectionIds, query: parsed.query, limit, alpha });
+    const answer = await searchKnowledge(access, {
+      spaceId,
+      collectionIds,
+      query: parsed.query,
+      limit,
+      alpha,
+    });
     const passages = relevantPassages(answer);
     const text = renderKnowledgeResult({ passages, mode: answer.mode, firstLabel: call.firstLabel });
     return { failed: false, text, results: toSearchResults(passages) };

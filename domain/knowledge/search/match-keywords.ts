@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { documentsMatching, type DocumentFilter } from './document-filter.ts';
 import type { KeywordHit } from './fuse-hits.ts';
 
 interface MatchRow {
@@ -10,12 +11,14 @@ interface MatchRow {
 }
 
 export interface KeywordQuery {
+  tenantId: string;
   /** Collections that share a text-search configuration. */
   collectionIds: string[];
   config: string;
   question: string;
   /** Number of passages in these collections; maintained on write, never counted by a search. */
   passages: number;
+  filter: DocumentFilter;
   limit: number;
 }
 
@@ -25,6 +28,7 @@ export interface KeywordQuery {
  * of the others, so that it lowers every coverage without burying the hits.
  */
 export async function matchKeywords(em: EntityManager, query: KeywordQuery): Promise<KeywordHit[]> {
+  const filtered = documentsMatching(query);
   const ids = `{${query.collectionIds.join(',')}}`;
   const rows = await em.execute<MatchRow[]>(
     `with question as materialized (
@@ -37,7 +41,8 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
        select c.document_id, c.generation, c.position, c.tsv || ''::tsvector as tsv
        from chunks c join documents d
          on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation, wanted w
-       where c.collection_id = any(?::uuid[]) and d.collection_id = any(?::uuid[]) and c.tsv @@ w.query),
+       where c.collection_id = any(?::uuid[]) and d.collection_id = any(?::uuid[]) and c.tsv @@ w.query
+         ${filtered.sql('d.id')}),
      matches as materialized (
        select c.document_id, c.generation, c.position, ts_rank_cd(c.tsv, w.query, 1) as rank,
               array(select q.lexeme from question q where c.tsv @@ q.query) as hits
@@ -52,7 +57,7 @@ export async function matchKeywords(em: EntityManager, query: KeywordQuery): Pro
      from matches m, whole w
      order by coverage desc, rank desc, m.document_id, m.position
      limit ?`,
-    [query.config, query.question, query.passages, ids, ids, query.limit],
+    [query.config, query.question, query.passages, ids, ids, ...filtered.params, query.limit],
   );
   return rows.map((row) => ({
     documentId: row.document_id,

@@ -2,10 +2,17 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { validate } from 'uuid';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
+import type { DocumentFilter } from './document-filter.ts';
 import { fuseHits, type FusedHit, type KeywordHit } from './fuse-hits.ts';
 import { matchKeywords } from './match-keywords.ts';
+import { nearestPassages } from './nearest-passages.ts';
 import { contentOf } from './question.ts';
-import type { VectorIndex } from './vector-index.ts';
+import {
+  questionVector,
+  type KeywordReason,
+  type QuestionAccess,
+  type QuestionVector,
+} from './question-vector.ts';
 
 export interface KnowledgeQuery {
   spaceId: string;
@@ -16,6 +23,8 @@ export interface KnowledgeQuery {
   limit: number;
   /** Weight of the vector search against the keyword search, 0 to 1. */
   alpha: number;
+  /** Omitted: every document. */
+  filter?: DocumentFilter;
 }
 
 export interface Passage {
@@ -39,39 +48,74 @@ export interface KnowledgeAnswer {
   passages: Passage[];
   /** `keyword` without a vector search. */
   mode: 'keyword' | 'hybrid';
+  /** Why the mode is `keyword`; null for `hybrid`. */
+  reason: KeywordReason | null;
+  /** The embedding generation whose vectors were searched. */
+  generation: string | null;
 }
 
 /** Max hits of each search that are ranked. */
 const candidates = 200;
 
 /**
- * The best passages of a space for a question, best first.
+ * The best passages of a space for a question, best first. The question is embedded between two transactions.
  * @throws `collection_not_found` for another space's collection.
  */
 export async function searchKnowledge(
-  em: EntityManager,
+  access: QuestionAccess,
   query: KnowledgeQuery,
-  vectors: VectorIndex | null = null,
 ): Promise<KnowledgeAnswer> {
-  const mode = vectors === null ? 'keyword' : 'hybrid';
-  const collections = await searchable(em, query);
-  if (collections.length === 0) {
-    return { passages: [], mode };
-  }
   const question = contentOf(query.query);
-  const keyword: KeywordHit[] = [];
+  const collections = await access.inTransaction((em) => searchable(em, query));
+  const found = await questionVector(access, { ...query, question: query.query });
+  const vector = typeof found === 'string' ? null : found;
+  const answer = {
+    mode: vector === null ? ('keyword' as const) : ('hybrid' as const),
+    reason: typeof found === 'string' ? found : null,
+    generation: vector?.embeddingId ?? null,
+  };
+  if (collections.length === 0) {
+    return { ...answer, passages: [] };
+  }
+  return access.inTransaction(async (em) => {
+    const keyword = await byKeyword(em, collections, question, query);
+    const nearest = vector && (await byMeaning(em, collections, vector, query));
+    const hits = fuseHits({ keyword, vector: nearest, alpha: query.alpha, limit: query.limit });
+    return { ...answer, passages: await load(em, hits) };
+  });
+}
+
+async function byKeyword(
+  em: EntityManager,
+  collections: Collection[],
+  question: string,
+  { filter = {} }: KnowledgeQuery,
+): Promise<KeywordHit[]> {
+  const hits: KeywordHit[] = [];
   for (const [config, members] of Map.groupBy(collections, (collection) => collection.textSearchConfig)) {
     const collectionIds = members.map(({ id }) => id);
     const passages = members.reduce((sum, { chunkCount }) => sum + chunkCount, 0);
-    keyword.push(
-      ...(await matchKeywords(em, { collectionIds, config, question, passages, limit: candidates })),
-    );
+    const tenantId = members[0]?.tenantId ?? '';
+    const query = { tenantId, collectionIds, config, question, passages, filter, limit: candidates };
+    hits.push(...(await matchKeywords(em, query)));
   }
-  const collectionIds = collections.map(({ id }) => id);
-  const vector =
-    vectors === null ? null : await vectors.nearest(em, { collectionIds, question, limit: candidates });
-  const hits = fuseHits({ keyword, vector, alpha: query.alpha, limit: query.limit });
-  return { passages: await load(em, hits), mode };
+  return hits;
+}
+
+async function byMeaning(
+  em: EntityManager,
+  collections: Collection[],
+  vector: QuestionVector,
+  { filter = {} }: KnowledgeQuery,
+) {
+  return nearestPassages(em, {
+    ...vector,
+    tenantId: collections[0]?.tenantId ?? '',
+    collectionIds: collections.map(({ id }) => id),
+    passages: collections.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+    filter,
+    limit: candidates,
+  });
 }
 
 async function searchable(em: EntityManager, query: KnowledgeQuery): Promise<Collection[]> {

@@ -21,7 +21,7 @@ function ingestion(ids: { tenantId: string; documentId: string }): Unfinished {
   return {
     tenantId,
     workflowId: workflowIdOf('ingestDocument', ids),
-    giveUp: (em) => finishIngestion(em, documentId, { failure: 'extraction_failed' }),
+    giveUp: (em) => finishIngestion(em, documentId, 'extraction_failed'),
     async restart(em) {
       const document = await em.findOne(Document, { id: documentId, status: 'processing' });
       return document === null ? null : start('ingestDocument', ids);

@@ -1,5 +1,6 @@
 import type { WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
 import { reconcileDocuments } from './reconcile-documents.ts';
+import { reconcileEmbeddings } from './reconcile-embeddings.ts';
 import { reconcileFanOuts } from './reconcile-fan-outs.ts';
 import { reconcileResponses } from './reconcile-responses.ts';
 import type { Sweep } from './sweep.ts';
@@ -13,6 +14,7 @@ interface Unreconciled {
 export const reconciliation = {
   generateResponse: reconcileResponses,
   ingestDocument: reconcileDocuments,
+  embedSpace: reconcileEmbeddings,
   fanOutEvent: reconcileFanOuts,
   discoverTools: {
     because: 'The server shows when its tools were last read, and each refresh reads them anew.',

@@ -2,6 +2,7 @@ import { anchorLog, dropLog, sealLog } from './event-log.ts';
 import { expireInvites } from './expire-invites.ts';
 import { maintainPartitions } from './maintain-partitions.ts';
 import { purgeContent } from './purge-content.ts';
+import { purgeEmbeddings } from './purge-embeddings.ts';
 import { purgeNotifications } from './purge-notifications.ts';
 import { purgeOrphans } from './purge-orphans.ts';
 import { purgePassages } from './purge-passages.ts';
@@ -30,6 +31,7 @@ export interface PlannedSweep {
 export const sweeps = {
   reconcileResponses: { sweep: reconciliation.generateResponse, pace: 'sweep', budgetSeconds: 20 },
   reconcileDocuments: { sweep: reconciliation.ingestDocument, pace: 'sweep', budgetSeconds: 20 },
+  reconcileEmbeddings: { sweep: reconciliation.embedSpace, pace: 'sweep', budgetSeconds: 20 },
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
   expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },
@@ -40,6 +42,7 @@ export const sweeps = {
   purgeThreads: { sweep: purgeThreads, pace: 'sweep', budgetSeconds: 20 },
   purgeNotifications: { sweep: purgeNotifications, pace: 'sweep', budgetSeconds: 20 },
   purgePassages: { sweep: purgePassages, pace: 'sweep', budgetSeconds: 20 },
+  purgeEmbeddings: { sweep: purgeEmbeddings, pace: 'sweep', budgetSeconds: 20 },
   purgeContent: { sweep: purgeContent, pace: 'sweep', budgetSeconds: 20 },
   maintainPartitions: { sweep: maintainPartitions, pace: 'hour', budgetSeconds: 60 },
   dropOldEvents: { sweep: dropLog, pace: 'hour', budgetSeconds: 20 },

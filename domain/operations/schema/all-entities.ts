@@ -3,6 +3,8 @@ import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts
 import { Role } from '#domain/identity/roles/role.entity.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
+import { EmbeddingGeneration } from '#domain/knowledge/embeddings/embedding-generation.entity.ts';
+import { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 import { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
 import { Invite } from '#domain/workspace/invites/invite.entity.ts';
 import { Credential } from '#domain/capabilities/credentials/credential.entity.ts';
@@ -50,6 +52,8 @@ export const allEntities = [
   SpaceModel,
   Collection,
   Document,
+  EmbeddingGeneration,
+  EmbeddingModel,
   McpServer,
   McpTool,
   Thread,

@@ -7,6 +7,7 @@ import { Migration20261121000000 } from '#domain/operations/schema/migrations/Mi
 import { Migration20261123200000 } from '#domain/operations/schema/migrations/Migration20261123200000.ts';
 import { Migration20261124000000 } from '#domain/operations/schema/migrations/Migration20261124000000.ts';
 import { Migration20261124010000 } from '#domain/operations/schema/migrations/Migration20261124010000.ts';
+import { Migration20261124040000 } from '#domain/operations/schema/migrations/Migration20261124040000.ts';
 import { Migration20261124020000 } from '#domain/operations/schema/migrations/Migration20261124020000.ts';
 
 export interface OrmOptions extends ClientBounds {
@@ -20,6 +21,7 @@ export const migrationsList = [
   { name: 'Migration20261124000000', class: Migration20261124000000 },
   { name: 'Migration20261124010000', class: Migration20261124010000 },
   { name: 'Migration20261124020000', class: Migration20261124020000 },
+  { name: 'Migration20261124040000', class: Migration20261124040000 },
 ];
 
 /** The ORM of one process. The tenant filter is on everywhere: a query without a tenant throws. */

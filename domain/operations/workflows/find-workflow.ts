@@ -22,6 +22,7 @@ const kinds = {
   generateResponse: 'response',
   traceResponse: 'response',
   ingestDocument: 'document',
+  embedSpace: null,
   discoverTools: 'mcp_server',
   fanOutEvent: null,
   runSweep: null,

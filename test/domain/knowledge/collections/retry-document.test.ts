@@ -27,7 +27,7 @@ const finish = (documentId: string, outcome: Parameters<typeof finishIngestion>[
   );
 const failed = async (): Promise<string> => {
   const id = await upload();
-  await finish(id, { failure: 'extraction_failed' });
+  await finish(id, 'extraction_failed');
   await engine.admin.query('delete from outbox');
   return id;
 };
@@ -54,10 +54,12 @@ describe('a failed document', () => {
       `select metadata ->> 'document_id' as id from events where event_type = 'collection.documents_retried'`,
     );
     expect(rows).toEqual([{ id }]);
-    const chunk = { heading: null, text: 'The beacon is blue.', start: 0, end: 19 };
+    const chunk = { heading: null, text: 'The beacon is blue.', start: 0, end: 19, page: null, anchor: null };
     const { unitOfWork } = engine.database;
-    const stored = await unitOfWork.inTenant(engine.world.tenantId, (em) => storePassages(em, id, [chunk]));
-    await finish(id, stored!);
+    await unitOfWork.inTenant(engine.world.tenantId, (em) =>
+      storePassages(em, { documentId: id, readingId: 'two', chunks: [chunk] }),
+    );
+    await finish(id, null);
     expect(await statusOf(id)).toEqual({ status: 'ready', failure_code: null });
   });
 

@@ -5,10 +5,13 @@ const keyword = [
   { documentId: 'a', position: 0, coverage: 1, rank: 0.2 },
   { documentId: 'b', position: 0, coverage: 0.5, rank: 0.4 },
 ];
-const vector = [
-  { documentId: 'c', position: 3, similarity: 0.8 },
-  { documentId: 'b', position: 0, similarity: 0.4 },
-];
+const vector = {
+  hits: [
+    { documentId: 'c', generation: 1, position: 3, cosine: 0.8 },
+    { documentId: 'b', generation: 1, position: 0, cosine: 0.4 },
+  ],
+  background: { mean: 0.1, deviation: 0.1 },
+};
 const order = (alpha: number, side: typeof vector | null = vector) =>
   fuseHits({ keyword, vector: side, alpha, limit: 10 }).map(({ documentId }) => documentId);
 

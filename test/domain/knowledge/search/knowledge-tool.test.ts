@@ -80,7 +80,9 @@ describe('renderKnowledgeResult', () => {
 describe('relevantPassages', () => {
   it('keeps passages with more than half of the question’s words', () => {
     const passages = [passage({ coverage: 0.51 }), passage({ coverage: 0.5 })];
-    expect(relevantPassages({ passages, mode: 'keyword' })).toEqual([passages[0]]);
+    expect(relevantPassages({ passages, mode: 'keyword', reason: null, generation: null })).toEqual([
+      passages[0],
+    ]);
   });
 });
 

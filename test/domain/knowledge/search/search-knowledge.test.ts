@@ -14,7 +14,6 @@ import { runKnowledgeTool } from '#domain/knowledge/search/knowledge-tool.ts';
 import { searchKnowledge, type KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
 import type { ModelRequest, PromptMessage } from '#domain/capabilities/models/model-gateway.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import type { VectorIndex } from '#domain/knowledge/search/vector-index.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
@@ -62,19 +61,15 @@ async function addDocument(
   return document.id;
 }
 
-const search = (
-  space: SpaceFixture,
-  query: string,
-  rest: Partial<KnowledgeQuery> = {},
-  vectors?: VectorIndex,
-) =>
-  world.unitOfWork.inTenant(space.tenantId, (em) =>
-    searchKnowledge(
-      em,
-      { spaceId: space.spaceId, collectionIds: null, query, limit: 5, alpha: 0.75, ...rest },
-      vectors,
-    ),
-  );
+const search = (space: SpaceFixture, query: string, rest: Partial<KnowledgeQuery> = {}) =>
+  searchKnowledge(world.access(space), {
+    spaceId: space.spaceId,
+    collectionIds: null,
+    query,
+    limit: 5,
+    alpha: 0.75,
+    ...rest,
+  });
 
 const relevant = async (space: SpaceFixture, query: string) =>
   relevantPassages(await search(space, query)).map(({ text }) => text);
@@ -175,7 +170,7 @@ describe('searchKnowledge', () => {
     await addDocument(space, await addCollection(space), guide);
     for (const other of [await world.addSpace(space.tenantId), await world.addSpace()]) {
       await addCollection(other);
-      expect(await search(other, 'Halden beacon')).toEqual({ passages: [], mode: 'keyword' });
+      expect(await search(other, 'Halden beacon')).toMatchObject({ passages: [], mode: 'keyword' });
     }
     const stolen = { ...(await world.addSpace()), spaceId: space.spaceId };
     expect((await search(stolen, 'Halden beacon')).passages).toEqual([]);
@@ -194,29 +189,16 @@ describe('searchKnowledge', () => {
     const left = await world.admin.query('select from chunks where collection_id = $1', [collectionId]);
     expect(left.rowCount).toBe(0);
   });
-
-  it('includes passages found only by a vector index, and reports the mode hybrid', async () => {
-    const space = await world.addSpace();
-    const documentId = await addDocument(space, await addCollection(space), guide);
-    const vectors: VectorIndex = {
-      nearest: () => Promise.resolve([{ documentId, position: 2, similarity: 0.9 }]),
-    };
-    const { passages, mode } = await search(space, 'zzz', {}, vectors);
-    expect(mode).toBe('hybrid');
-    expect(passages.map(({ heading }) => heading)).toEqual(['Harbour guide › Lighthouses']);
-  });
 });
 
 describe('runKnowledgeTool', () => {
   const call = (space: SpaceFixture, args: string, collectionIds: string[] | null = null) =>
-    world.unitOfWork.inTenant(space.tenantId, (em) =>
-      runKnowledgeTool(em, {
-        spaceId: space.spaceId,
-        tool: { collection_ids: collectionIds, max_num_results: 5, alpha: 0.75 },
-        arguments: args,
-        firstLabel: 2,
-      }),
-    );
+    runKnowledgeTool(world.access(space), {
+      spaceId: space.spaceId,
+      tool: { collection_ids: collectionIds, max_num_results: 5, alpha: 0.75 },
+      arguments: args,
+      firstLabel: 2,
+    });
 
   it('sends labelled passages to the model and returns the same as results', async () => {
     const space = await world.addSpace();

@@ -1,0 +1,68 @@
+import { Document } from '#domain/knowledge/collections/document.entity.ts';
+import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { embedDocument as embed } from '#domain/knowledge/embeddings/embed-document.ts';
+import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import { liveGenerations } from '#domain/knowledge/embeddings/live-generations.ts';
+import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
+import { ensureActive } from '#domain/knowledge/embeddings/start-generation.ts';
+import type { EmbedDocumentResult, IngestDocumentInput } from '#workflows/ingest-document/messages.ts';
+import { retryLater } from '../failures.ts';
+
+export interface EmbeddingDependencies {
+  unitOfWork: UnitOfWork;
+  /** Omitted: nothing is embedded, and search is by keyword. */
+  embedders?: Embedders;
+}
+
+/** An activity ends after this time, so that other documents get its slot. */
+const sliceMs = 30_000;
+
+/**
+ * Gives the passages of a document vectors of each live generation of its space, for up to half a minute. Without a
+ * model that answers, the document is left to the workflow of its space.
+ */
+export async function embedDocument(
+  { unitOfWork, embedders }: EmbeddingDependencies,
+  { tenantId, documentId }: IngestDocumentInput,
+  signal: AbortSignal,
+): Promise<EmbedDocumentResult> {
+  const inTransaction = <T>(work: Parameters<typeof unitOfWork.inTenant<T>>[1]) =>
+    unitOfWork.inTenant(tenantId, work);
+  const found = await inTransaction(async (em) => {
+    const document = await em.findOne(Document, { id: documentId });
+    const collection = document && (await em.findOne(Collection, { id: document.collectionId }));
+    return document && collection && { document, spaceId: collection.spaceId };
+  });
+  if (found === null || embedders === undefined || found.document.chunkCount === 0) {
+    return { state: 'done' };
+  }
+  const { document, spaceId } = found;
+  const end = Date.now() + sliceMs;
+  const passages = { tenantId, documentId, generation: document.generation };
+  try {
+    await ensureActive(inTransaction, { tenantId, spaceId }, (model) => embedders.of(model), signal);
+    for (const target of await inTransaction((em) => liveGenerations(em, spaceId))) {
+      if (target.generation.mean.length === 0) {
+        // Its own workflow begins it.
+        continue;
+      }
+      const embedder = embedders.of(target.model);
+      const isOver = () => Date.now() > end;
+      if (!(await embed(inTransaction, { target, embedder, document: passages, signal, isOver }))) {
+        return { state: 'more' };
+      }
+      const embeddingId = target.generation.id;
+      await inTransaction((em) => markEmbedded(em, { ...passages, embeddingId }));
+    }
+    return { state: 'done' };
+  } catch (error) {
+    if (!(error instanceof EmbeddingFailure)) {
+      throw error;
+    }
+    if (error.code === 'rate_limited') {
+      throw retryLater('rate_limited', error.retryAfterMs ?? undefined);
+    }
+    return { state: 'unavailable' };
+  }
+}

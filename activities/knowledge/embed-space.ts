@@ -1,0 +1,128 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { activateGeneration } from '#domain/knowledge/embeddings/activate-generation.ts';
+import { embedDocument } from '#domain/knowledge/embeddings/embed-document.ts';
+import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import { liveGenerations, type LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
+import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
+import { noteFailure, noteProgress } from '#domain/knowledge/embeddings/note-progress.ts';
+import { calibrate, ensureActive } from '#domain/knowledge/embeddings/start-generation.ts';
+import { nextToEmbed, type UnembeddedDocument } from '#domain/knowledge/embeddings/unembedded-documents.ts';
+import type { EmbedSpaceInput, EmbedSpaceResult } from '#workflows/embed-space/messages.ts';
+import { retryLater } from '../failures.ts';
+import type { EmbeddingDependencies } from './embed-document.ts';
+
+/** Time after which an activity ends, so that its progress is in the history and other spaces get its slot. */
+const sliceMs = 30_000;
+
+interface Slice {
+  inTransaction: <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>;
+  embedders: Embedders;
+  tenantId: string;
+  spaceId: string;
+  signal: AbortSignal;
+  isOver: () => boolean;
+}
+
+/**
+ * Embeds documents of a space for up to half a minute: first those that the active generation lacks, then those of the
+ * generation that is built, which is activated at the end. All of it may be repeated.
+ */
+export async function embedSpace(
+  { unitOfWork, embedders }: EmbeddingDependencies,
+  { tenantId, spaceId }: EmbedSpaceInput,
+  signal: AbortSignal,
+): Promise<EmbedSpaceResult> {
+  if (embedders === undefined) {
+    return { state: 'idle' };
+  }
+  const end = Date.now() + sliceMs;
+  const slice: Slice = {
+    inTransaction: (work) => unitOfWork.inTenant(tenantId, work),
+    embedders,
+    tenantId,
+    spaceId,
+    signal,
+    isOver: () => Date.now() > end,
+  };
+  await ensureActive(slice.inTransaction, slice, (model) => embedders.of(model), signal).catch(waitFor);
+  const targets = await slice.inTransaction((em) => liveGenerations(em, spaceId));
+  for (const target of targets) {
+    const embedded = await (target.generation.state === 'active' ? embedPending : build)(slice, target).catch(
+      async (error: unknown) => {
+        await slice.inTransaction((em) => noteFailure(em, target.generation.id, codeOf(error)));
+        return waitFor(error);
+      },
+    );
+    if (!embedded) {
+      return { state: 'more' };
+    }
+  }
+  return { state: 'idle' };
+}
+
+/** @returns whether no document is left */
+async function embedPending(slice: Slice, target: LiveGeneration): Promise<boolean> {
+  return embedEach(slice, target, null, async (document) => {
+    const embedded = { ...document, tenantId: slice.tenantId, embeddingId: target.generation.id };
+    await slice.inTransaction((em) => markEmbedded(em, embedded));
+  });
+}
+
+/** @returns whether the generation is no longer built */
+async function build(slice: Slice, given: LiveGeneration): Promise<boolean> {
+  const { inTransaction, tenantId, spaceId, signal } = slice;
+  const embeddingId = given.generation.id;
+  const target = await calibrate(inTransaction, given, slice.embedders.of(given.model), signal);
+  if (target === null) {
+    return true;
+  }
+  const through = target.generation.doneThrough ?? null;
+  const done = await embedEach(slice, target, through, async ({ documentId }) => {
+    if (!(await inTransaction((em) => noteProgress(em, embeddingId, documentId)))) {
+      throw new Cancelled();
+    }
+  }).catch((error: unknown) => {
+    if (error instanceof Cancelled) {
+      return null;
+    }
+    throw error;
+  });
+  if (done === true) {
+    await inTransaction((em) => activateGeneration(em, { tenantId, spaceId, embeddingId }));
+  }
+  return done !== false;
+}
+
+class Cancelled extends Error {}
+
+async function embedEach(
+  slice: Slice,
+  target: LiveGeneration,
+  through: string | null,
+  finish: (document: UnembeddedDocument) => Promise<void>,
+): Promise<boolean> {
+  const { inTransaction, embedders, tenantId, signal, isOver } = slice;
+  const embedder = embedders.of(target.model);
+  for (let after = through; ;) {
+    const document = await inTransaction((em) => nextToEmbed(em, slice, target.generation, after));
+    if (document === null) {
+      return true;
+    }
+    const work = { target, embedder, document: { tenantId, ...document }, signal, isOver };
+    if (!(await embedDocument(inTransaction, work))) {
+      return false;
+    }
+    await finish(document);
+    after = document.documentId;
+    if (isOver()) {
+      return false;
+    }
+  }
+}
+
+const codeOf = (error: unknown): string | null => (error instanceof EmbeddingFailure ? error.code : null);
+
+/** A model that does not answer is asked again by the workflow. */
+function waitFor(error: unknown): never {
+  throw error instanceof EmbeddingFailure ? retryLater(error.code, error.retryAfterMs ?? undefined) : error;
+}

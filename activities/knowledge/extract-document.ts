@@ -1,0 +1,129 @@
+import { Context } from '@temporalio/activity';
+import { BytesNotFound } from '#domain/foundation/bytes/byte-store.ts';
+import { readAll } from '#domain/foundation/bytes/parts.ts';
+import { PostgresByteStore } from '#domain/foundation/bytes/postgres-byte-store.ts';
+import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { Document } from '#domain/knowledge/collections/document.entity.ts';
+import type { DocumentFailureCode } from '#domain/knowledge/collections/document-status.ts';
+import {
+  ExtractionFailure,
+  ExtractorBusy,
+  type Chunk,
+  type DocumentContent,
+  type DocumentExtractor,
+} from '#domain/knowledge/ingestion/document-extractor.ts';
+import { finishIngestion, ingestionState } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
+import type { IngestDocumentInput, IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
+import { retryLater } from '../failures.ts';
+
+export interface ExtractionDependencies {
+  unitOfWork: UnitOfWork;
+  extractor: DocumentExtractor;
+}
+
+type Outcome = { chunks: Chunk[] } | { failure: DocumentFailureCode };
+
+/** Max extractions of one document that end with a crash of their worker. */
+const maxLostExtractions = 3;
+const heartbeatMs = 2_000;
+const maxBusyPauseMs = 120_000;
+/** All passages of a large document are inserted at once. */
+const insertTimeoutMs = 30_000;
+
+/**
+ * Extracts a document and stores its passages, which are searched by keyword from then on. A document that cannot be
+ * read ends as failed. Idempotent within a run of the workflow, also when run concurrently.
+ */
+export async function extractDocument(
+  deps: ExtractionDependencies,
+  input: IngestDocumentInput,
+): Promise<IngestDocumentResult> {
+  const { unitOfWork } = deps;
+  const readingId = Context.current().info.workflowExecution?.runId ?? '';
+  const before = await unitOfWork.inTenant(input.tenantId, (em) =>
+    em.findOne(Document, { id: input.documentId }),
+  );
+  if (before?.status !== 'processing' || before.ingestedBy === readingId) {
+    return ingestionState(before);
+  }
+  const outcome = await extract(deps, input);
+  return unitOfWork.inTenant(input.tenantId, (em) =>
+    withStatementTimeout(em, insertTimeoutMs, async () => {
+      if ('failure' in outcome || outcome.chunks.length === 0) {
+        const failure = 'failure' in outcome ? outcome.failure : 'empty_document';
+        return finishIngestion(em, input.documentId, failure);
+      }
+      const { documentId } = input;
+      const stored = await storePassages(em, { documentId, readingId, chunks: outcome.chunks });
+      return ingestionState(stored ?? (await em.findOne(Document, { id: documentId })));
+    }),
+  );
+}
+
+async function readContent(
+  unitOfWork: UnitOfWork,
+  { tenantId, documentId }: IngestDocumentInput,
+): Promise<DocumentContent> {
+  const document = await unitOfWork.inTenant(tenantId, (em) => em.findOne(Document, { id: documentId }));
+  if (document === null) {
+    // Deleted meanwhile; finishing the ingestion detects it.
+    throw new ExtractionFailure('unreadable');
+  }
+  const store = PostgresByteStore.inSteps(tenantId, (step) => unitOfWork.inTenant(tenantId, step));
+  const content = await readAll(store.open(document.contentKey)).catch((error: unknown) => {
+    throw error instanceof BytesNotFound ? new ExtractionFailure('unreadable') : error;
+  });
+  return { mediaType: document.mediaType, content };
+}
+
+/** Heartbeat details give the next attempt the number of extractions that began and never ended. */
+async function extract(
+  { extractor, unitOfWork }: ExtractionDependencies,
+  input: IngestDocumentInput,
+): Promise<Outcome> {
+  const context = Context.current();
+  const lost = lostExtractions(context.info.heartbeatDetails);
+  if (lost >= maxLostExtractions) {
+    return { failure: 'extraction_failed' };
+  }
+  try {
+    const source = { tenantId: input.tenantId, read: () => readContent(unitOfWork, input) };
+    const { chunks } = await withHeartbeats(lost + 1, () =>
+      extractor.extract(source, context.cancellationSignal),
+    );
+    return { chunks };
+  } catch (error) {
+    if (error instanceof ExtractorBusy) {
+      // Frees its slot, so that a tenant with many documents does not occupy all of the worker's.
+      throw retryLater('extractor_busy', busyPauseMs(context.info.attempt));
+    }
+    if (error instanceof ExtractionFailure) {
+      return { failure: 'extraction_failed' };
+    }
+    throw error;
+  } finally {
+    context.heartbeat(lost);
+  }
+}
+
+/** Sends heartbeats while `work` runs, with details for the next attempt. */
+async function withHeartbeats<T>(details: number, work: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  context.heartbeat(details);
+  const beat = setInterval(() => context.heartbeat(details), heartbeatMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+/** Grows from attempt to attempt, with jitter: hundreds may wait. */
+const busyPauseMs = (attempt: number): number =>
+  Math.round(Math.min(1_000 * 2 ** (attempt - 1), maxBusyPauseMs) * (0.75 + Math.random() / 2));
+
+function lostExtractions(details: unknown): number {
+  return typeof details === 'number' ? details : 0;
+}

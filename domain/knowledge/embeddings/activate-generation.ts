@@ -1,0 +1,46 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { withStatementTimeout } from '#domain/foundation/persistence/statement-timeout.ts';
+import { EmbeddingGeneration } from './embedding-generation.entity.ts';
+import { lockGeneration } from './start-generation.ts';
+
+/** The state of all documents of a space is compared at once. */
+const compareTimeoutMs = 60_000;
+
+/**
+ * Makes the generation that was built the one of searches, and retires the one before, in one step. Documents without
+ * all of its vectors, such as those that were stored meanwhile, are found by keyword until they have them.
+ * @returns whether it is active
+ */
+export async function activateGeneration(
+  em: EntityManager,
+  { tenantId, spaceId, embeddingId }: { tenantId: string; spaceId: string; embeddingId: string },
+): Promise<boolean> {
+  const before = await em.findOne(EmbeddingGeneration, { spaceId, state: 'active' }, { fields: ['id'] });
+  const retired = before && (await lockGeneration(em, before.id));
+  const built = await lockGeneration(em, embeddingId);
+  if (built?.state !== 'building') {
+    return built?.state === 'active';
+  }
+  const now = await databaseNow(em);
+  if (retired?.state === 'active') {
+    Object.assign(retired, { state: 'retired', endedAt: now });
+    await em.flush();
+  }
+  Object.assign(built, { state: 'active', activatedAt: now });
+  await em.flush();
+  await withStatementTimeout(em, compareTimeoutMs, () =>
+    em.execute(
+      `update documents d set embedding_pending = n.embedded < d.chunk_count, embedded_count = n.embedded
+       from (select o.id, count(e.position)::int4 as embedded
+             from documents o join collections c on c.tenant_id = o.tenant_id and c.id = o.collection_id
+             left join chunk_embeddings e on e.tenant_id = o.tenant_id and e.embedding_id = ?
+               and e.document_id = o.id and e.generation = o.generation
+             where o.tenant_id = ? and c.space_id = ? group by o.id) n
+       where d.tenant_id = ? and d.id = n.id
+         and (d.embedding_pending, d.embedded_count) is distinct from (n.embedded < d.chunk_count, n.embedded)`,
+      [embeddingId, tenantId, spaceId, tenantId],
+    ),
+  );
+  return true;
+}

@@ -1,0 +1,87 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Embedder } from './embedder.ts';
+import { passagesToEmbed } from './passages-to-embed.ts';
+import type { LiveGeneration } from './live-generations.ts';
+import { bytesToFloats } from './quantise.ts';
+import { recordUsage } from './record-usage.ts';
+import { reuseVectors, storeVectors } from './vectors.ts';
+
+/** Runs one transaction of the tenant. */
+export type InTransaction = <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>;
+
+export interface DocumentEmbedding {
+  target: LiveGeneration;
+  embedder: Embedder;
+  document: { tenantId: string; documentId: string; generation: number };
+  signal: AbortSignal;
+  /** Whether time is up: asked after each batch. */
+  isOver: () => boolean;
+}
+
+/** Passages per call of the model, and per transaction that stores vectors. */
+const batchSize = 64;
+
+/**
+ * Gives the passages of a document that lack one a vector of a generation, batch by batch. No transaction is open
+ * while the model runs; each batch may be repeated.
+ * @returns whether all passages have one. @throws `EmbeddingFailure`
+ */
+export async function embedDocument(inTransaction: InTransaction, work: DocumentEmbedding): Promise<boolean> {
+  const { target, embedder, signal } = work;
+  const { id: embeddingId, spaceId } = target.generation;
+  const passages = { ...work.document, embeddingId };
+  const mean = bytesToFloats(target.generation.mean);
+  for (let after = -1; ;) {
+    const behind = { after, limit: batchSize };
+    const { batch, reused } = await inTransaction(async (em) => {
+      const batch = await passagesToEmbed(em, passages, behind);
+      return { batch, reused: batch.length > 0 ? await reuseVectors(em, passages, batch) : new Set() };
+    });
+    const last = batch.at(-1);
+    if (last === undefined) {
+      return true;
+    }
+    signal.throwIfAborted();
+    const fresh = batch.filter(({ position }) => !reused.has(position));
+    if (fresh.length > 0) {
+      const { vectors, tokens } = await embedder.embedPassages(
+        fresh.map(({ text }) => text),
+        signal,
+      );
+      const embedded = fresh.map((passage, index) => ({ ...passage, vector: vectorAt(vectors, index) }));
+      await inTransaction(async (em) => {
+        await storeVectors(em, { ...passages, mean }, embedded);
+        await recordUsage(em, { spaceId, model: target.model, purpose: 'passages', tokens });
+      });
+    }
+    await inTransaction((em) => showProgress(em, passages, target));
+    after = last.position;
+    if (work.isOver()) {
+      return false;
+    }
+  }
+}
+
+/** Counted, not added up: a batch may have been repeated. */
+async function showProgress(
+  em: EntityManager,
+  { tenantId, documentId, generation, embeddingId }: DocumentEmbedding['document'] & { embeddingId: string },
+  target: LiveGeneration,
+): Promise<void> {
+  if (target.generation.state === 'active') {
+    await em.execute(
+      `update documents set embedded_count = (
+         select count(*) from chunk_embeddings where tenant_id = ? and embedding_id = ? and document_id = ? and generation = ?)
+       where tenant_id = ? and id = ? and generation = ?`,
+      [tenantId, embeddingId, documentId, generation, tenantId, documentId, generation],
+    );
+  }
+}
+
+function vectorAt(vectors: readonly Float32Array[], index: number): Float32Array {
+  const vector = vectors[index];
+  if (vector === undefined) {
+    throw new Error('The embedder answered with fewer vectors than it was given passages.');
+  }
+  return vector;
+}

@@ -1,0 +1,27 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+
+/** Documents up to this one have their vectors. @returns whether the generation is still being built */
+export async function noteProgress(
+  em: EntityManager,
+  embeddingId: string,
+  documentId: string,
+): Promise<boolean> {
+  const updated = await em.execute<unknown[]>(
+    `update embedding_generations
+     set done_through = ?, documents_done = documents_done + (done_through is distinct from ?)::int, last_error = null
+     where id = ? and state = 'building' returning id`,
+    [documentId, documentId, embeddingId],
+  );
+  return updated.length > 0;
+}
+
+/** Stores why the model did not embed. Null leaves the stored code as it is. */
+export async function noteFailure(
+  em: EntityManager,
+  embeddingId: string,
+  code: string | null,
+): Promise<void> {
+  if (code !== null) {
+    await em.execute('update embedding_generations set last_error = ? where id = ?', [code, embeddingId]);
+  }
+}

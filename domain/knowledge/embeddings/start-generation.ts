@@ -1,0 +1,77 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Embedder } from './embedder.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { calibrationTexts } from './calibration-texts.ts';
+import type { InTransaction } from './embed-document.ts';
+import { EmbeddingGeneration } from './embedding-generation.entity.ts';
+import { EmbeddingModel } from './embedding-model.entity.ts';
+import { activeGeneration, type LiveGeneration } from './live-generations.ts';
+import { floatsToBytes } from './quantise.ts';
+
+/** Vectors of a model crowd in one direction: their mean, over texts that are the same for all. */
+export async function meanVector(embedder: Embedder, signal: AbortSignal): Promise<Float32Array> {
+  const { vectors } = await embedder.embedPassages(calibrationTexts, signal);
+  const mean = new Float32Array(embedder.dims);
+  for (const vector of vectors) {
+    vector.forEach((component, index) => {
+      mean[index] = (mean[index] ?? 0) + component / vectors.length;
+    });
+  }
+  return mean;
+}
+
+/** The active generation of a space; the first one is created with the tenant's builtin model. */
+export async function ensureActive(
+  inTransaction: InTransaction,
+  { tenantId, spaceId }: { tenantId: string; spaceId: string },
+  embedderOf: (model: EmbeddingModel) => Embedder,
+  signal: AbortSignal,
+): Promise<LiveGeneration | null> {
+  const found = await inTransaction(async (em) => ({
+    active: await activeGeneration(em, spaceId),
+    model: await em.findOne(EmbeddingModel, { providerKind: 'builtin', disabledAt: null }),
+  }));
+  if (found.active !== null || found.model === null) {
+    return found.active;
+  }
+  const { model } = found;
+  const mean = floatsToBytes(await meanVector(embedderOf(model), signal));
+  return inTransaction(async (em) => {
+    await em.execute(
+      `insert into embedding_generations (tenant_id, id, space_id, model_id, state, mean, activated_at)
+       select ?, ?, s.id, ?, 'active', ?, now() from spaces s where s.tenant_id = ? and s.id = ?
+       on conflict do nothing`,
+      [tenantId, newId(), model.id, mean, tenantId, spaceId],
+    );
+    return activeGeneration(em, spaceId);
+  });
+}
+
+/** Computes the mean of a generation that is to be built, once. @returns null when it was cancelled */
+export async function calibrate(
+  inTransaction: InTransaction,
+  { generation, model }: LiveGeneration,
+  embedder: Embedder,
+  signal: AbortSignal,
+): Promise<LiveGeneration | null> {
+  if (generation.mean.length > 0) {
+    return { generation, model };
+  }
+  const mean = floatsToBytes(await meanVector(embedder, signal));
+  return inTransaction(async (em) => {
+    const locked = await lockGeneration(em, generation.id);
+    if (locked?.state !== 'building') {
+      return null;
+    }
+    if (locked.mean.length === 0) {
+      locked.mean = mean;
+      await em.flush();
+    }
+    return { generation: locked, model };
+  });
+}
+
+export async function lockGeneration(em: EntityManager, id: string): Promise<EmbeddingGeneration | null> {
+  return em.findOne(EmbeddingGeneration, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+}

@@ -1,0 +1,102 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { StoredPassages } from '#domain/knowledge/ingestion/store-passages.ts';
+import { quantise, signBits } from './quantise.ts';
+
+export interface EmbeddedPassage {
+  position: number;
+  /** SHA-256 of the embedded text. */
+  textHash: Buffer;
+  vector: Float32Array;
+}
+
+interface Target extends StoredPassages {
+  tenantId: string;
+  /** The embedding generation. */
+  embeddingId: string;
+}
+
+/**
+ * Stores vectors of passages that are still their document's current ones: the lock makes a replacement wait, and a
+ * replaced passage gets none. A passage that has a vector keeps it, so that a batch may be repeated.
+ */
+export async function storeVectors(
+  em: EntityManager,
+  target: Target & { mean: Float32Array },
+  embedded: readonly EmbeddedPassage[],
+): Promise<void> {
+  const rows = embedded.map(({ position, textHash, vector }) => {
+    const { values, scale } = quantise(vector);
+    return {
+      position,
+      hash: textHash.toString('hex'),
+      scale,
+      vector: values.toString('hex'),
+      bits: signBits(vector, target.mean),
+    };
+  });
+  await em.execute(
+    `with given as materialized (
+       select r.*, c.collection_id
+       from jsonb_to_recordset(?::jsonb) as r(position integer, hash text, scale real, vector text, bits text)
+       join chunks c on c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position = r.position
+       join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
+       for share of d),
+     stored as (
+       insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, scale, vector)
+       select ?, ?, ?, ?, position, decode(hash, 'hex'), scale, decode(vector, 'hex') from given
+       on conflict do nothing)
+     insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
+     select ?, ?, collection_id, ?, ?, position, bits::bit varying from given
+     on conflict do nothing`,
+    [JSON.stringify(rows), ...passagesOf(target), ...keysOf(target), ...keysOf(target)],
+  );
+}
+
+/** Gives passages the vectors that equal texts of the space have already. @returns the positions that got one */
+export async function reuseVectors(
+  em: EntityManager,
+  target: Target,
+  passages: readonly { position: number; textHash: Buffer }[],
+): Promise<Set<number>> {
+  const rows = passages.map(({ position, textHash }) => ({ position, hash: textHash.toString('hex') }));
+  const reused = await em.execute<{ position: number }[]>(
+    `with given as materialized (
+       select r.position, c.collection_id, known.text_hash, known.scale, known.vector, bits.bits
+       from jsonb_to_recordset(?::jsonb) as r(position integer, hash text)
+       join chunks c on c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position = r.position
+       join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
+       cross join lateral (
+         select e.* from chunk_embeddings e
+         where e.tenant_id = ? and e.embedding_id = ? and e.text_hash = decode(r.hash, 'hex') limit 1) known
+       join chunk_vectors bits on bits.tenant_id = known.tenant_id and bits.embedding_id = known.embedding_id
+         and bits.document_id = known.document_id and bits.generation = known.generation
+         and bits.position = known.position
+       for share of d),
+     stored as (
+       insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, scale, vector)
+       select ?, ?, ?, ?, position, text_hash, scale, vector from given
+       on conflict do nothing),
+     scanned as (
+       insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
+       select ?, ?, collection_id, ?, ?, position, bits from given
+       on conflict do nothing)
+     select position from given`,
+    [
+      JSON.stringify(rows),
+      ...passagesOf(target),
+      target.tenantId,
+      target.embeddingId,
+      ...keysOf(target),
+      ...keysOf(target),
+    ],
+  );
+  return new Set(reused.map(({ position }) => position));
+}
+
+function passagesOf({ tenantId, documentId, generation }: Target): [string, string, number] {
+  return [tenantId, documentId, generation];
+}
+
+function keysOf({ tenantId, embeddingId, documentId, generation }: Target): [string, string, string, number] {
+  return [tenantId, embeddingId, documentId, generation];
+}

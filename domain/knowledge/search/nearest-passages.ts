@@ -1,0 +1,87 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { signBits, similarity } from '#domain/knowledge/embeddings/quantise.ts';
+import { documentsMatching, type DocumentFilter } from './document-filter.ts';
+
+export interface NearestQuery {
+  tenantId: string;
+  /** The embedding generation that is searched. */
+  embeddingId: string;
+  mean: Float32Array;
+  /** Of length 1. */
+  vector: Float32Array;
+  /** Collections of one space; never empty. */
+  collectionIds: string[];
+  filter: DocumentFilter;
+  /** Number of passages in these collections. */
+  passages: number;
+  limit: number;
+}
+
+export interface NearestPassages {
+  /** Best first. */
+  hits: { documentId: string; generation: number; position: number; cosine: number }[];
+  /** Cosines of the question with any passages of the space: what an unrelated passage has. */
+  background: { mean: number; deviation: number };
+}
+
+/** Vectors that the background is estimated from. */
+const sampleSize = 256;
+
+/**
+ * Two steps in one statement's snapshot: the scan compares sign bits, then the cosines of its best are computed from
+ * the stored components. Vectors of replaced and deleted passages do not exist, so none needs to be filtered out.
+ */
+export async function nearestPassages(em: EntityManager, query: NearestQuery): Promise<NearestPassages> {
+  const filtered = documentsMatching(query);
+  const rows = await em.execute<
+    { document_id: string | null; generation: number; position: number; vector: Buffer }[]
+  >(
+    `with near as materialized (
+       select v.document_id, v.generation, v.position from chunk_vectors v
+       where v.tenant_id = ? and v.embedding_id = ? and v.collection_id = any(?::uuid[]) ${filtered.sql('v.document_id')}
+       order by bit_count(v.bits # ?::bit varying) limit ?),
+     sample as materialized (
+       select e.vector from chunk_embeddings e where e.tenant_id = ? and e.embedding_id = ?
+       order by e.text_hash limit ${sampleSize})
+     select n.document_id, n.generation, n.position, e.vector
+     from near n join chunk_embeddings e on e.tenant_id = ? and e.embedding_id = ?
+       and e.document_id = n.document_id and e.generation = n.generation and e.position = n.position
+     union all
+     select null, 0, 0, vector from sample`,
+    [
+      query.tenantId,
+      query.embeddingId,
+      `{${query.collectionIds.join(',')}}`,
+      ...filtered.params,
+      signBits(query.vector, query.mean),
+      scanned(query),
+      query.tenantId,
+      query.embeddingId,
+      query.tenantId,
+      query.embeddingId,
+    ],
+  );
+  const hits: NearestPassages['hits'] = [];
+  const sample: number[] = [];
+  for (const { document_id: documentId, generation, position, vector } of rows) {
+    const cosine = similarity(query.vector, { values: vector });
+    if (documentId === null) {
+      sample.push(cosine);
+    } else {
+      hits.push({ documentId, generation, position, cosine });
+    }
+  }
+  hits.sort((a, b) => b.cosine - a.cosine);
+  return { hits: hits.slice(0, query.limit), background: statistics(sample) };
+}
+
+/** Passages whose cosines are computed: sign bits alone misplace more of them the more passages there are. */
+function scanned({ passages, limit }: NearestQuery): number {
+  return Math.max(limit, passages > 100_000 ? 1_000 : 400);
+}
+
+function statistics(sample: readonly number[]): NearestPassages['background'] {
+  const mean = sample.reduce((sum, value) => sum + value, 0) / Math.max(1, sample.length);
+  const variance = sample.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, sample.length);
+  return { mean, deviation: Math.sqrt(variance) };
+}

@@ -1,0 +1,67 @@
+import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { InTransaction } from '#domain/knowledge/embeddings/embed-document.ts';
+import { activeGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
+import { bytesToFloats } from '#domain/knowledge/embeddings/quantise.ts';
+import { recordUsage } from '#domain/knowledge/embeddings/record-usage.ts';
+
+/** Why a search has no vector side. */
+export const keywordReasons = [
+  /** `alpha` is 0. */
+  'alpha_is_zero',
+  /** No document of the space was embedded yet. */
+  'not_embedded',
+  /** The model did not answer, or not in time. */
+  'embedding_unavailable',
+] as const;
+export type KeywordReason = (typeof keywordReasons)[number];
+
+export interface QuestionVector {
+  /** The embedding generation that the vector can be compared with. */
+  embeddingId: string;
+  mean: Float32Array;
+  vector: Float32Array;
+}
+
+/** A question is answered by keyword rather than late. */
+const patienceMs = 4_000;
+
+/** Embeds a question with the model of the space's active generation. No transaction is open meanwhile. */
+export async function questionVector(
+  { inTransaction, embedders, signal }: QuestionAccess,
+  { spaceId, question, alpha }: { spaceId: string; question: string; alpha: number },
+): Promise<QuestionVector | KeywordReason> {
+  if (alpha === 0) {
+    return 'alpha_is_zero';
+  }
+  const active = await inTransaction((em) => activeGeneration(em, spaceId));
+  if (active === null) {
+    return 'not_embedded';
+  }
+  const { generation, model } = active;
+  if (embedders === undefined) {
+    return 'embedding_unavailable';
+  }
+  try {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+    const { vector, tokens } = await embedders.of(model).embedQuery(question, limited);
+    if (model.providerKind !== 'builtin') {
+      await inTransaction((em) => recordUsage(em, { spaceId, model, purpose: 'query', tokens }));
+    }
+    return { embeddingId: generation.id, mean: bytesToFloats(generation.mean), vector };
+  } catch (error) {
+    if (error instanceof EmbeddingFailure || isTimeout(error)) {
+      return 'embedding_unavailable';
+    }
+    throw error;
+  }
+}
+
+export interface QuestionAccess {
+  /** Runs one step in a transaction of the tenant. */
+  inTransaction: InTransaction;
+  /** Omitted: search is by keyword. */
+  embedders?: Embedders | undefined;
+  signal: AbortSignal;
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
