@@ -1,0 +1,138 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
+import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
+import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
+import { searchKnowledge, type KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
+import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
+import { wordEmbedders } from '#test/support/word-embedders.ts';
+
+let world: KnowledgeWorld;
+const embedders = wordEmbedders();
+
+beforeAll(async () => {
+  world = await openWorld();
+}, 60_000);
+afterAll(async () => world.stop());
+
+const collect = async (space: SpaceFixture) =>
+  (await world.act(space, (ctx) => createCollection(ctx, { name: 'C' }))).collection.id;
+
+async function add(
+  space: SpaceFixture,
+  collectionId: string,
+  content: string,
+  metadata: Record<string, string> = {},
+): Promise<string> {
+  const { document } = await world.act(space, (ctx) =>
+    uploadDocument(ctx, { collectionId, filename: 'a.md', mediaType: 'text/markdown', content, metadata }),
+  );
+  const input = { tenantId: space.tenantId, documentId: document.id };
+  const deps = { unitOfWork: world.unitOfWork, extractor: createTextExtractor(), embedders };
+  const { extractDocument, embedDocument, finishDocument } = createKnowledgeActivities(deps);
+  await new MockActivityEnvironment().run(extractDocument, input);
+  await new MockActivityEnvironment().run(embedDocument, input);
+  await new MockActivityEnvironment().run(finishDocument, input);
+  return document.id;
+}
+
+const search = (space: SpaceFixture, query: string, rest: Partial<KnowledgeQuery> = {}) =>
+  searchKnowledge(world.access(space, embedders), {
+    spaceId: space.spaceId,
+    collectionIds: null,
+    query,
+    limit: 5,
+    alpha: 1,
+    ...rest,
+  });
+const texts = async (...given: Parameters<typeof search>) =>
+  (await search(...given)).passages.map(({ text }) => text);
+
+/** Words that no full-text search keeps, so that only vectors can find them. */
+const stop = { near: 'the of and to in', far: 'you were not there when' };
+
+describe('a search by meaning', () => {
+  it('finds what shares no searchable word with the question, and says that it is hybrid', async () => {
+    const space = await world.addSpace();
+    const collectionId = await collect(space);
+    await add(space, collectionId, stop.far);
+    await add(space, collectionId, stop.near);
+    const answer = await search(space, stop.near, { alpha: 0.75 });
+    expect(answer).toMatchObject({ mode: 'hybrid', reason: null, generation: expect.any(String) });
+    expect(answer.passages[0]?.text).toBe(stop.near);
+  });
+
+  it('uses keywords only when alpha is 0, and asks no model then', async () => {
+    const space = await world.addSpace();
+    await add(space, await collect(space), 'The beacon is blue.');
+    const calls = embedders.batches.length;
+    expect(await search(space, 'beacon', { alpha: 0 })).toMatchObject({
+      mode: 'keyword',
+      reason: 'alpha_is_zero',
+      passages: [{ text: 'The beacon is blue.' }],
+    });
+    expect(embedders.batches).toHaveLength(calls);
+  });
+
+  it('goes on by keyword while the model does not answer, and says why', async () => {
+    const space = await world.addSpace();
+    await add(space, await collect(space), 'The beacon is blue.');
+    embedders.before = () => {
+      throw new EmbeddingFailure('unavailable');
+    };
+    const answer = await search(space, 'beacon');
+    embedders.before = () => {};
+    expect(answer).toMatchObject({
+      mode: 'keyword',
+      reason: 'embedding_unavailable',
+      passages: [{ text: 'The beacon is blue.' }],
+    });
+    expect(await search(space, 'beacon')).toMatchObject({ mode: 'hybrid' });
+  });
+
+  it('ranks only documents that the filter lets through, before it limits them', async () => {
+    const space = await world.addSpace();
+    const collectionId = await collect(space);
+    for (let n = 0; n < 6; n += 1) {
+      await add(space, collectionId, `the beacon is blue number ${n}`, { site: 'north' });
+    }
+    await add(space, collectionId, 'quite different words', { site: 'south' });
+    const filter = { metadata: { site: 'south' } };
+    for (const alpha of [0.75, 1]) {
+      expect(await texts(space, 'the beacon is blue', { filter, alpha, limit: 3 })).toEqual([
+        'quite different words',
+      ]);
+    }
+    const future = { createdFrom: new Date(Date.now() + 60_000) };
+    expect(await texts(space, 'the beacon is blue', { filter: future })).toEqual([]);
+    const past = { createdBefore: new Date(Date.now() + 60_000) };
+    expect(await texts(space, 'the beacon is blue', { filter: past })).toHaveLength(5);
+  });
+
+  it('finds nothing of a deleted document from then on', async () => {
+    const space = await world.addSpace();
+    const collectionId = await collect(space);
+    const documentId = await add(space, collectionId, 'the beacon is blue');
+    expect(await texts(space, 'the beacon is blue')).toHaveLength(1);
+    await world.act(space, (ctx) => deleteDocument(ctx, { collectionId, documentId }));
+    expect(await texts(space, 'the beacon is blue')).toEqual([]);
+    const { rows } = await world.admin.query('select from chunk_vectors where document_id = $1', [
+      documentId,
+    ]);
+    expect(rows).toEqual([]);
+  });
+
+  it('finds nothing of another space or tenant by their own words', async () => {
+    const space = await world.addSpace();
+    await add(space, await collect(space), 'the secret beacon is blue');
+    for (const other of [await world.addSpace(space.tenantId), await world.addSpace()]) {
+      await add(other, await collect(other), 'harmless words');
+      expect(await texts(other, 'the secret beacon is blue', { alpha: 0.75 })).not.toContain(
+        'the secret beacon is blue',
+      );
+    }
+  });
+});
