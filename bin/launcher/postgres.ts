@@ -108,7 +108,7 @@ export async function waitForPostgres(adminUrl: string, signal: AbortSignal): Pr
     } catch (error) {
       if (codeOf(error) === '28P01') {
         throw new LaunchError(
-          'The database in the data folder does not accept the password kept beside it: restore admin.password, or remove the folder to begin anew.',
+          'The database in the data folder does not accept the password stored beside it: restore admin.password, or remove the folder to start with an empty database.',
         );
       }
       if (!isStarting(error)) throw error;
