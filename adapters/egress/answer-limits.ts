@@ -79,6 +79,19 @@ export const answerLimits = {
     maxErrorBytes: 64 * KiB,
     ...oneDocumentWithin(10_000),
   },
+  /** 128 vectors of 4,096 dimensions, as JSON that is indented. */
+  embedding: {
+    maxBytes: 24 * MiB,
+    maxErrorBytes: 64 * KiB,
+    ...oneDocumentWithin(60_000),
+  },
+  /** The package of the builtin embedding model, from an address that the operator has chosen. */
+  model_files: {
+    maxBytes: 64 * MiB,
+    maxErrorBytes: 64 * KiB,
+    ...oneDocumentWithin(30_000),
+    totalMs: 600_000,
+  },
 } satisfies Record<string, AnswerLimits>;
 
 /** Timeout for the rest of an error answer, whose status is already known. */

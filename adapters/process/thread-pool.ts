@@ -10,6 +10,18 @@ export interface ThreadLimits extends Pick<FairLimits, 'waitersPerKey' | 'waitMs
   heapMb: number;
 }
 
+export interface ThreadPoolOptions extends ThreadLimits {
+  threads?: number;
+  /** Max threads of one key; all but one when not given. */
+  threadsPerKey?: number;
+  /** Added to the nice value of each thread where the system supports it: interactive work has priority. */
+  politeness?: number;
+  /** Time after which a thread without tasks ends. */
+  idleMs?: number;
+  /** A task that has begun ends by itself, also when its caller leaves: its thread is costly to start again. */
+  finishesTasks?: boolean;
+}
+
 /** A task exceeded a limit, and its thread was terminated. */
 export class ThreadLimitExceeded extends Error {
   readonly limit: 'time' | 'memory';
@@ -21,27 +33,33 @@ export class ThreadLimitExceeded extends Error {
   }
 }
 
-/** Leaves one processor to the event loop, but has at least two threads, so that no key holds all of them. */
-const threads = Math.min(4, Math.max(2, availableParallelism() - 1));
-
-/** Added to the nice value of each thread where the system supports it: interactive work has priority. */
-const politeness = 15;
+const defaults = {
+  /** Leaves one processor to the event loop, but has at least two threads, so that no key holds all of them. */
+  threads: Math.min(4, Math.max(2, availableParallelism() - 1)),
+  politeness: 15,
+  idleMs: 30_000,
+  finishesTasks: false,
+};
 
 /** Runs the default export of a module in threads of this process. Keys take turns, and no key holds every thread. */
 export class ThreadPool<Task, Result> {
   readonly #pool: Piscina<Task, Result>;
   readonly #turns: FairSemaphore;
   readonly #timeoutMs: number;
+  readonly #finishesTasks: boolean;
 
-  constructor(module: URL, { timeoutMs, heapMb, waitersPerKey, waitMs }: ThreadLimits) {
+  constructor(module: URL, options: ThreadPoolOptions) {
+    const { threads, politeness, idleMs, finishesTasks } = { ...defaults, ...options };
+    const { timeoutMs, heapMb, waitersPerKey, waitMs } = options;
     this.#timeoutMs = timeoutMs;
-    const slots = { slots: threads, slotsPerKey: threads - 1 };
+    this.#finishesTasks = finishesTasks;
+    const slots = { slots: threads, slotsPerKey: options.threadsPerKey ?? threads - 1 };
     this.#turns = new FairSemaphore({ ...slots, waitersPerKey, waitMs });
     this.#pool = new Piscina<Task, Result>({
       filename: fileURLToPath(module),
       minThreads: 0,
       maxThreads: threads,
-      idleTimeout: 30_000,
+      idleTimeout: idleMs,
       niceIncrement: politeness,
       recordTiming: false,
       env: {},
@@ -56,7 +74,9 @@ export class ThreadPool<Task, Result> {
    * @throws `TooBusy`, `ThreadLimitExceeded`, the signal's reason, and errors of `make` and the module
    */
   run(key: string, make: () => Task | Promise<Task>, signal?: AbortSignal): Promise<Result> {
-    return this.#turns.run(key, signal, async () => this.#runNow(await make(), signal));
+    return this.#turns.run(key, signal, async () =>
+      this.#runNow(await make(), this.#finishesTasks ? undefined : signal),
+    );
   }
 
   async #runNow(task: Task, signal: AbortSignal | undefined): Promise<Result> {

@@ -1,0 +1,46 @@
+import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
+import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
+import { builtinPackage } from './builtin-package.ts';
+import { passageThreads, type Infer, type Inferred } from './inference-threads.ts';
+
+/** The builtin model for one tenant. */
+export function builtinEmbedder(
+  { tenantId, providerModel, dims, queryPrefix, passagePrefix }: EmbeddingModel,
+  infer: Record<'passage' | 'query', Infer>,
+): Embedder {
+  const isKnown = providerModel === builtinPackage.name && dims === builtinPackage.dims;
+  const checked = () => {
+    if (!isKnown) {
+      throw new EmbeddingFailure('refused');
+    }
+  };
+  return {
+    id: `${builtinPackage.name}/${builtinPackage.files.weights.sha256.slice(0, 16)}`,
+    dims: builtinPackage.dims,
+    maxTokens: builtinPackage.maxTokens,
+    embedQuery: async (text, signal) => {
+      checked();
+      return infer.query(tenantId, queryPrefix + text, signal);
+    },
+    embedPassages: async (texts, signal) => {
+      checked();
+      const embedded: Inferred[] = [];
+      const remaining = each(texts);
+      const work = async () => {
+        for (const [index, text] of remaining) {
+          embedded[index] = await infer.passage(tenantId, passagePrefix + text, signal);
+        }
+      };
+      await Promise.all(Array.from({ length: passageThreads }, work));
+      return {
+        vectors: embedded.map(({ vector }) => vector),
+        tokens: embedded.reduce((sum, { tokens }) => sum + tokens, 0),
+      };
+    },
+  };
+}
+
+/** A generator: the loop that fails closes it for the others. */
+function* each(texts: readonly string[]): Generator<[number, string]> {
+  yield* texts.entries();
+}
