@@ -6,6 +6,8 @@ import { createMaintenanceActivities } from '#activities/maintenance/create-main
 import { StreamWriter } from '#activities/responses/stream-writer.ts';
 import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
 import { fileAnchors } from '#adapters/events/file-anchors.ts';
+import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
+import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { anthropic } from '#adapters/models/anthropic.ts';
 import { builtinModel } from '#adapters/models/builtin.ts';
@@ -106,6 +108,11 @@ const stored = createStoredCredentials({
 });
 const credential = createCredentials(config.MODEL_CREDENTIALS, process.env);
 const vendor = { ...egress, shares, credential, stored };
+const builtinEmbedding = createBuiltinModel(modelFilesSource(config, process.env), {
+  onChange: (state) =>
+    logger.info({ embeddingModel: state.is === 'unavailable' ? state.reason : state.is }, 'embedding model'),
+});
+builtinEmbedding.start();
 const activities = createActivities({
   database,
   unitOfWork,
@@ -119,6 +126,7 @@ const activities = createActivities({
     perSecond: config.TURNS_PER_SECOND_PER_TENANT,
   }),
   extractor: createTextExtractor(),
+  embedders: createEmbedders({ builtin: builtinEmbedding }),
   toolServers: createToolServers({
     ...egress,
     shares,

@@ -5,12 +5,9 @@ import {
 } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 import { data, page, timestamp, uuid } from './common.ts';
 
-const price = z
-  .string()
-  .max(20)
-  .meta({
-    description: 'Dollars per million tokens, as a decimal such as "0.02"; at most six fraction digits.',
-  });
+const price = z.string().max(20).meta({
+  description: 'Dollars per million tokens, as a decimal such as "0.02"; at most six fraction digits.',
+});
 const prefix = z.string().max(500);
 const dims = z.int().min(8).max(4_096);
 const maxTokens = z.int().min(16).max(1_000_000);

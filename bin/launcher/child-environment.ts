@@ -6,7 +6,16 @@ import type { Settings } from './settings.ts';
 import { NAMESPACE } from './temporal.ts';
 
 /** Passed unchanged from the launcher's environment to every child; all other variables stay here. */
-const HANDED_ON = ['PATH', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS'] as const;
+const HANDED_ON = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'XDG_CACHE_HOME',
+  'NODE_EXTRA_CA_CERTS',
+  'EMBEDDING_MODEL_URL',
+  'EMBEDDING_MODEL_PATH',
+  'EMBEDDING_CACHE_DIR',
+] as const;
 
 /** Passed only to the process that calls vendors and tool servers. */
 const OF_THE_WORKER = [

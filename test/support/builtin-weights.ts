@@ -46,7 +46,6 @@ export function embeddingModel(settings: Partial<EmbeddingModel> = {}): Embeddin
     providerKind: 'builtin',
     providerModel: 'bge-small-en-v1.5',
     baseUrl: null,
-    credentialRef: null,
     credentialId: null,
     dims: 384,
     maxTokens: 512,

@@ -172,7 +172,7 @@ export class Maker {
     });
   }
 
-  /** The one that each tenant has from the beginning. */
+  /** The builtin embedding model, which each tenant has from the beginning. */
   async builtinEmbeddingModel({ apiKey }: Place): Promise<string> {
     const { body } = await this.send({ method: 'GET', path: '/v1/admin/embedding-models?limit=100', apiKey });
     return body.data.find((model: { alias: string }) => model.alias === 'builtin').id;

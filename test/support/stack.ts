@@ -85,6 +85,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     TEMPORAL_NAMESPACE: namespace,
     MASTER_KEY: masterKey,
     SWEEP_INTERVAL_SECONDS: '5',
+    // No weights unless a test gives some: each process would load them.
+    EMBEDDING_MODEL_PATH: '/nonexistent',
     DRAIN_SECONDS: '2',
     EXIT_WITH_PARENT: '1',
     MALLOC_ARENA_MAX: '2',

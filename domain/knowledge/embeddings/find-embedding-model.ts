@@ -1,4 +1,4 @@
-import { LockMode } from '@mikro-orm/core';
+import type { LockMode } from '@mikro-orm/core';
 import { validate } from 'uuid';
 import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
