@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import type { DatabasePulse } from '#domain/foundation/persistence/database-pulse.ts';
 import { answers, close, connect, startGroup, type GroupOptions, type WorkerGroup } from './worker-group.ts';
 
+/** Interval of retries while a server is missing. */
 const lookEveryMs = 500;
-/** Temporal is checked less often than PostgreSQL, whose heartbeat is already known. */
+/** Interval at which Temporal is checked while work is taken; `check` is called when PostgreSQL's state changes. */
 const askEveryMs = 3_000;
 const answerWithinMs = 1_500;
 /** Timeout of a second check of the old connection, when a new one has answered. */
@@ -32,7 +33,8 @@ export class Polling {
   readonly #stopped = new AbortController();
   readonly #stopping = new Set<Promise<void>>();
   #group: WorkerGroup | null = null;
-  #answeredAt = -Infinity;
+  /** Aborted to look again without a pause. */
+  #again = new AbortController();
   #missing: readonly Missing[] = ['database', 'temporal'];
   /** The state that was logged last. */
   #said: string | null = null;
@@ -53,8 +55,14 @@ export class Polling {
     this.#running = this.#run();
   }
 
+  /** Looks again at once. */
+  check(): void {
+    this.#again.abort();
+  }
+
   async stop(): Promise<void> {
     this.#stopped.abort();
+    this.check();
     this.#release();
     await this.#running;
     this.#release();
@@ -62,10 +70,14 @@ export class Polling {
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
+    while (!this.#stopped.signal.aborted) {
+      // Made before the look, so that a change during it is not missed.
+      const { signal } = (this.#again = new AbortController());
       this.#say(await this.#look());
-      await sleep(lookEveryMs, undefined, { signal }).catch(() => undefined);
+      if (!this.#stopped.signal.aborted) {
+        const pauseMs = this.#missing.length === 0 ? askEveryMs : lookEveryMs;
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      }
     }
   }
 
@@ -97,11 +109,7 @@ export class Polling {
 
   /** A slow server does not answer on a new connection either, so the connection is kept. */
   async #renew(group: WorkerGroup): Promise<boolean> {
-    if (performance.now() - this.#answeredAt < askEveryMs) {
-      return true;
-    }
     if (await group.answers(answerWithinMs)) {
-      this.#answeredAt = performance.now();
       return true;
     }
     const fresh = await connect(this.#deps.group.address).catch(() => null);
@@ -130,6 +138,7 @@ export class Polling {
   #forget(group: WorkerGroup): void {
     if (this.#group === group) {
       this.#group = null;
+      setTimeout(() => this.check(), lookEveryMs).unref();
     }
   }
 

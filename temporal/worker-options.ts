@@ -10,15 +10,22 @@ export const recoveryOptions = {
   defaultHeartbeatThrottleInterval: '500ms',
 } satisfies Partial<WorkerOptions>;
 
-/** A fixed number of slots for interactive work. */
+/**
+ * A fixed number of slots for interactive work. Each open poll costs both sides a request a minute while idle.
+ * Pollers of the SDK that scale by themselves cost more: its threads then wake up thirty times a second.
+ */
 export const interactiveOptions = {
   maxConcurrentActivityTaskExecutions: 400,
   maxConcurrentWorkflowTaskExecutions: 40,
+  maxConcurrentActivityTaskPolls: 5,
+  maxConcurrentWorkflowTaskPolls: 5,
 } satisfies Partial<WorkerOptions>;
 
 export const batchOptions = {
   maxConcurrentActivityTaskExecutions: 10,
   maxConcurrentWorkflowTaskExecutions: 10,
+  maxConcurrentActivityTaskPolls: 2,
+  maxConcurrentWorkflowTaskPolls: 2,
 } satisfies Partial<WorkerOptions>;
 
 /** A slot for each of a few sources; without synchronised sources the queue is idle, so it polls little. */

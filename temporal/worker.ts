@@ -149,8 +149,7 @@ const upkeepDependencies: SweepDependencies = {
 
 const workflowBundle =
   config.WORKFLOW_BUNDLE === undefined ? await buildBundle() : { codePath: config.WORKFLOW_BUNDLE };
-const pulse = new DatabasePulse(database);
-pulse.start();
+const pulse = new DatabasePulse(database, () => polling.check());
 const polling = new Polling({
   group: {
     address: config.TEMPORAL_ADDRESS,
@@ -225,4 +224,5 @@ closeWithGrace({ delay: 25_000, logger: false }, async ({ err, signal }) => {
   ]);
 });
 
+pulse.start();
 polling.start();

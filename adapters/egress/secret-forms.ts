@@ -1,4 +1,4 @@
-/** A shorter form would also match where there is no secret: a single letter would match in every word. */
+/** Shorter forms are not looked for: they also occur in text that holds no secret, and removing them would garble it. */
 const minFormLength = 6;
 
 /**

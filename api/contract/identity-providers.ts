@@ -25,7 +25,7 @@ const settings = {
   }),
   provisioning: z.enum(provisionings).meta({
     description:
-      'automatic: whoever signs in becomes a user with the role member. known: only linked identities.',
+      'automatic: each subject that signs in becomes a user with the role member. known: only linked identities.',
   }),
   strict_rotation: z.boolean().meta({
     description: 'Whether a refresh token is retired by its own use instead of by that of its successor.',

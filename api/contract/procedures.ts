@@ -4,6 +4,7 @@ import { continuations, inputModalities, providerKinds } from '#domain/capabilit
 import { responseStatuses } from '#domain/responses/record/response-status.ts';
 import { memberRoles } from '#domain/workspace/members/member-roles.ts';
 import { shownThreadStatuses } from '#domain/conversations/threads/thread-status.ts';
+import * as embeddings from './embeddings.ts';
 import * as access from './identity.ts';
 import {
   createCredentialBody,
@@ -153,6 +154,12 @@ export const addModelInput = z.strictObject({
 });
 export const updateModelInput = z.strictObject({ alias, ...modelSettings });
 export const disableModelInput = z.strictObject({ alias, disabled: z.boolean().default(true) });
+export const embeddingModelInput = embeddings.embeddingModelParams;
+export const addEmbeddingModelInput = embeddings.addEmbeddingModelBody;
+export const updateEmbeddingModelInput = embeddingModelInput.extend(
+  embeddings.updateEmbeddingModelBody.shape,
+);
+export const changeSpaceEmbeddingInput = spaceInput.extend(embeddings.changeSpaceEmbeddingBody.shape);
 export const setPriceInput = z.strictObject({
   tenant_id: tenantId,
   alias,

@@ -57,7 +57,8 @@ export class StreamHub {
   readonly #dirty = new Set<Follower>();
   /** Woken while they were still sending earlier lines. */
   readonly #passedOver = new Set<Follower>();
-  readonly #poll: NodeJS.Timeout;
+  /** Runs while the listener is down. */
+  #poll: NodeJS.Timeout | undefined;
   #pumping = false;
   #rechecking = false;
 
@@ -74,8 +75,12 @@ export class StreamHub {
         },
         onBeat: (at) => memory?.trust(at),
         isIdle: () => memory?.isIdle === true && this.#followers.size === 0,
-        onLost: () => memory?.forget(),
+        onLost: () => {
+          memory?.forget();
+          this.#startPolling();
+        },
         onReconnect: () => {
+          clearInterval(this.#poll);
           memory?.forget();
           this.#wakeAll();
           this.#all().forEach((follower) => void this.#recheck(follower));
@@ -83,12 +88,7 @@ export class StreamHub {
       },
       logger,
     );
-    this.#poll = setInterval(() => {
-      if (!this.#listener.isUp) {
-        this.#wakeAll();
-        void this.#recheckInTurns();
-      }
-    }, pollMs);
+    this.#startPolling();
   }
 
   start(): void {
@@ -96,8 +96,16 @@ export class StreamHub {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#poll);
     await this.#listener.stop();
+    clearInterval(this.#poll);
+  }
+
+  #startPolling(): void {
+    clearInterval(this.#poll);
+    this.#poll = setInterval(() => {
+      this.#wakeAll();
+      void this.#recheckInTurns();
+    }, pollMs);
   }
 
   /** Registers before the first read, so that no event is missed. */

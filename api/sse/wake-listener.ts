@@ -86,10 +86,10 @@ export class WakeListener {
       this.#logger.warn('the wake listener cannot connect');
     } else if (state === 'deaf') {
       this.#logger.warn(
-        'the wake listener connects and hears nothing, as behind a pooler in transaction mode',
+        'the wake listener connects but receives no notifications, as behind a pooler in transaction mode',
       );
     } else if (before !== 'new') {
-      this.#logger.info('the wake listener hears again');
+      this.#logger.info('the wake listener receives notifications again');
     }
   }
 

@@ -1,6 +1,7 @@
 import { apiKeys, principals } from './identity.ts';
 import { collections, documents } from './knowledge.ts';
 import { credentials, tenantCredentials } from './credentials.ts';
+import { embeddingModels, spaceEmbedding } from './embeddings.ts';
 import { events } from './events.ts';
 import { governance } from './governance.ts';
 import { invites } from './invites.ts';
@@ -38,6 +39,8 @@ export const appRouter = router({
   prices,
   collections,
   documents,
+  embeddingModels,
+  spaceEmbedding,
   credentials,
   tenantCredentials,
   toolServers,

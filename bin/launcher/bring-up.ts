@@ -9,7 +9,7 @@ import { findTemporal, temporalCache } from './find-temporal.ts';
 import { runHosted } from './hosted.ts';
 import { prepareIdentityProvider, type DemoProvider } from './identity-provider.ts';
 import type { Output } from './output.ts';
-import { preparePostgres, waitForPostgres } from './postgres.ts';
+import { preparePostgres, SLOW_UPKEEP, waitForPostgres } from './postgres.ts';
 import { waitUntilReady } from './readiness.ts';
 import type { Settings } from './settings.ts';
 import { adoptTemporal, prepareTemporal, SLOW_CLOCKS, waitForTemporal } from './temporal.ts';
@@ -80,7 +80,12 @@ async function startDatabase(launch: Launch): Promise<string> {
   const { settings, data, output, children, ending } = launch;
   if (settings.databaseUrl !== undefined) return settings.databaseUrl;
   const { signal } = ending;
-  const preparing = preparePostgres({ dataDir: data.postgres, port: settings.ports.postgres, signal });
+  const preparing = preparePostgres({
+    dataDir: data.postgres,
+    port: settings.ports.postgres,
+    settings: SLOW_UPKEEP,
+    signal,
+  });
   const postgres = await output.during('creating the database', preparing);
   children.startServer('postgres', () => postgres.spawn());
   await waitFor(launch, 'postgres', (signal) => waitForPostgres(postgres.adminUrl, signal));

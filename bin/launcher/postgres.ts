@@ -55,6 +55,12 @@ const SETTINGS = {
   log_min_error_statement: 'panic',
 };
 
+/**
+ * For a server of one machine. Autovacuum forks a process for each database at each interval, whether or not it has
+ * work, which is a third of the server's cost while idle.
+ */
+export const SLOW_UPKEEP = { autovacuum_naptime: '3min' };
+
 /** Creates the cluster on first use; afterwards only looks where everything is. */
 export async function preparePostgres(options: PostgresOptions): Promise<PreparedPostgres> {
   const { dataDir, settings = {} } = options;
@@ -108,7 +114,7 @@ export async function waitForPostgres(adminUrl: string, signal: AbortSignal): Pr
     } catch (error) {
       if (codeOf(error) === '28P01') {
         throw new LaunchError(
-          'The database in the data folder does not accept the password kept beside it: restore admin.password, or remove the folder to begin anew.',
+          'The database in the data folder does not accept the password stored beside it: restore admin.password, or remove the folder to start with an empty database.',
         );
       }
       if (!isStarting(error)) throw error;

@@ -51,11 +51,21 @@ export const DYNAMIC_CONFIG = {
   'matching.numTaskqueueWritePartitions': 1,
 };
 
-/** Without new namespaces at run time: polling for them is a third of the server's cost while idle. */
+/**
+ * Without new namespaces and Nexus endpoints at run time: polling for them, long polls of the server's own workers and
+ * its metrics, which it sums up every second, are most of its cost while idle.
+ */
 export const SLOW_CLOCKS = {
   'system.namespaceCacheRefreshInterval': '"30s"',
   'matching.ephemeralDataUpdateInterval': '"1m"',
   'matching.backlogMetricsEmitInterval': '"5m"',
+  'matching.nexusEndpointsRefreshInterval': '"5m"',
+  'worker.ScannerMaxConcurrentActivityTaskPollers': 1,
+  'worker.ScannerMaxConcurrentWorkflowTaskPollers': 2,
+  'worker.ParentCloseMaxConcurrentActivityTaskPollers': 1,
+  'worker.ParentCloseMaxConcurrentWorkflowTaskPollers': 2,
+  'metrics.breakdownByTaskQueue': false,
+  'metrics.breakdownByPartition': false,
 };
 
 export async function prepareTemporal(options: TemporalOptions): Promise<PreparedTemporal> {

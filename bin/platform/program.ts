@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addApiKeys, addPrincipals } from './commands/identity.ts';
 import { addCollections, addDocuments } from './commands/knowledge.ts';
 import { addCredentials } from './commands/credentials.ts';
+import { addEmbeddingModels, addSpaceEmbedding } from './commands/embeddings.ts';
 import { addEvents } from './commands/events.ts';
 import { addGovernance } from './commands/governance.ts';
 import { addInvites } from './commands/invites.ts';
@@ -53,6 +54,8 @@ export function createProgram(streams: Streams): Command {
   addIdentityProviders(program);
   addModels(program);
   addPrices(program);
+  addEmbeddingModels(program);
+  addSpaceEmbedding(program);
   addCollections(program);
   addDocuments(program);
   addCredentials(program);

@@ -20,6 +20,20 @@ export const boundsDefects: readonly Defect[] = [
     caughtBy: 'no answer fills the memory of a process',
   },
   {
+    name: 'a token endpoint without a byte limit',
+    file: 'adapters/egress/answer-limits.ts',
+    replace: [['token_endpoint: {\n    maxBytes: 64 * KiB', 'token_endpoint: {\n    maxBytes: 256 * MiB']],
+    test: boundedAnswers,
+    caughtBy: 'no answer fills the memory of a process',
+  },
+  {
+    name: 'redirects to other origins followed',
+    file: 'adapters/egress/guarded-fetch.ts',
+    replace: [["redirect: 'manual'", "redirect: 'follow'"]],
+    test: boundedAnswers,
+    caughtBy: 'the client of tokens follows no redirect to another origin',
+  },
+  {
     name: 'turns without a pace',
     file: 'activities/responses/wait-for-pace.ts',
     replace: [['const ms = pace.take(tenantId);', 'const ms = 0 * pace.take(tenantId);']],

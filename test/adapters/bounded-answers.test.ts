@@ -41,6 +41,7 @@ const flooded: Record<OutgoingClient, { good: string; error: string }> = {
     good: 'DomainError identity_provider_unavailable',
     error: 'DomainError identity_provider_unavailable',
   },
+  tokens: { good: 'CredentialFailure unreachable', error: 'CredentialFailure unreachable' },
   traces: { good: 'none', error: 'TraceExportFailure http_error' },
 };
 
@@ -72,6 +73,7 @@ const late: Record<OutgoingClient, string> = {
   tools: 'ToolServerFailure timeout',
   names: 'AnswerLimitExceeded',
   'sign-in': 'DomainError identity_provider_unavailable',
+  tokens: 'CredentialFailure unreachable',
   traces: 'TraceExportFailure timeout',
 };
 /** The client needs only the head of the answer. */
@@ -80,7 +82,7 @@ const readsNoBody = (client: OutgoingClient, stall: string) =>
 
 describe.each(stalls)('a server that stalls (%s)', (stall) => {
   it('is given up by every client', async () => {
-    const clients = outgoingClients(server.origin, {
+    const clients = outgoingClients([server.origin], {
       headersMs: 300,
       idleMs: 300,
       // Only this attack is neither late with its head nor silent.
@@ -98,6 +100,30 @@ describe.each(stalls)('a server that stalls (%s)', (stall) => {
       ),
     );
     await expect.poll(() => server.open()).toBe(0);
+  });
+});
+
+describe.each(clientNames)('the client of %s', (client) => {
+  const failureAt = (place: string, origins: readonly string[]) =>
+    failureOf(outgoingClients(origins)[client](`${server.origin}/${place}`));
+
+  it('follows no redirect to another origin, not even to an allowed one', async () => {
+    const before = server.requests('leave');
+    expect(await failureAt('leave', [server.origin, server.otherOrigin])).not.toBe('none');
+    expect(server.requests('leave')).toBeGreaterThan(before);
+    expect(server.requests('left')).toBe(0);
+  });
+
+  it(`follows ${client === 'tools' ? 'a' : 'no'} redirect within its origin`, async () => {
+    const [from, to] = [server.requests('move'), server.requests('moved')];
+    expect(await failureAt('move', [server.origin])).not.toBe('none');
+    expect(server.requests('move')).toBeGreaterThan(from);
+    expect(server.requests('moved') > to).toBe(client === 'tools');
+  });
+
+  it('sends nothing to a private origin that is not allowed', async () => {
+    expect(await failureAt('unlisted', [server.otherOrigin])).not.toBe('none');
+    expect(server.requests('unlisted')).toBe(0);
   });
 });
 

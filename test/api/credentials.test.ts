@@ -135,6 +135,8 @@ describe('a credential', () => {
     ],
     ['half an access key', { kind: 'access_key', value: { access_key_id: 'a' } }, '/value/secret_access_key'],
     ['an origin with a path', { origin: `${origin}/mcp` }, '/origin'],
+    ['an origin with an empty query', { origin: `${origin}?` }, '/origin'],
+    ['an origin with an empty fragment', { origin: `${origin}/#` }, '/origin'],
     ['an origin with a user', { origin: 'https://user@crm.example.com' }, '/origin'],
     ['an origin of another scheme', { origin: 'ftp://crm.example.com' }, '/origin'],
     ['an unknown kind', { kind: 'cookie' }, '/kind'],

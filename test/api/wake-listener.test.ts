@@ -103,14 +103,15 @@ describe('the listening connection', () => {
     endings.push(() => relay.close());
     const { listener, logged } = listenTo(relay.url);
     listener.start();
-    const nothing = 'the wake listener connects and hears nothing, as behind a pooler in transaction mode';
+    const nothing =
+      'the wake listener connects but receives no notifications, as behind a pooler in transaction mode';
     await expect.poll(() => logged, { interval: 10 }).toEqual([nothing]);
     for (const state of [[], ['listen wake'], []]) {
       await expect.poll(() => asked(), { interval: 10 }).toEqual(state);
     }
     relay.heal();
     await expect.poll(() => listener.isUp, { interval: 10 }).toBe(true);
-    expect(logged).toEqual([nothing, 'the wake listener hears again']);
+    expect(logged).toEqual([nothing, 'the wake listener receives notifications again']);
   });
 
   it('connects while every connection of the pool is taken', async () => {

@@ -303,6 +303,39 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
       join(folder, 'secret-key'),
     ],
   },
+  'embedding-models list': { procedure: 'embeddingModels.list', args: flags(...page) },
+  'embedding-models get': { procedure: 'embeddingModels.get', args: argument('embedding_model_id') },
+  'embedding-models add': {
+    procedure: 'embeddingModels.add',
+    args: (input) => [
+      ...argument('alias')(input),
+      ...flags(
+        ['provider', 'provider_kind'],
+        ['model', 'provider_model'],
+        ['price', 'price'],
+        ['credential-id', 'credential_id'],
+      )(input),
+    ],
+  },
+  'embedding-models update': {
+    procedure: 'embeddingModels.update',
+    args: (input) => [
+      ...argument('embedding_model_id')(input),
+      ...flags(['price', 'price'], ['credential-id', 'credential_id'])(input),
+    ],
+  },
+  ...Object.fromEntries(
+    ['disable', 'enable'].map((verb) => [
+      `embedding-models ${verb}`,
+      { procedure: 'embeddingModels.update', args: argument('embedding_model_id') },
+    ]),
+  ),
+  'embedding get': { procedure: 'spaceEmbedding.get', args: flags(inSpace) },
+  'embedding change': {
+    procedure: 'spaceEmbedding.change',
+    args: (input) => [...argument('model_id')(input), ...flags(inSpace)(input)],
+  },
+  'embedding cancel': { procedure: 'spaceEmbedding.cancel', args: flags(inSpace) },
   'observability remove': { procedure: 'observability.remove', args: flags(inSpace) },
   ...Object.fromEntries(
     [

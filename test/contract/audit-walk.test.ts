@@ -108,6 +108,10 @@ const successes: Record<string, Success[]> = {
     { when: 'nothing changes', input: builtin, events: [] },
     { when: 'they are as before', events: [models] },
   ],
+  updateEmbeddingModel: [
+    { events: ['system.model_updated'] },
+    { when: 'it is taken away', body: { disabled: true }, events: ['system.model_removed'] },
+  ],
   updateModel: [
     {
       when: 'it is changed',
@@ -187,6 +191,14 @@ const successes: Record<string, Success[]> = {
   'models.disable': [
     { when: 'it is taken away', input: { disabled: true }, events: ['system.model_removed'] },
     { when: 'it comes back', input: { disabled: false }, events: ['system.model_updated'] },
+  ],
+  'embeddingModels.update': [
+    { events: ['system.model_updated'] },
+    {
+      when: 'it is taken away',
+      input: { disabled: true, credential_id: undefined, price: undefined },
+      events: ['system.model_removed'],
+    },
   ],
   'events.export': [
     { events: ['security.events_exported'], input: { cursor: undefined } },

@@ -24,6 +24,7 @@ const exceptions: Record<string, string> = {
   createSession: 'a browser signs in',
   refreshSession: 'a refresh token opens no procedure',
   refreshServer: 'it answers 202; toolServers.discover asks for the same',
+  changeSpaceEmbedding: 'it answers 202; spaceEmbedding.change does the same',
   removeMember: 'members.remove names the principal',
 };
 

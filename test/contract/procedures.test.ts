@@ -2,6 +2,7 @@ import { initTRPC } from '@trpc/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { permissions, implied } from '#domain/foundation/access/permissions.ts';
 import { eventTypes } from '#domain/foundation/events/catalogue.ts';
+import { embeddingProcedureText } from '../support/embedding-fixtures.ts';
 import { credentialProcedureText } from '../support/credential-fixtures.ts';
 import { adminProcedureText } from '../support/admin-procedures.ts';
 import { openCallWorld, type CallWorld } from '../support/call-world.ts';
@@ -72,7 +73,7 @@ const plainText = [
   ].map((name) => `toolServers.update ${name}`),
 ];
 
-plainText.push(...signInProcedureText, ...credentialProcedureText);
+plainText.push(...signInProcedureText, ...credentialProcedureText, ...embeddingProcedureText);
 
 const prefixes = ['/api', '/api-proxy'] as const;
 const all = procedures();

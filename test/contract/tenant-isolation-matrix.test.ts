@@ -11,6 +11,7 @@ import {
 import { platformTenantId } from '#domain/workspace/tenants/platform-tenant.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openGateway, type Answer, type Call, type TestGateway } from '../support/gateway.ts';
+import { embeddingText } from '../support/embedding-fixtures.ts';
 import { credentialText } from '../support/credential-fixtures.ts';
 import { adminText } from '../support/admin-fixtures.ts';
 import { addOperator } from '../support/operators.ts';
@@ -107,6 +108,7 @@ const plainText = [
   ),
   ...adminText,
   ...credentialText,
+  ...embeddingText,
 ];
 /** Values of OpenAI's clients that are not implemented: refused unless they have no effect. */
 const unimplemented = Object.keys(neutralValues);

@@ -279,7 +279,7 @@ describe('histories of real runs', () => {
     const received = await admin.query('select from notifications where event_id = $1', [rows[0]!.id]);
     await admin.end();
     expect(received.rowCount).toBe(2_600);
-    expect(await detailsOf(workflowId)).toBe('collection.deleted: everybody told');
+    expect(await detailsOf(workflowId)).toBe('collection.deleted: all recipients notified');
   });
 
   it('of a vendor that answers with Retry-After', async () => {

@@ -6,7 +6,7 @@ import { clientNames, failureOf, outgoingClients } from './outgoing-clients.ts';
  * the process's maximum growth in MB over all attacks so far.
  */
 const [origin = ''] = process.argv.slice(2);
-const clients = outgoingClients(origin);
+const clients = outgoingClients([origin]);
 const peakMb = () => process.resourceUsage().maxRSS / 1_024;
 const before = peakMb();
 for (const client of clientNames) {

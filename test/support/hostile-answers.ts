@@ -21,6 +21,13 @@ export type Attack = (typeof floods)[number] | (typeof stalls)[number];
 export interface HostileAnswers {
   /** `<origin>/<attack>` and `<origin>/<attack>/error` answer every request below them with that attack. */
   origin: string;
+  /** The same server under another name. */
+  otherOrigin: string;
+  /**
+   * Requests received below `<origin>/<name>`. `leave` redirects each to `<otherOrigin>/left`, `move` to
+   * `<origin>/moved`.
+   */
+  requests(name: string): number;
   /** Connections still open by clients. */
   open(): number;
   stop(): Promise<void>;
@@ -31,13 +38,27 @@ export async function startHostileAnswers(): Promise<HostileAnswers> {
   const zeroes = Buffer.alloc(bombBytes, 'a');
   const packed = new Map(Object.entries(bombs).map(([coding, pack]) => [coding, pack(zeroes)]));
   const sockets = new Set<Socket>();
+  const requests = new Map<string, number>();
+  const portOf = () => (server.address() as AddressInfo).port;
+  const otherOrigin = () => `http://localhost:${portOf()}`;
   const server = createServer((request, response) => {
     request.resume();
     const [, attack = '', how] = (request.url ?? '').split('/');
+    requests.set(attack, (requests.get(attack) ?? 0) + 1);
+    const location = { leave: `${otherOrigin()}/left`, move: '/moved' }[attack];
+    if (location !== undefined) {
+      response.writeHead(307, { location }).end();
+      return;
+    }
     const status = how === 'error' ? 500 : 200;
     const bomb = packed.get(attack);
     if (bomb === undefined) {
-      attacks[attack as Exclude<Attack, 'gzip' | 'deflate' | 'br' | 'zstd'>](response, status, request);
+      const answer: Answer | undefined = attacks[attack as keyof typeof attacks];
+      if (answer === undefined) {
+        response.writeHead(404).end();
+      } else {
+        answer(response, status, request);
+      }
       return;
     }
     response.writeHead(status, { 'content-type': typeOf(request), 'content-encoding': attack }).end(bomb);
@@ -49,7 +70,9 @@ export async function startHostileAnswers(): Promise<HostileAnswers> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `http://127.0.0.1:${portOf()}`,
+    otherOrigin: otherOrigin(),
+    requests: (name) => requests.get(name) ?? 0,
     open: () => sockets.size,
     stop: async () => {
       server.closeAllConnections();

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { newId, newResponseId } from '#domain/foundation/kernel/ids.ts';
 import { adminFixtures, wholeCalls } from './admin-fixtures.ts';
+import { embeddingFixtures, plainEmbeddingCalls } from './embedding-fixtures.ts';
 import { credentialFixtures, plainCredentialCalls } from './credential-fixtures.ts';
 import type { Call } from './gateway.ts';
 import { mirrored, openAiFixtures } from './openai-fixtures.ts';
@@ -424,6 +425,7 @@ export function idFixtures(maker: Maker): Fixtures {
   return {
     ...native,
     ...credentialFixtures(maker),
+    ...embeddingFixtures(maker),
     ...threadFixtures(maker),
     ...openAiFixtures(maker),
     ...mirrored(native),
@@ -443,6 +445,7 @@ export async function goodCall(
     signInCalls(maker)[operationId] ??
     plainCalls[operationId] ??
     plainCredentialCalls[operationId] ??
+    plainEmbeddingCalls[operationId] ??
     wholeCalls(maker.admin)[operationId] ??
     callsOutsideSpaces(maker)[operationId];
   if (whole !== undefined) {

@@ -1,3 +1,4 @@
+import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
 import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
@@ -16,8 +17,8 @@ const at = new Date('2026-11-21T10:00:00.250Z');
 const never = new AbortController().signal;
 
 /** Every client of external servers in a process, each with its first request. */
-export function outgoingClients(origin: string, limits?: Partial<AnswerLimits>) {
-  const fetch = createGuardedFetch([origin]);
+export function outgoingClients(origins: readonly string[], limits?: Partial<AnswerLimits>) {
+  const fetch = createGuardedFetch(origins);
   const options = { fetch, ...(limits === undefined ? {} : { limits }) };
   const vendor = { ...options, credential: () => undefined };
   const model = (kind: ProviderKind, gateway: ModelGateway) => async (url: string) => {
@@ -59,6 +60,20 @@ export function outgoingClients(origin: string, limits?: Partial<AnswerLimits>) 
           codeVerifier: 'v'.repeat(43),
         },
       ),
+    tokens: (url: string) =>
+      createStoredCredentials({
+        ...options,
+        open: () =>
+          Promise.resolve({
+            version: 1,
+            value: {
+              kind: 'oauth2_client',
+              client_id: 'client',
+              client_secret: 'secret',
+              token_url: `${url}/token`,
+            },
+          }),
+      }).read({ tenantId: 'tenant', spaceId: 'space', principalId: 'ada', credentialId: 'credential', url }),
     traces: (url: string) =>
       createTraceExporter({ ...options, defaultBaseUrl: null }).export(
         { baseUrl: url, publicKey: 'pk', secretKey: 'sk', projectId: null },
@@ -69,7 +84,7 @@ export function outgoingClients(origin: string, limits?: Partial<AnswerLimits>) 
 }
 
 export type OutgoingClient = keyof ReturnType<typeof outgoingClients>;
-export const clientNames = Object.keys(outgoingClients('http://127.0.0.1:9')) as OutgoingClient[];
+export const clientNames = Object.keys(outgoingClients([])) as OutgoingClient[];
 
 /** The identification of a refusal, without text of the other server. */
 export async function failureOf(asking: Promise<unknown>): Promise<string> {

@@ -164,6 +164,20 @@ export class Maker {
     return this.#madeIn(apiKey, 'credentials', { ...credentialBody(), origin: vendorOrigin });
   }
 
+  async embeddingModel({ apiKey }: Place): Promise<string> {
+    return this.#madeIn(apiKey, 'embedding-models', {
+      alias: `embedding-${newId()}`,
+      provider_kind: 'openai',
+      provider_model: 'text-embedding-3-small',
+    });
+  }
+
+  /** The one that each tenant has from the beginning. */
+  async builtinEmbeddingModel({ apiKey }: Place): Promise<string> {
+    const { body } = await this.send({ method: 'GET', path: '/v1/admin/embedding-models?limit=100', apiKey });
+    return body.data.find((model: { alias: string }) => model.alias === 'builtin').id;
+  }
+
   /** A skill of the tenant without a version. */
   async skill({ apiKey }: Place): Promise<string> {
     return this.#madeIn(apiKey, 'skills', { name: `skill-${newId()}` });

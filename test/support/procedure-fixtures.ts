@@ -5,6 +5,7 @@ import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts
 import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { applyDiscovery } from '#domain/capabilities/tools/apply-discovery.ts';
 import { adminProcedures } from './admin-procedures.ts';
+import { embeddingProcedures } from './embedding-fixtures.ts';
 import { credentialProcedures } from './credential-procedures.ts';
 import type { TestDatabase } from './database.ts';
 import { signInProcedures } from './sign-in-fixtures.ts';
@@ -404,6 +405,7 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       },
     },
     ...credentialProcedures(parts),
+    ...embeddingProcedures(parts),
     ...Object.fromEntries(
       ['get', 'discover', 'remove'].map((verb) => [
         `toolServers.${verb}`,

@@ -53,7 +53,7 @@ describe('fanOutEvent', () => {
     expect(asked.map(({ after }) => after)).toEqual([null, 'b', 'd']);
     expect([result, details, isContinued]).toEqual([
       { status: 'completed', reason: null, delivered: 6 },
-      'space.deleted: everybody told',
+      'space.deleted: all recipients notified',
       false,
     ]);
   });

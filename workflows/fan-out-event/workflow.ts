@@ -11,13 +11,13 @@ export async function fanOutEvent(input: FanOutEventInput): Promise<FanOutEventR
   let after = input.after ?? null;
   let delivered = input.delivered ?? 0;
   for (let turn = 1; ; turn += 1) {
-    setCurrentDetails(`${eventType}: ${delivered} told`);
+    setCurrentDetails(`${eventType}: ${delivered} notified`);
     const result = await deliverNotifications.executeWithOptions({ summary: `turn ${turn}` }, [
       { tenantId, eventId, after },
     ]);
     delivered += result.delivered;
     if (result.next === null) {
-      setCurrentDetails(`${eventType}: everybody told`);
+      setCurrentDetails(`${eventType}: all recipients notified`);
       return { status: 'completed', reason: null, delivered };
     }
     after = result.next;

@@ -12,6 +12,8 @@ import { identityProviderRoutes } from './identity-providers/routes.ts';
 import { adminCredentialRoutes } from './credentials/admin-routes.ts';
 import { credentialRoutes } from './credentials/routes.ts';
 import { adminModelRoutes } from './models/admin-routes.ts';
+import { embeddingModelRoutes } from './embeddings/model-routes.ts';
+import { spaceEmbeddingRoutes } from './embeddings/space-routes.ts';
 import { observabilityRoutes } from './observability/routes.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { skillVersionRoutes } from './skills/version-routes.ts';
@@ -40,6 +42,8 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(openAiModelRoutes);
     await scope.register(collectionRoutes);
     await scope.register(documentRoutes(deps));
+    await scope.register(spaceEmbeddingRoutes);
+    await scope.register(embeddingModelRoutes);
     await scope.register(credentialRoutes);
     await scope.register(serverRoutes);
     await scope.register(threadRoutes);

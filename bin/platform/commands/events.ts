@@ -67,7 +67,11 @@ export function addEvents(program: Command): void {
     show: ({ data }) => fields(data),
   });
   remote(
-    filtered(paged(group.command('export')).description('up to 1,000 events a call; the log tells of it')),
+    filtered(
+      paged(group.command('export')).description(
+        'up to 1,000 events a call; each export is recorded in the log',
+      ),
+    ),
     {
       call: (client, options: Filters) => client.events.export.mutate(toInput(options)),
       show: ({ data, meta }) => withNext(data.map((event) => JSON.stringify(event)).join('\n'), meta),

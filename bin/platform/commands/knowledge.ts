@@ -116,7 +116,7 @@ export function addDocuments(program: Command): void {
     call: (client, options: InCollection, document) => client.documents.delete.mutate(ref(options, document)),
     show: ({ data }) => fields(data),
   });
-  remote(inCollection(group.command('retry').description('read a failed document anew').argument(id)), {
+  remote(inCollection(group.command('retry').description('process a failed document again').argument(id)), {
     call: (client, options: InCollection, document) => client.documents.retry.mutate(ref(options, document)),
     show: ({ data }) => fields({ id: data.id, status: data.status }),
   });

@@ -158,7 +158,7 @@ export function addPrices(program: Command): void {
         .command('import')
         .description('take new prices from a public price file')
         .argument('<file>', 'api.json of models.dev, or LiteLLM’s model_prices_and_context_window.json'),
-    ).option('--dry-run', 'only tell what would be done'),
+    ).option('--dry-run', 'only report what would change'),
     {
       call: async (client, options: InTenant & { dryRun?: boolean }, file) => {
         const names = await vendorNames(client, options);

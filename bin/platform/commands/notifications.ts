@@ -10,7 +10,7 @@ interface Filters extends PageOptions {
 const id = '<notification_id>';
 
 export function addNotifications(program: Command): void {
-  const group = program.command('notifications').description('what the caller itself is told of');
+  const group = program.command('notifications').description('the caller’s own notifications');
 
   remote(
     paged(group.command('list').description('notifications, newest first'))

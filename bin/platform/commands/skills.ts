@@ -107,7 +107,7 @@ export function addSkillVersions(program: Command): void {
   });
   remote(
     ofSkill(group.command('draft').description('a new version, not yet offered'))
-      .requiredOption('--instructions-file <path>', 'what the model is told')
+      .requiredOption('--instructions-file <path>', 'the instructions for the model')
       .option('--allow-tool <pattern...>', 'mcp__<slug>__<tool> or mcp__<slug>__*')
       .option('--notes <text>', 'for people'),
     {
@@ -123,7 +123,7 @@ export function addSkillVersions(program: Command): void {
   remote(
     ofSkill(group.command('edit').description('change what is given of a draft'))
       .argument(versionId)
-      .option('--instructions-file <path>', 'what the model is told')
+      .option('--instructions-file <path>', 'the instructions for the model')
       .option('--allow-tool <pattern...>', 'exactly these')
       .option('--notes <text>', 'for people'),
     {

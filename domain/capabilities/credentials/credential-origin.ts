@@ -4,7 +4,7 @@ import { DomainError } from '#domain/foundation/kernel/errors.ts';
 export function requireOrigin(text: string): string {
   const url = URL.parse(text);
   const isWeb = url !== null && (url.protocol === 'https:' || url.protocol === 'http:');
-  const isPlain = url !== null && `${url.origin}/` === url.href && !/[?#]$/.test(text);
+  const isPlain = url !== null && `${url.origin}/` === url.href;
   if (!isWeb || !isPlain) {
     throw new DomainError(
       'url_not_allowed',

@@ -41,7 +41,9 @@ function usersOf({ em }: Context, credentialId: string): Promise<User[]> {
   return em.execute<User[]>(
     `(select 'mcp_server' as type, id, slug as name from mcp_servers where credential_id = ? order by slug limit ${maxNamed})
      union all
-     (select 'model' as type, id, alias as name from models where credential_id = ? order by alias limit ${maxNamed})`,
-    [credentialId, credentialId],
+     (select 'model' as type, id, alias as name from models where credential_id = ? order by alias limit ${maxNamed})
+     union all
+     (select 'model' as type, id, alias as name from embedding_models where credential_id = ? order by alias limit ${maxNamed})`,
+    [credentialId, credentialId, credentialId],
   );
 }

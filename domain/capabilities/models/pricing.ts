@@ -39,9 +39,9 @@ export interface PriceUsd {
 /** @throws `invalid_request` for text that is no amount of at most six fraction digits. */
 export function toPrice(usd: PriceUsd): Price {
   return {
-    inputMicroUsdPerMillion: amount('input', usd.input),
-    cachedInputMicroUsdPerMillion: amount('cached_input', usd.cachedInput ?? usd.input),
-    outputMicroUsdPerMillion: amount('output', usd.output),
+    inputMicroUsdPerMillion: toMicroUsd('price.input', usd.input),
+    cachedInputMicroUsdPerMillion: toMicroUsd('price.cached_input', usd.cachedInput ?? usd.input),
+    outputMicroUsdPerMillion: toMicroUsd('price.output', usd.output),
   };
 }
 
@@ -54,9 +54,10 @@ export function toPriceUsd(price: Price): Required<Record<keyof PriceUsd, string
   };
 }
 
-function amount(name: string, text: string): bigint {
+/** Dollars per million tokens to micro-dollars. @throws `invalid_request` naming `param` */
+export function toMicroUsd(param: string, text: string): bigint {
   if (!/^\d{1,6}(\.\d{1,6})?$/.test(text)) {
-    throw invalid(`price.${name}`, `price.${name} must be dollars per million tokens, such as "2.5".`);
+    throw invalid(param, `${param} must be dollars per million tokens, such as "2.5".`);
   }
   return parseUsd(text) / 1_000_000n;
 }

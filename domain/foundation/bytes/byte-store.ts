@@ -18,7 +18,8 @@ export interface PutOptions {
 export interface ByteStore {
   /**
    * Stores a stream without buffering it whole. Equal bytes of one purpose get the same key.
-   * @throws `TooManyBytes`, and any error of the stream; in both cases nothing stays stored
+   * @throws `TooManyBytes`, `BytesNotFound` when the bytes are deleted meanwhile, and any error of the stream; in each
+   * case nothing stays stored
    */
   put(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, options: PutOptions): Promise<StoredBytes>;
   /** @throws `BytesNotFound`, also in mid-stream when the bytes are deleted meanwhile */

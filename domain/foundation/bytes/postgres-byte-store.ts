@@ -119,10 +119,14 @@ export class PostgresByteStore implements ByteStore {
         await em.execute('delete from stored_objects where tenant_id = ? and key = ?', [this.#tenantId, key]);
         return { ...stored, key: equal.key };
       }
-      await em.execute(
+      const [finished] = await em.execute<{ key: string }[]>(
         'update stored_objects set sha256 = ?, byte_size = ? where tenant_id = ? and key = ? returning key',
         [sha256, byteSize, this.#tenantId, key],
       );
+      if (finished === undefined) {
+        // A stream that took longer than `holdFor`: the purge has deleted its object.
+        throw new BytesNotFound();
+      }
       return stored;
     });
   }

@@ -3,25 +3,30 @@ import type { Client } from 'pg';
 import type { Database } from './database.ts';
 
 const beatEveryMs = 1_000;
+/** Age up to which an answer to another call counts as a beat: a caller with the same period answers in time. */
+const freshMs = 1_250;
 const patienceMs = 3_000;
 const againAfterMs = 250;
 /** Longer than a server takes to restart: work under way survives a restart. */
 const awayAfterMs = 5_000;
 
 /**
- * Queries PostgreSQL once a second over a connection of its own, because those of the pools may all be in use. This
- * detects a vanished host even without other traffic.
+ * Queries PostgreSQL once a second while it answers no other call, over a connection of its own, because those of the
+ * pools may all be in use. This detects a vanished host even without other traffic.
  */
 export class DatabasePulse {
   readonly #database: Database;
+  readonly #onChange: () => void;
   readonly #stopped = new AbortController();
   #client: Client | null = null;
   #lastActivityAt = -Infinity;
   #away = true;
   #beating: Promise<void> = Promise.resolve();
 
-  constructor(database: Database) {
+  /** @param onChange called after each change of `isAway` */
+  constructor(database: Database, onChange: () => void = () => undefined) {
     this.#database = database;
+    this.#onChange = onChange;
   }
 
   /** No answer for some seconds, or none yet. */
@@ -42,12 +47,22 @@ export class DatabasePulse {
   async #beat(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
+      const wasAway = this.#away;
       const pauseMs = (await this.#isAlive()) ? beatEveryMs : againAfterMs;
+      if (this.#away !== wasAway) {
+        this.#onChange();
+      }
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
   async #isAlive(): Promise<boolean> {
+    const { answeredAt } = this.#database;
+    if (performance.now() - answeredAt < freshMs) {
+      this.#lastActivityAt = answeredAt;
+      this.#away = false;
+      return true;
+    }
     try {
       await this.#ask();
       this.#lastActivityAt = performance.now();

@@ -4,6 +4,9 @@ import { boundedClient, type BoundedClass, type BoundedQuery, type ClientBounds 
 /** Postgres returns int8 as text; no value here exceeds 2^53. */
 const int8 = 20;
 
+/** Longer than the period of the sweeps: a new connection costs more than all of their statements while idle. */
+const idleTimeoutMillis = 60_000;
+
 export interface DatabaseOptions extends ClientBounds {
   url: string;
   poolSize?: number;
@@ -17,6 +20,7 @@ export class Database {
   readonly #pool: Pool;
   readonly #url: string;
   readonly #Client: BoundedClass;
+  #answeredAt = -Infinity;
 
   constructor(options: DatabaseOptions) {
     this.#url = options.url;
@@ -26,6 +30,7 @@ export class Database {
       connectionString: options.url,
       max: options.poolSize ?? 6,
       connectionTimeoutMillis: 2_000,
+      idleTimeoutMillis,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: 2_000,
       application_name: 'platform-hot',
@@ -39,6 +44,11 @@ export class Database {
     options.watch?.count(this.#pool);
   }
 
+  /** When the server last answered a call, in `performance.now()`. */
+  get answeredAt(): number {
+    return this.#answeredAt;
+  }
+
   async call<Row extends object>(
     name: string,
     text: string,
@@ -46,6 +56,7 @@ export class Database {
     bounds: BoundedQuery = {},
   ): Promise<Row[]> {
     const result = await this.#pool.query<Row>({ name, text, values, ...bounds });
+    this.#answeredAt = performance.now();
     return result.rows;
   }
 

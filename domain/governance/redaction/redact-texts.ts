@@ -102,7 +102,7 @@ export class OutcomeReplay extends Redactor {
   #take(manner: Manner, text: string): string {
     const known = this.#redacted[manner].get(text);
     if (known === undefined) {
-      throw new Error('A text was not redacted beforehand.');
+      throw new Error('The text has not been redacted yet.');
     }
     for (const entry of known.entries) {
       const before = this.#found.get(entry.token);

@@ -13,7 +13,6 @@ const schema = defineEntity({
     providerKind: p.text().$type<EmbeddingProvider>(),
     providerModel: p.text(),
     baseUrl: p.text().nullable(),
-    credentialRef: p.text().nullable(),
     credentialId: p.uuid().nullable(),
     dims: p.integer(),
     /** Max tokens of one text; longer ones are truncated. */

@@ -6,7 +6,7 @@ import { calibrationTexts } from './calibration-texts.ts';
 import type { InTransaction } from './embed-document.ts';
 import { EmbeddingGeneration } from './embedding-generation.entity.ts';
 import { EmbeddingModel } from './embedding-model.entity.ts';
-import { activeGeneration, type LiveGeneration } from './live-generations.ts';
+import { activeGeneration, liveGenerations, type LiveGeneration } from './live-generations.ts';
 import { floatsToBytes } from './quantise.ts';
 
 /** Vectors of a model crowd in one direction: their mean, over texts that are the same for all. */
@@ -21,21 +21,21 @@ export async function meanVector(embedder: Embedder, signal: AbortSignal): Promi
   return mean;
 }
 
-/** The active generation of a space; the first one is created with the tenant's builtin model. */
+/** The active generation of a space; the first one is created with the tenant's builtin model, unless that of
+ * another is being built. */
 export async function ensureActive(
   inTransaction: InTransaction,
   { tenantId, spaceId }: { tenantId: string; spaceId: string },
   embedderOf: (model: EmbeddingModel) => Embedder,
   signal: AbortSignal,
 ): Promise<LiveGeneration | null> {
-  const found = await inTransaction(async (em) => ({
-    active: await activeGeneration(em, spaceId),
+  const { live, model } = await inTransaction(async (em) => ({
+    live: await liveGenerations(em, spaceId),
     model: await em.findOne(EmbeddingModel, { providerKind: 'builtin', disabledAt: null }),
   }));
-  if (found.active !== null || found.model === null) {
-    return found.active;
+  if (live.length > 0 || model === null) {
+    return live.find(({ generation }) => generation.state === 'active') ?? null;
   }
-  const { model } = found;
   const mean = floatsToBytes(await meanVector(embedderOf(model), signal));
   return inTransaction(async (em) => {
     await em.execute(

@@ -17,8 +17,8 @@ export const reconciliation = {
   embedSpace: reconcileEmbeddings,
   fanOutEvent: reconcileFanOuts,
   discoverTools: {
-    because: 'The server shows when its tools were last read, and each refresh reads them anew.',
+    because: 'The server shows when its tools were last read, and each refresh reads them again.',
   },
   traceResponse: { because: 'A trace is exported by best effort; no row waits for it.' },
-  runSweep: { because: 'The clock of the workers starts the actor anew when the sweep is due.' },
+  runSweep: { because: 'The clock of the workers starts the workflow again when the sweep is due.' },
 } satisfies Record<WorkflowType, Sweep | Unreconciled>;

@@ -6,7 +6,7 @@ create table embedding_models (
   provider_kind text not null check (provider_kind in ('builtin', 'openai', 'google', 'openai_compatible')),
   provider_model text not null,
   base_url text,
-  credential_ref text,
+  -- stored here: the gateway, which embeds questions, has no vendor's key in its environment
   credential_id uuid,
   dims integer not null check (dims between 8 and 4096),
   max_tokens integer not null check (max_tokens between 16 and 1000000),
@@ -19,8 +19,7 @@ create table embedding_models (
   disabled_at timestamptz,
   primary key (tenant_id, id),
   unique (tenant_id, alias),
-  foreign key (tenant_id, credential_id) references credentials,
-  check (credential_id is null or credential_ref is null)
+  foreign key (tenant_id, credential_id) references credentials
 );
 create index on embedding_models (tenant_id, created_at desc, id desc);
 create index on embedding_models (tenant_id, credential_id);

@@ -67,6 +67,16 @@ describe('the store of bytes in PostgreSQL', () => {
     expect(seen).toEqual([0, 1, 2]);
   });
 
+  it('refuses to finish an object that was deleted while its stream was read', async () => {
+    const { tenantId, store } = await openStore();
+    async function* late() {
+      yield Buffer.alloc(0);
+      await world.admin.query('delete from stored_objects where tenant_id = $1', [tenantId]);
+    }
+    await expect(store.put(late(), documents)).rejects.toThrow(BytesNotFound);
+    expect(await objectsOf(tenantId)).toBe(0);
+  });
+
   it('takes as many bytes as it may and not one more, of which nothing is left', async () => {
     const { tenantId, store } = await openStore();
     const maxBytes = partBytes + 10;

@@ -1,0 +1,103 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { spaceOf } from '#domain/foundation/access/space-of.ts';
+import { signalWithStart } from '#domain/foundation/durable/messages.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { DomainError, invalid, notFound } from '#domain/foundation/kernel/errors.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { EmbeddingGeneration } from './embedding-generation.entity.ts';
+import { EmbeddingModel } from './embedding-model.entity.ts';
+import { spaceEmbedding, type SpaceEmbedding } from './read-space-embedding.ts';
+
+/**
+ * Begins to embed all documents of the space by another model. Searches use the vectors of the present one until the
+ * others are complete. A repeat changes nothing.
+ * @throws `missing_permission`, `model_not_found`, `invalid_request` for a disabled model, `invalid_state` while
+ *   another change is under way
+ */
+export async function changeSpaceEmbedding(
+  ctx: Context,
+  input: { modelId: string },
+): Promise<SpaceEmbedding> {
+  authorize(ctx.caller, 'spaces.manage_models');
+  const { em, caller } = ctx;
+  const spaceId = spaceOf(caller);
+  const { tenantId } = caller;
+  const model = await em.findOne(EmbeddingModel, { id: input.modelId });
+  if (model === null) {
+    throw notFound('model_not_found');
+  }
+  await lockSpaceEmbedding(ctx, spaceId);
+  const { active, building } = await spaceEmbedding(em, spaceId);
+  const isUnchanged = building === null ? active?.model.id === model.id : building.model.id === model.id;
+  if (isUnchanged) {
+    return spaceEmbedding(em, spaceId);
+  }
+  if (building !== null) {
+    throw new DomainError(
+      'invalid_state',
+      `A change to ${building.model.alias} is under way: cancel it first.`,
+    );
+  }
+  if (model.disabledAt != null) {
+    throw invalid('model_id', `The embedding model ${model.alias} is disabled.`);
+  }
+  const [counted] = await em.execute<{ n: number }[]>(
+    `select count(*)::int4 as n from documents
+     where chunk_count > 0 and collection_id in (select id from collections where space_id = ?)`,
+    [spaceId],
+  );
+  em.create(EmbeddingGeneration, {
+    tenantId,
+    id: newId(),
+    spaceId,
+    modelId: model.id,
+    state: 'building',
+    // The workflow computes it.
+    mean: Buffer.alloc(0),
+    documentsTotal: counted?.n ?? 0,
+  });
+  await em.flush();
+  await ctx.enqueue(signalWithStart('embedSpace', { tenantId, spaceId }, 'wake', []));
+  await recordChange(ctx, spaceId, { alias: model.alias, state: 'started' });
+  return spaceEmbedding(em, spaceId);
+}
+
+/** Ends a change before it is complete; without one, nothing happens. The purge deletes its vectors. */
+export async function cancelSpaceEmbedding(ctx: Context): Promise<SpaceEmbedding> {
+  authorize(ctx.caller, 'spaces.manage_models');
+  const spaceId = spaceOf(ctx.caller);
+  await lockSpaceEmbedding(ctx, spaceId);
+  const { building } = await spaceEmbedding(ctx.em, spaceId);
+  if (building !== null) {
+    Object.assign(building.generation, { state: 'cancelled', endedAt: await databaseNow(ctx.em) });
+    await ctx.em.flush();
+    await recordChange(ctx, spaceId, { alias: building.model.alias, state: 'cancelled' });
+  }
+  return spaceEmbedding(ctx.em, spaceId);
+}
+
+/** Changes of a space's model take turns; its activation locks the same rows. */
+async function lockSpaceEmbedding({ em, caller }: Context, spaceId: string): Promise<void> {
+  await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
+    `${caller.tenantId}/embedding/${spaceId}`,
+  ]);
+  await em.execute(
+    `select from embedding_generations where space_id = ? and state in ('active', 'building') order by state for update`,
+    [spaceId],
+  );
+}
+
+async function recordChange(
+  { em, caller }: Context,
+  spaceId: string,
+  metadata: { alias: string; state: 'started' | 'cancelled' },
+): Promise<void> {
+  await recordEvent(em, caller, {
+    type: 'space.updated',
+    resource: { type: 'space', id: spaceId },
+    changedFields: ['embedding_model'],
+    metadata,
+  });
+}
