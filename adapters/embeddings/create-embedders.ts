@@ -1,25 +1,24 @@
-import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { VendorOptions } from '../models/vendor-gateway.ts';
 import { builtinEmbedder } from './builtin-embedder.ts';
 import type { BuiltinModel } from './builtin-model.ts';
 import { createInferenceThreads } from './inference-threads.ts';
+import { embeddingDialects } from './vendor-dialects.ts';
+import { vendorEmbedder } from './vendor-embedder.ts';
+import { VendorPauses } from './vendor-pauses.ts';
 
-export interface EmbedderOptions {
+export interface EmbedderOptions extends VendorOptions {
   builtin: BuiltinModel;
 }
 
 /** The embedders of a process, by the rows of models. */
-export function createEmbedders({ builtin }: EmbedderOptions): Embedders {
+export function createEmbedders({ builtin, ...options }: EmbedderOptions): Embedders {
   const infer = createInferenceThreads(builtin);
+  const pauses = new VendorPauses();
   return {
-    of: (model) => {
-      switch (model.providerKind) {
-        case 'builtin':
-          return builtinEmbedder(model, infer);
-        case 'openai':
-        case 'google':
-        case 'openai_compatible':
-          throw new EmbeddingFailure('refused');
-      }
-    },
+    of: (model) =>
+      model.providerKind === 'builtin'
+        ? builtinEmbedder(model, infer)
+        : vendorEmbedder({ model, dialect: embeddingDialects[model.providerKind], options, pauses }),
   };
 }

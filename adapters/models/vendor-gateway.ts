@@ -207,17 +207,23 @@ function stateLength({ providerMetadata }: { providerMetadata?: SharedV4Provider
   return providerMetadata === undefined ? 0 : JSON.stringify(providerMetadata).length;
 }
 
+interface Connectable {
+  model: Pick<ModelRequest['model'], 'baseUrl' | 'credentialRef' | 'stored'>;
+  tenantId?: string;
+}
+
 /** @throws ModelFailure where a stored credential cannot be sent to the model's address */
 export async function connectionOf(
-  { model, tenantId }: Pick<ModelRequest, 'model'> & Partial<Pick<ModelRequest, 'tenantId'>>,
+  { model, tenantId }: Connectable,
   dialect: Pick<Dialect, 'baseUrl'>,
   options: VendorOptions,
+  use: 'model' | 'embedding' = 'model',
 ): Promise<VendorConnection> {
   const baseURL = model.baseUrl ?? dialect.baseUrl;
   const apiKey = model.credentialRef === null ? undefined : options.credential(model.credentialRef, baseURL);
   // Without a key from here the packages would read one from the environment.
   const share = tenantId === undefined ? undefined : options.shares?.of(tenantId);
-  const fetch = boundedFetch('model', { ...options, share });
+  const fetch = boundedFetch(use, { ...options, share });
   if (model.stored === undefined) {
     return { baseURL, apiKey: apiKey ?? '', fetch, identity: JSON.stringify([tenantId ?? null]) };
   }

@@ -21,7 +21,16 @@ export interface Embedders {
   of(model: EmbeddingModel): Embedder;
 }
 
-export type EmbeddingFailureCode = 'unavailable' | 'rate_limited' | 'refused' | 'malformed';
+export type EmbeddingFailureCode =
+  /** Not reachable, late, or not ready. */
+  | 'unavailable'
+  | 'rate_limited'
+  /** The key, the model's name or the address is refused. */
+  | 'refused'
+  /** The answer is not one vector of the right dimensions for each text. */
+  | 'malformed'
+  /** A text has more tokens than the model takes. */
+  | 'too_large';
 
 /** The model did not embed. The message holds nothing of the texts, and nothing of a vendor's answer. */
 export class EmbeddingFailure extends Error {
@@ -34,5 +43,10 @@ export class EmbeddingFailure extends Error {
     this.name = 'EmbeddingFailure';
     this.code = code;
     this.retryAfterMs = retryAfterMs;
+  }
+
+  /** Whether the same call may succeed later, without a change of the model's row. */
+  get isRetryable(): boolean {
+    return this.code === 'unavailable' || this.code === 'rate_limited';
   }
 }

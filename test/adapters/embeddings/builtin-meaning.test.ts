@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { BuiltinModel } from '#adapters/embeddings/builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
 import type { Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import { embeddingModel, readyModel, realWeights } from '../../support/builtin-weights.ts';
@@ -6,13 +7,21 @@ import { embeddingModel, readyModel, realWeights } from '../../support/builtin-w
 const never = new AbortController().signal;
 const weights = await realWeights();
 
+/** No vendor is asked here. */
+const embeddersOf = (builtin: BuiltinModel) =>
+  createEmbedders({
+    builtin,
+    fetch: () => Promise.reject(new Error('no network')),
+    credential: () => undefined,
+  });
+
 const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, each, at) => sum + each * b[at]!, 0);
 const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer).toString('hex');
 
 describe.skipIf(weights === null)('the builtin model, with its real weights', () => {
   let embedderOf: (tenantId: string) => Embedder;
   beforeAll(async () => {
-    const embedders = createEmbedders({ builtin: await readyModel() });
+    const embedders = embeddersOf(await readyModel());
     embedderOf = (tenantId) => embedders.of(embeddingModel({ tenantId }));
   });
 
@@ -63,7 +72,7 @@ describe.skipIf(weights === null)('the builtin model, with its real weights', ()
     expect(bytesOf(first.vectors[0]!)).not.toBe(bytesOf(alone));
   });
   const queryVector = async (text: string) => {
-    const embedder = createEmbedders({ builtin: await readyModel() }).of(embeddingModel({ queryPrefix: '' }));
+    const embedder = embeddersOf(await readyModel()).of(embeddingModel({ queryPrefix: '' }));
     return (await embedder.embedQuery(text, never)).vector;
   };
 

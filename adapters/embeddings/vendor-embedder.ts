@@ -1,0 +1,123 @@
+import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
+import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
+import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
+import { connectionOf, type VendorOptions } from '../models/vendor-gateway.ts';
+import { batchesOf } from './vendor-batches.ts';
+import type { EmbeddingDialect, EmbeddingPurpose } from './vendor-dialects.ts';
+import { failureOfStatus, toEmbeddingFailure, UnreadableAnswer } from './vendor-failures.ts';
+import type { VendorPauses } from './vendor-pauses.ts';
+
+interface VendorEmbedding {
+  model: EmbeddingModel;
+  dialect: EmbeddingDialect;
+  options: VendorOptions;
+  pauses: VendorPauses;
+}
+
+interface Embedded {
+  vectors: Float32Array[];
+  tokens: number;
+}
+
+/** An embedding model of a vendor, or of a server with a vendor's interface. */
+export function vendorEmbedder(vendor: VendorEmbedding): Embedder {
+  const { model, dialect } = vendor;
+  const { providerKind, providerModel, dims, maxTokens } = model;
+  const embed = async (
+    texts: readonly string[],
+    purpose: EmbeddingPurpose,
+    signal: AbortSignal,
+  ): Promise<Embedded> => {
+    const prefix = purpose === 'query' ? model.queryPrefix : model.passagePrefix;
+    const prefixed = texts.map((text) => prefix + text);
+    const vectors: Float32Array[] = [];
+    let tokens = 0;
+    for (const batch of batchesOf(prefixed, { maxTexts: dialect.maxTexts, maxTokens })) {
+      const embedded = await request(vendor, batch, purpose, signal);
+      vectors.push(...embedded.vectors);
+      tokens += embedded.tokens;
+    }
+    return { vectors, tokens };
+  };
+  return {
+    id: `${providerKind}/${providerModel}/${dims}`,
+    dims,
+    maxTokens,
+    embedQuery: async (text, signal) => {
+      const { vectors, tokens } = await embed([text], 'query', signal);
+      const [vector = new Float32Array(dims)] = vectors;
+      return { vector, tokens };
+    },
+    embedPassages: (texts, signal) => embed(texts, 'passage', signal),
+  };
+}
+
+async function request(
+  { model, dialect, options, pauses }: VendorEmbedding,
+  texts: readonly string[],
+  purpose: EmbeddingPurpose,
+  signal: AbortSignal,
+): Promise<Embedded> {
+  signal.throwIfAborted();
+  pauses.check(model);
+  try {
+    const { baseURL, apiKey, fetch } = await connectionOf(connectable(model), dialect, options, 'embedding');
+    const { path, body } = dialect.request(model, texts, purpose);
+    const answer = await fetch(baseURL.replace(/\/$/, '') + path, {
+      method: 'POST',
+      headers: [['content-type', 'application/json'], ...(apiKey === '' ? [] : [dialect.keyHeader(apiKey)])],
+      body: JSON.stringify(body),
+      signal,
+    });
+    if (answer.status !== 200) {
+      throw await failureOfStatus(answer);
+    }
+    const { vectors, tokens } = await read(answer, dialect);
+    if (vectors.length !== texts.length) {
+      throw new EmbeddingFailure('malformed');
+    }
+    return {
+      vectors: vectors.map((vector) => unitVector(vector, model.dims)),
+      tokens: tokens ?? texts.reduce((sum, text) => sum + estimateTokens(text), 0),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = toEmbeddingFailure(error);
+    pauses.note(model, failure);
+    throw failure;
+  }
+}
+
+/** The model acts for no principal: only a credential that the whole tenant shares can match. */
+function connectable({ tenantId, id, baseUrl, credentialRef, credentialId }: EmbeddingModel) {
+  const stored = credentialId == null ? null : { tenantId, spaceId: null, principalId: id, credentialId };
+  return {
+    tenantId,
+    model: {
+      baseUrl: baseUrl ?? null,
+      credentialRef: credentialRef ?? null,
+      ...(stored === null ? {} : { stored }),
+    },
+  };
+}
+
+async function read(
+  answer: Response,
+  dialect: EmbeddingDialect,
+): Promise<ReturnType<EmbeddingDialect['read']>> {
+  const text = await answer.text();
+  try {
+    return dialect.read(JSON.parse(text));
+  } catch {
+    throw new UnreadableAnswer();
+  }
+}
+
+/** @throws EmbeddingFailure for other dimensions, or without a direction */
+function unitVector(components: readonly number[], dims: number): Float32Array {
+  const length = Math.sqrt(components.reduce((sum, component) => sum + component * component, 0));
+  if (components.length !== dims || !Number.isFinite(length) || length === 0) {
+    throw new EmbeddingFailure('malformed');
+  }
+  return Float32Array.from(components, (component) => component / length);
+}
