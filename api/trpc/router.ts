@@ -11,6 +11,7 @@ import { projectMembers, projects } from './projects.ts';
 import { responses } from './responses.ts';
 import { roles } from './roles.ts';
 import { identityProviders, sessions } from './sign-in.ts';
+import { knowledge } from './search.ts';
 import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tools.ts';
@@ -38,6 +39,7 @@ export const appRouter = router({
   prices,
   collections,
   documents,
+  knowledge,
   credentials,
   tenantCredentials,
   toolServers,
