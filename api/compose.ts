@@ -20,6 +20,7 @@ import { createOrm } from '#domain/operations/schema/orm.ts';
 import { ensureRestrictedRole } from '#domain/foundation/persistence/ensure-restricted-role.ts';
 import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import { ResponseRows } from '#domain/responses/store/response-rows.ts';
+import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { OidcClient } from '#domain/identity/sign-in/oidc-client.ts';
 import type { WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
 import { connectLazily } from '#temporal/client.ts';
@@ -27,6 +28,7 @@ import { createDispatcher, relayPauseMs, startRelay } from '#temporal/dispatcher
 import { pacedDispatcher } from '#temporal/paced-dispatcher.ts';
 import { createWorkflowReader } from '#temporal/workflow-reader.ts';
 import type { OpenStreams } from './sse/response-stream.ts';
+import { SearchPlaces } from './limits/search-places.ts';
 import { StreamHub } from './sse/stream-hub.ts';
 import { StreamPlaces } from './sse/stream-places.ts';
 
@@ -42,6 +44,9 @@ export interface GatewayDependencies {
   names: NameRecogniser;
   longTexts: LongTextRedactor;
   oidc: OidcClient;
+  searchPlaces: SearchPlaces;
+  /** Omitted: searches are by keyword. */
+  embedders?: Embedders | undefined;
   workflows: WorkflowReader;
   hub: StreamHub;
   telemetry: Telemetry;
@@ -102,6 +107,7 @@ export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gatew
     names: createPresidio(egress),
     longTexts: createRedactionThreads(secrets, gatewayRedaction),
     oidc: createOidcClient(egress),
+    searchPlaces: new SearchPlaces(),
     workflows: createWorkflowReader(client),
     hub,
     telemetry,

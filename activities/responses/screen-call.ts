@@ -69,7 +69,7 @@ export async function screenResult(
 const unscreened = 'The result was withheld: it could not be screened for personal data.';
 
 interface RenderedResults {
-  results?: { heading: string | null; filename: string; text: string }[];
+  results?: { heading: string | null; filename: string; anchor?: string; text: string }[];
 }
 
 /** Screens names, headings and passages of documents, and none of the platform's own ids. */
@@ -89,6 +89,7 @@ export async function screenKnowledge(
       reply.results?.map((result) => ({
         ...result,
         filename: redactor.text(result.filename),
+        ...(result.anchor === undefined ? {} : { anchor: redactor.text(result.anchor) }),
         text: redactor.text(result.text),
         attributes: redactor.value(result.attributes),
       })) ?? null,
@@ -101,6 +102,7 @@ function screenRendered(text: string, redactor: Redactor): string {
     ...result,
     filename: redactor.text(result.filename),
     heading: result.heading === null ? null : redactor.text(result.heading),
+    ...(result.anchor === undefined ? {} : { anchor: redactor.text(result.anchor) }),
     text: redactor.text(result.text),
   }));
   return JSON.stringify({ ...rendered, ...(results === undefined ? {} : { results }) });

@@ -9,6 +9,8 @@ const fileCitation = z.strictObject({
   index: z.int(),
   start_index: z.int(),
   end_index: z.int(),
+  page: z.int().optional(),
+  anchor: z.string().optional(),
 });
 
 const outputText = z.strictObject({
@@ -33,6 +35,8 @@ const searchResult = z.strictObject({
   filename: z.string(),
   score: z.number(),
   text: z.string(),
+  page: z.int().optional(),
+  anchor: z.string().optional(),
   attributes: z.record(z.string(), z.string()),
 });
 

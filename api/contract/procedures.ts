@@ -18,6 +18,7 @@ import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './tools.ts';
 import { eventCategory } from './notifications.ts';
 import * as membership from './workspace.ts';
+import { searchBody } from './search.ts';
 import { setObservabilityBody } from './observability.ts';
 import { createSkillBody, draftVersionBody, editDraftBody, updateSkillBody } from './skills.ts';
 import { addMessageBody, startThreadBody, updateThreadBody } from './threads.ts';
@@ -108,6 +109,8 @@ export const createCollectionInput = spaceInput.extend(createCollectionBody.shap
 export const uploadDocumentInput = collectionInput.extend(uploadDocumentBody.shape);
 export const documentListInput = collectionInput.extend(page);
 export const documentInput = collectionInput.extend({ document_id: uuid });
+
+export const searchInput = spaceInput.extend(searchBody.shape);
 
 export const credentialInput = credentialParams;
 export const createCredentialInput = createCredentialBody;

@@ -12,6 +12,7 @@ import { projectMembers, projects } from './projects.ts';
 import { responses } from './responses.ts';
 import { roles } from './roles.ts';
 import { identityProviders, sessions } from './sign-in.ts';
+import { knowledge } from './search.ts';
 import { skills, skillVersions } from './skills.ts';
 import { members, spaces } from './spaces.ts';
 import { toolServers } from './tools.ts';
@@ -41,6 +42,7 @@ export const appRouter = router({
   documents,
   embeddingModels,
   spaceEmbedding,
+  knowledge,
   credentials,
   tenantCredentials,
   toolServers,

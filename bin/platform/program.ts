@@ -8,6 +8,7 @@ import { addGovernance } from './commands/governance.ts';
 import { addInvites } from './commands/invites.ts';
 import { addLocal } from './commands/local.ts';
 import { addModels, addPrices } from './commands/models.ts';
+import { addKnowledge } from './commands/search.ts';
 import { addObservability } from './commands/observability.ts';
 import { addNotifications } from './commands/notifications.ts';
 import { addProjectMembers, addProjects } from './commands/projects.ts';
@@ -58,6 +59,7 @@ export function createProgram(streams: Streams): Command {
   addSpaceEmbedding(program);
   addCollections(program);
   addDocuments(program);
+  addKnowledge(program);
   addCredentials(program);
   addToolServers(program);
   addThreads(program);

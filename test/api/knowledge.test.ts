@@ -13,6 +13,7 @@ import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { ResponseRows } from '#domain/responses/store/response-rows.ts';
+import { SearchPlaces } from '#api/limits/search-places.ts';
 import { longTexts } from '../support/long-texts.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
@@ -45,6 +46,7 @@ beforeAll(async () => {
     hub: new StreamHub(database, logger),
     telemetry,
     oidc: createOidcClient({ fetch }),
+    searchPlaces: new SearchPlaces(),
     openStreams: new Set(),
     streamPlaces: new StreamPlaces(config),
     draining: { value: false },

@@ -462,6 +462,10 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     procedure: 'documents.upload',
     args: (input) => [join(folder, 'message.md'), ...flags(...inCollection)(input)],
   },
+  'knowledge search': {
+    procedure: 'knowledge.search',
+    args: (input) => [...argument('query')(input), ...flags(inSpace)(input)],
+  },
   'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(
     ['get', 'delete', 'retry'].map((verb) => [

@@ -19,6 +19,7 @@ const exceptions: Record<string, string> = {
   openAiListInputItems: 'it speaks the dialect of OpenAI’s clients',
   openAiListModels: 'it speaks the dialect of OpenAI’s clients',
   openAiRetrieveModel: 'it speaks the dialect of OpenAI’s clients',
+  calculateContext: 'it is deprecated; knowledge.search searches one space',
   startLogin: 'a browser signs in',
   finishLogin: 'a browser signs in',
   createSession: 'a browser signs in',

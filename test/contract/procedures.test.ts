@@ -55,6 +55,10 @@ const plainText = [
   ...['start', 'update'].map((verb) => `threads.${verb} title`),
   ...['name', 'description', 'text_search_config'].map((name) => `collections.create ${name}`),
   ...['filename', 'content', 'metadata.*'].map((name) => `documents.upload ${name}`),
+  // filters: their results never include another tenant's rows
+  ...['query', ...['metadata.*', 'created_after', 'created_before'].map((name) => `filters.${name}`)].map(
+    (name) => `knowledge.search ${name}`,
+  ),
   ...['tracing_public_key', 'tracing_secret_key', 'tracing_base_url'].map(
     (name) => `observability.set ${name}`,
   ),
@@ -229,13 +233,17 @@ describe('a procedure', () => {
     const put = (value: unknown) =>
       name === 'models[]'
         ? { ...own, models: [value], default_model: value }
-        : { ...own, [name]: value, ...(name === 'tenant_id' ? { cursor: undefined } : {}) };
+        : name === 'collection_ids[]'
+          ? { ...own, collection_ids: [value] }
+          : { ...own, [name]: value, ...(name === 'tenant_id' ? { cursor: undefined } : {}) };
     const foreign =
       name === 'tenant_id'
         ? place.abroad.tenantId
         : name === 'models[]'
           ? place.abroad.modelAlias
-          : theirs[name];
+          : name === 'collection_ids[]'
+            ? (theirs.collection_ids as string[])[0]
+            : theirs[name];
     const unknown = await callProcedure(place.gateway, {
       procedure,
       input: put(id.unknown()),

@@ -94,6 +94,11 @@ const plainText = [
   'createResponse body platform.max_cost_usd',
   // filters: their results never include another tenant's rows
   ...['resource_id', 'from_date', 'to_date'].map((name) => `listEvents query ${name}`),
+  'calculateContext query question',
+  'calculateContext body question',
+  ...['query', ...['metadata.*', 'created_after', 'created_before'].map((name) => `filters.${name}`)].map(
+    (part) => `executeKnowledgeSearch body ${part}`,
+  ),
   'createCollection body name',
   'createCollection body description',
   'createCollection body text_search_config',

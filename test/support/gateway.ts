@@ -3,6 +3,7 @@ import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
 import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
 import type { Dispatch } from '#domain/foundation/durable/messages.ts';
+import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { WorkflowReader } from '#domain/operations/workflows/workflow-reader.ts';
 import { saveIn } from './database.ts';
 import { ApiDescription, type OpenApi, type Operation } from './openapi.ts';
@@ -112,12 +113,13 @@ const workflows: WorkflowReader = {
 export async function openGateway(
   database: { url: string },
   env: Record<string, string> = {},
+  embedders?: Embedders,
 ): Promise<TestGateway> {
   const dispatched: Dispatch[] = [];
   const gateway = assemble(gatewayConfig(database.url, env), saveIn(dispatched));
   await gateway.database.assertRestrictedRole();
   gateway.hub.start();
-  const app = await buildApp({ ...gateway, workflows });
+  const app = await buildApp({ ...gateway, workflows, embedders });
   const served = await app.inject('/api/openapi.json');
   const description = new ApiDescription(served.json<OpenApi>());
   return {

@@ -40,6 +40,14 @@ const serverBody = (seed = newKey()) => ({
   url: 'https://tools.example.com/mcp',
 });
 
+const searchBody = { query: 'Where is the beacon?' };
+const contextOf = ({ apiKey }: Place, { query = '', body }: { query?: string; body?: object }): Call => ({
+  method: 'POST',
+  path: `/v1/knowledge/calculate_context${query}`,
+  apiKey,
+  ...(body === undefined ? {} : { body }),
+});
+
 /** A valid request of each operation outside of any space; as the principal of the place's key. */
 export function callsOutsideSpaces(maker: Maker): Record<string, (place: Place) => Promise<Call>> {
   const at =
@@ -60,6 +68,7 @@ export function callsOutsideSpaces(maker: Maker): Record<string, (place: Place) 
     getNotification: ofOne('GET', ''),
     readNotification: ofOne('POST', '/read'),
     readAllNotifications: at('POST', 'notifications/read-all'),
+    calculateContext: async (place) => contextOf(place, { body: { question: 'Where is the beacon?' } }),
   };
 }
 
@@ -403,6 +412,31 @@ export function idFixtures(maker: Maker): Fixtures {
       await maker.document(place, home);
       return `collections/${home}/documents`;
     }),
+    'executeKnowledgeSearch path space_id': spaceOf(
+      'POST',
+      async () => 'tools/knowledge_search/execute',
+      searchBody,
+    ),
+    'executeKnowledgeSearch body collection_ids[]': {
+      ...someCollection,
+      unknown: newId,
+      call: async (place, id) =>
+        at(place, 'POST', 'tools/knowledge_search/execute', {
+          body: { ...searchBody, collection_ids: [id] },
+        }),
+    },
+    'calculateContext query collection_ids': {
+      ...someCollection,
+      unknown: newId,
+      call: async (place, id) => contextOf(place, { query: `?question=beacon&collection_ids=${id}` }),
+      neighbourRefusal: null,
+    },
+    'calculateContext body collection_ids': {
+      ...someCollection,
+      unknown: newId,
+      call: async (place, id) => contextOf(place, { body: { question: 'beacon', collection_ids: id } }),
+      neighbourRefusal: null,
+    },
     'getDocument path space_id': spaceOf('GET', aDocument),
     'getDocument path collection_id': collectionIn(
       'GET',

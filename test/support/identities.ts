@@ -49,11 +49,11 @@ export interface IdentityParts {
 }
 
 /**
- * The scope of a role of a space: the space itself, and the holder's own notifications, which belong to no
- * space.
+ * The scope of a role of a space: the space itself, searches of all spaces, and the holder's own notifications, which
+ * belong to no space.
  */
 const inSpace = ({ url, config }: RouteOptions): boolean =>
-  url.includes(':space_id') || config?.permission === 'notifications.read';
+  url.includes(':space_id') || ['notifications.read', 'knowledge.search'].includes(config?.permission ?? '');
 const everything = permissions.filter((permission) => !platformOnly.has(permission));
 const none: ReadonlySet<Permission> = new Set();
 /** The permissions needed to grant the roles in the matrix's requests. */

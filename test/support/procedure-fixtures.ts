@@ -318,6 +318,14 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ids: { space_id: space, collection_id: collection },
     },
     'documents.delete': { input: aDocument, ids: documentIds },
+    'knowledge.search': {
+      input: async (place) => ({
+        space_id: place.spaceId,
+        query: 'When is high water?',
+        collection_ids: [await maker.collection(place)],
+      }),
+      ids: { space_id: space, 'collection_ids[]': collection },
+    },
     'threads.list': {
       input: async (place) => {
         const of = { project_id: await maker.admin.project(place) };

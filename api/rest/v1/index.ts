@@ -7,6 +7,7 @@ import { roleRoutes } from './identity/role-routes.ts';
 import { tenantRoutes } from './workspace/tenant-routes.ts';
 import { documentRoutes } from './knowledge/document-routes.ts';
 import { collectionRoutes } from './knowledge/collection-routes.ts';
+import { searchRoutes } from './knowledge/search-routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { identityProviderRoutes } from './identity-providers/routes.ts';
 import { adminCredentialRoutes } from './credentials/admin-routes.ts';
@@ -44,6 +45,7 @@ export function restV1(deps: GatewayDependencies) {
     await scope.register(documentRoutes(deps));
     await scope.register(spaceEmbeddingRoutes);
     await scope.register(embeddingModelRoutes);
+    await scope.register(searchRoutes(deps));
     await scope.register(credentialRoutes);
     await scope.register(serverRoutes);
     await scope.register(threadRoutes);

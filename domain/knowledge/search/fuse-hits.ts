@@ -20,6 +20,9 @@ export interface FusedHit extends PassageRef {
   score: number;
   /** 0 for a passage that only the vector search found. */
   coverage: number;
+  /** Scores of the two searches, 0 to 1; 0 for a passage that a search did not find. */
+  keywordScore: number;
+  vectorScore: number;
 }
 
 export interface Fusion {
@@ -49,13 +52,16 @@ export function fuseHits({ keyword, vector, alpha, limit }: Fusion): FusedHit[] 
       position,
       ...(generation === undefined ? {} : { generation }),
       coverage,
+      keywordScore: score,
+      vectorScore: 0,
       score: (1 - vectorShare) * score,
     });
   }
   for (const { documentId, position, cosine } of vector?.hits ?? []) {
     const key = address({ documentId, position });
-    const hit = fused.get(key) ?? { documentId, position, coverage: 0, score: 0 };
-    fused.set(key, { ...hit, score: hit.score + vectorShare * (cosine / topSimilarity) });
+    const hit = fused.get(key) ?? { documentId, position, coverage: 0, keywordScore: 0, score: 0 };
+    const vectorScore = Math.max(0, cosine / topSimilarity);
+    fused.set(key, { ...hit, vectorScore, score: hit.score + vectorShare * vectorScore });
   }
   return [...fused.entries()]
     .filter(([, hit]) => hit.score > 0)

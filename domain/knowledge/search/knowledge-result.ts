@@ -6,23 +6,28 @@ export interface SearchResult {
   filename: string;
   score: number;
   text: string;
+  page?: number;
+  anchor?: string;
   attributes: Record<string, string>;
 }
 
 /** Max bytes of UTF-8 in a result for a model. */
 const maxResultLength = 262_144;
 
-/**
- * A passage must contain more than half of the question's weight, so that a question about an absent fact finds
- * nothing.
- */
-const minCoverage = 0.5;
+/** What a passage must exceed on one side of the search, so that a question about an absent fact finds nothing. */
+const relevance = {
+  /** Share of the question's weight that the passage contains. */
+  coverage: 0.5,
+  vectorScore: 0.5,
+};
+
+function isRelevant({ coverage, vectorScore }: Passage): boolean {
+  return coverage > relevance.coverage || vectorScore > relevance.vectorScore;
+}
 
 /** Drops passages that only share a word with the question. */
 export function relevantPassages(answer: KnowledgeAnswer): Passage[] {
-  return answer.mode === 'hybrid'
-    ? answer.passages
-    : answer.passages.filter((passage) => passage.coverage > minCoverage);
+  return answer.passages.filter(isRelevant);
 }
 
 export interface RenderedResults {
@@ -42,6 +47,7 @@ export function renderKnowledgeResult({ passages, mode, firstLabel }: RenderedRe
       document_id: passage.documentId,
       filename: passage.filename,
       heading: passage.heading,
+      ...placeOf(passage),
       text: passage.text,
       score: roundScore(passage.score),
     };
@@ -60,10 +66,17 @@ export function toSearchResults(passages: Passage[]): SearchResult[] {
     filename: passage.filename,
     score: roundScore(passage.score),
     text: passage.text,
+    ...placeOf(passage),
     attributes: passage.attributes,
   }));
 }
 
-function roundScore(score: number): number {
-  return Math.round(score * 10_000) / 10_000;
+/** Only what is known: most formats have neither. */
+function placeOf({ page, anchor }: Passage): { page?: number; anchor?: string } {
+  return { ...(page === null ? {} : { page }), ...(anchor === null ? {} : { anchor }) };
+}
+
+/** Four decimals, within 0 to 1. */
+export function roundScore(score: number): number {
+  return Math.round(Math.min(1, Math.max(0, score)) * 10_000) / 10_000;
 }

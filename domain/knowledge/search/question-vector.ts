@@ -44,7 +44,7 @@ export async function questionVector(
   try {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
     const { vector, tokens } = await embedders.of(model).embedQuery(question, limited);
-    if (model.providerKind !== 'builtin') {
+    if (model.providerKind !== 'builtin' && tokens > 0) {
       await inTransaction((em) => recordUsage(em, { spaceId, model, purpose: 'query', tokens }));
     }
     return { embeddingId: generation.id, mean: bytesToFloats(generation.mean), vector };

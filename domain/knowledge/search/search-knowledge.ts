@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { validate } from 'uuid';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
+import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { DocumentFilter } from './document-filter.ts';
 import { fuseHits, type FusedHit, type KeywordHit } from './fuse-hits.ts';
@@ -31,11 +32,19 @@ export interface Passage {
   documentId: string;
   filename: string;
   collectionId: string;
+  mediaType: DocumentMediaType;
   text: string;
   /** The headings above the text, outermost first, joined by ` › `. */
   heading: string | null;
+  /** From 1; null where the format has no pages. */
+  page: number | null;
+  /** A place within the format, such as a sheet or a slide; null: none. */
+  anchor: string | null;
   /** 0 to 1. */
   score: number;
+  /** Scores of the two searches, 0 to 1; 0 for a passage that a search did not find. */
+  keywordScore: number;
+  vectorScore: number;
   /** Share of the question's weight that the passage contains, 0 to 1. */
   coverage: number;
   /** UTF-16 offsets in the document's extracted text. */
@@ -136,8 +145,11 @@ async function searchable(em: EntityManager, query: KnowledgeQuery): Promise<Col
 interface PassageRow {
   filename: string;
   collection_id: string;
+  media_type: DocumentMediaType;
   text: string;
   heading: string | null;
+  page: number | null;
+  anchor: string | null;
   start_offset: number;
   end_offset: number;
   metadata: Record<string, string>;
@@ -153,7 +165,8 @@ async function load(em: EntityManager, hits: FusedHit[]): Promise<Passage[]> {
     generation,
   }));
   const rows = await em.execute<(PassageRow & { n: number })[]>(
-    `select w.n::int4 as n, d.filename, d.metadata, c.collection_id, c.text, c.heading, c.start_offset, c.end_offset
+    `select w.n::int4 as n, d.filename, d.media_type, d.metadata, c.collection_id, c.text, c.heading, c.page, c.anchor,
+            c.start_offset, c.end_offset
      from rows from (jsonb_to_recordset(?::jsonb) as (document_id uuid, position integer, generation integer))
        with ordinality as w(document_id, position, generation, n)
      join documents d on d.id = w.document_id
@@ -173,9 +186,14 @@ function present(row: PassageRow, hit: FusedHit): Passage {
     documentId: hit.documentId,
     filename: row.filename,
     collectionId: row.collection_id,
+    mediaType: row.media_type,
     text: row.text,
     heading: row.heading,
+    page: row.page,
+    anchor: row.anchor,
     score: hit.score,
+    keywordScore: hit.keywordScore,
+    vectorScore: hit.vectorScore,
     coverage: hit.coverage,
     start: row.start_offset,
     end: row.end_offset,

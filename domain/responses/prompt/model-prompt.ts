@@ -143,7 +143,7 @@ function toAccepted(part: PromptPart, accepted: readonly InputModality[]): Promp
 }
 
 interface LabelledResults {
-  results?: { label?: string; document_id?: string; filename?: string }[];
+  results?: { label?: string; document_id?: string; filename?: string; page?: number; anchor?: string }[];
 }
 
 function citationsOf(items: readonly StoredItem[]): Map<number, CitedFile> {
@@ -153,13 +153,14 @@ function citationsOf(items: readonly StoredItem[]): Map<number, CitedFile> {
     if (exchange?.name !== 'knowledge_search' || exchange.result === null) {
       continue;
     }
-    for (const { label, document_id: fileId, filename } of labelled(exchange.result)) {
+    for (const { label, document_id: fileId, filename, page, anchor } of labelled(exchange.result)) {
       if (label === undefined || fileId === undefined || filename === undefined) {
         continue;
       }
       const index = places.get(fileId) ?? places.size;
       places.set(fileId, index);
-      citations.set(Number(label.slice(1, -1)), { fileId, filename, index });
+      const place = { ...(page === undefined ? {} : { page }), ...(anchor === undefined ? {} : { anchor }) };
+      citations.set(Number(label.slice(1, -1)), { fileId, filename, index, ...place });
     }
   }
   return citations;

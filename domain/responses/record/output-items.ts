@@ -13,6 +13,10 @@ export interface FileCitation {
   /** UTF-16 offsets of the mark in the part's text. */
   start_index: number;
   end_index: number;
+  /** Of the cited passage, where its format has pages. */
+  page?: number;
+  /** A place within the format, such as a sheet or a slide. */
+  anchor?: string;
 }
 
 export interface OutputText {

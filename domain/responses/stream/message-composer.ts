@@ -17,6 +17,9 @@ export interface CitedFile {
   fileId: string;
   filename: string;
   index: number;
+  /** Of the passage that has the label. */
+  page?: number;
+  anchor?: string;
 }
 
 export interface ComposerOptions {
@@ -248,11 +251,11 @@ export class MessageComposer {
       this.#scanFrom = seenFrom + mark.lastIndex;
       const file = this.#options.citations.get(Number(match[1]));
       if (file !== undefined && open.annotations.length < maxCitations) {
+        const { fileId, ...cited } = file;
         const annotation = {
           type: 'file_citation' as const,
-          file_id: file.fileId,
-          filename: file.filename,
-          index: file.index,
+          file_id: fileId,
+          ...cited,
           start_index: seenFrom + match.index,
           end_index: this.#scanFrom,
         };

@@ -1,12 +1,8 @@
 import { authorizeOwn } from '#domain/foundation/access/authorize-own.ts';
 import type { Context } from '#domain/foundation/access/context.ts';
-import { expand } from '#domain/foundation/access/policy.ts';
-import { Role } from '#domain/identity/roles/role.entity.ts';
-import { builtInRoles } from '#domain/foundation/access/roles.ts';
-import { own } from '#domain/foundation/kernel/own.ts';
 import type { Page } from '#domain/foundation/kernel/page.ts';
 import { keysetPage } from '#domain/foundation/persistence/keyset-list.ts';
-import { SpaceMember } from '#domain/identity/roles/space-member.entity.ts';
+import { spacesGranting } from '#domain/identity/roles/spaces-granting.ts';
 import { Space } from './space.entity.ts';
 
 /**
@@ -23,20 +19,9 @@ export async function listSpaces(
   const isWhole = granted.has('spaces.read');
   return keysetPage(ctx, {
     entity: Space,
-    where: isWhole ? {} : { id: { $in: await readableSpaces(ctx) } },
+    where: isWhole ? {} : { id: { $in: await spacesGranting(ctx, 'spaces.read') } },
     ...input,
     operation: 'spaces.list',
     filters: isWhole ? {} : { principalId },
   });
-}
-
-async function readableSpaces(ctx: Context): Promise<string[]> {
-  const memberships = await ctx.em.find(SpaceMember, { principalId: ctx.caller.principalId });
-  const custom = await ctx.em.find(Role, { key: { $in: memberships.map(({ roleKey }) => roleKey) } });
-  const permissionsOf = new Map(custom.map(({ key, permissions }) => [key, permissions]));
-  return memberships
-    .filter(({ roleKey }) =>
-      expand(own(builtInRoles, roleKey) ?? permissionsOf.get(roleKey) ?? []).has('spaces.read'),
-    )
-    .map(({ spaceId }) => spaceId);
 }

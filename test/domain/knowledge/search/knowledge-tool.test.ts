@@ -11,10 +11,15 @@ const passage = (overrides: Partial<Passage> = {}): Passage => ({
   documentId: 'd1',
   filename: 'guide.md',
   collectionId: 'c1',
+  mediaType: 'text/markdown',
   text: 'The beacon is blue.',
   heading: 'Beacons',
+  page: null,
+  anchor: null,
   score: 0.123456,
   coverage: 0.8,
+  keywordScore: 0.4,
+  vectorScore: 0,
   start: 0,
   end: 19,
   attributes: { lang: 'en' },
@@ -77,7 +82,30 @@ describe('renderKnowledgeResult', () => {
   });
 });
 
+describe('page and anchor of a passage', () => {
+  const paged = passage({ page: 7, anchor: 'Budget!A12' });
+
+  it('are in the model’s result and in the wire shape', () => {
+    const { results } = JSON.parse(
+      renderKnowledgeResult({ passages: [paged], mode: 'hybrid', firstLabel: 0 }),
+    ) as { results: object[] };
+    expect(results).toMatchObject([{ label: '[1]', page: 7, anchor: 'Budget!A12' }]);
+    expect(toSearchResults([paged])).toMatchObject([{ page: 7, anchor: 'Budget!A12' }]);
+  });
+});
+
 describe('relevantPassages', () => {
+  it('keeps passages that either side holds relevant', () => {
+    const passages = [
+      passage({ coverage: 0, vectorScore: 0.51 }),
+      passage({ coverage: 0.51, vectorScore: 0 }),
+      passage({ coverage: 0.5, vectorScore: 0.5 }),
+    ];
+    expect(relevantPassages({ passages, mode: 'hybrid', reason: null, generation: 'g' })).toEqual(
+      passages.slice(0, 2),
+    );
+  });
+
   it('keeps passages with more than half of the question’s words', () => {
     const passages = [passage({ coverage: 0.51 }), passage({ coverage: 0.5 })];
     expect(relevantPassages({ passages, mode: 'keyword', reason: null, generation: null })).toEqual([

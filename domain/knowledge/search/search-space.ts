@@ -1,0 +1,36 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import { searchKnowledge, type KnowledgeAnswer, type KnowledgeQuery } from './search-knowledge.ts';
+
+/** What a caller searches with. */
+export interface CallerAccess {
+  /** Runs one step in a transaction, with the caller's current permissions in its tenant and in the space. */
+  inContext<T>(spaceId: string | null, work: (ctx: Context) => Promise<T>): Promise<T>;
+  /** Omitted: search is by keyword. */
+  embedders?: Embedders | undefined;
+  signal: AbortSignal;
+}
+
+/**
+ * Searches one space as the caller, whose permission is checked in each transaction: before the question is embedded,
+ * and again where passages are read.
+ * @throws `missing_permission`, `space_not_found`, `collection_not_found`
+ */
+export async function searchSpace(
+  { inContext, embedders, signal }: CallerAccess,
+  query: KnowledgeQuery,
+): Promise<KnowledgeAnswer> {
+  return searchKnowledge(
+    {
+      inTransaction: (work) =>
+        inContext(query.spaceId, async (ctx) => {
+          authorize(ctx.caller, 'knowledge.search');
+          return work(ctx.em);
+        }),
+      embedders,
+      signal,
+    },
+    query,
+  );
+}

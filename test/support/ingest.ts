@@ -1,0 +1,23 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+
+/** All steps of a document's workflow, without Temporal. */
+export async function ingest(
+  { unitOfWork, embedders }: { unitOfWork: UnitOfWork; embedders?: Embedders },
+  input: { tenantId: string; documentId: string },
+): Promise<void> {
+  const activities = createKnowledgeActivities({
+    unitOfWork,
+    extractor: createTextExtractor(),
+    ...(embedders === undefined ? {} : { embedders }),
+  });
+  for (const step of [activities.extractDocument, activities.embedDocument, activities.finishDocument]) {
+    const environment = new MockActivityEnvironment({
+      workflowExecution: { workflowId: 'w', runId: 'r' },
+    });
+    await environment.run(step as (given: typeof input) => Promise<object>, input);
+  }
+}
