@@ -24,19 +24,37 @@ export const createCollectionBody = z.strictObject({
     .meta({ description: 'A text search configuration of PostgreSQL; english when left out.' }),
 });
 
+const documentMetadata = z
+  .record(z.string().min(1).max(64), z.string().max(512))
+  .refine((entries) => Object.keys(entries).length <= 16, 'must have at most 16 entries');
+
+const filename = z.string().trim().min(1).max(collectionLimits.filename);
+
 export const uploadDocumentBody = z.strictObject({
-  filename: z.string().trim().min(1).max(collectionLimits.filename),
+  filename,
   media_type: z.enum(documentMediaTypes),
   content: z
     .string()
     .min(1)
     .max(collectionLimits.contentBytes)
     .meta({ description: `At most ${collectionLimits.contentBytes} bytes of UTF-8.` }),
-  metadata: z
-    .record(z.string().min(1).max(64), z.string().max(512))
-    .refine((entries) => Object.keys(entries).length <= 16, 'must have at most 16 entries')
-    .optional(),
+  metadata: documentMetadata.optional(),
 });
+
+/** Fields of a form beside its file. */
+export const uploadDocumentFields = z.strictObject({
+  filename: filename.optional().meta({ description: 'The name in the file part when left out.' }),
+  media_type: z.enum(documentMediaTypes).optional().meta({ description: 'A hint; the content decides.' }),
+  metadata: documentMetadata.optional().meta({ description: 'As JSON.' }),
+});
+
+/** Of multipart/form-data, with one file. */
+export const uploadDocumentForm = uploadDocumentFields.extend({
+  file: z.string().meta({ format: 'binary', description: `At most ${collectionLimits.fileBytes} bytes.` }),
+});
+
+/** Of an upload whose body is the file. */
+export const uploadContentQuery = z.strictObject({ filename });
 
 export const collectionRecord = z
   .strictObject({

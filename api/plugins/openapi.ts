@@ -4,6 +4,7 @@ import { createJsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/t
 import type { FastifyInstance } from 'fastify';
 import { own } from '#domain/foundation/kernel/own.ts';
 import { problemBody } from '../contract/common.ts';
+import { uploadDocumentForm } from '../contract/knowledge.ts';
 
 const servers = [{ url: '/api' }, { url: '/api-proxy', description: 'Legacy prefix.' }];
 
@@ -30,8 +31,11 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
       security: [{ apiKey: [] }, { bearer: [] }],
     },
     transform: (route) => {
-      const { schema, url } = transform(route);
-      const { streams = false, sendsFile = [] } = route.route.config ?? {};
+      const { schema: plain, url } = transform(route);
+      const { streams = false, sendsFile = [], takesFile } = route.route.config ?? {};
+      const form = () => transform({ ...route, schema: { body: uploadDocumentForm } }).schema?.body;
+      const schema =
+        takesFile === undefined ? plain : { ...plain, body: bodyOf(plain?.body, takesFile, form) };
       return { schema: withMediaTypes(schema, { streams, sendsFile }), url: url.slice(prefix.length) };
     },
     transformObject: jsonSchemaTransformObject,
@@ -81,6 +85,15 @@ const pagePolicy = {
 const problemRef = `#/components/schemas/${problemBody.meta()?.id}`;
 
 type Described = ReturnType<ReturnType<typeof createJsonSchemaTransform>>['schema'];
+
+/** Of an operation that takes a file. */
+function bodyOf(json: unknown, takesFile: 'stream' | 'form', form: () => unknown) {
+  const content =
+    takesFile === 'form'
+      ? { 'application/json': { schema: json }, 'multipart/form-data': { schema: form() } }
+      : { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
+  return { content };
+}
 
 /** Adds problem details to errors, and event streams and empty ends of streams to the operations that stream. */
 function withMediaTypes(

@@ -13,6 +13,8 @@ declare module 'fastify' {
     streams?: true;
     /** Media types of the file that the operation returns. */
     sendsFile?: readonly string[];
+    /** How the operation takes a file: as its body, or in a form, which it takes beside JSON. */
+    takesFile?: 'stream' | 'form';
     /** Why the operation needs no credential. */
     public?: string;
     /** Audit events that the operation records, or the reason for none. */

@@ -6,6 +6,7 @@ import { principalRoutes } from './identity/principal-routes.ts';
 import { roleRoutes } from './identity/role-routes.ts';
 import { tenantRoutes } from './workspace/tenant-routes.ts';
 import { documentRoutes } from './knowledge/document-routes.ts';
+import { uploadRoutes } from './knowledge/upload-routes.ts';
 import { collectionRoutes } from './knowledge/collection-routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { identityProviderRoutes } from './identity-providers/routes.ts';
@@ -34,12 +35,15 @@ import { threadRoutes } from './threads/routes.ts';
 /** All REST operations of version 1, mounted under each prefix. */
 export function restV1(deps: GatewayDependencies) {
   const limits = signInLimits(deps.config);
+  // Counts for both prefixes.
+  const uploads = uploadRoutes(deps);
   return async (scope: FastifyInstance): Promise<void> => {
     await scope.register(responseRoutes(deps));
     await scope.register(openAiResponseRoutes(deps));
     await scope.register(openAiModelRoutes);
     await scope.register(collectionRoutes);
-    await scope.register(documentRoutes(deps));
+    await scope.register(documentRoutes);
+    await scope.register(uploads);
     await scope.register(credentialRoutes);
     await scope.register(serverRoutes);
     await scope.register(threadRoutes);
