@@ -71,10 +71,7 @@ export class PostgresByteStore implements ByteStore {
       let byteSize = 0;
       let position = 0;
       for await (const part of inParts(source, maxBytes)) {
-        await this.#execute(
-          'insert into stored_parts (tenant_id, key, position, bytes) values (?, ?, ?, ?)',
-          [key, position, Buffer.from(part.buffer, part.byteOffset, part.byteLength)],
-        );
+        await this.#insertPart({ key, position, bytes: part });
         hash.update(part);
         byteSize += part.byteLength;
         position += 1;
@@ -151,6 +148,25 @@ export class PostgresByteStore implements ByteStore {
       }
       return received;
     });
+  }
+
+  /** With a parameter: `execute` of the ORM would write the bytes into the text of the statement. */
+  async #insertPart({
+    bytes,
+    ...place
+  }: {
+    key: string;
+    position: number;
+    bytes: Uint8Array;
+  }): Promise<void> {
+    const row = {
+      tenant_id: this.#tenantId,
+      ...place,
+      bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    };
+    await this.#mode.run((em) =>
+      em.getKysely<{ stored_parts: typeof row }>().insertInto('stored_parts').values(row).execute(),
+    );
   }
 
   async #orDelete<T>(key: string, work: () => Promise<T>): Promise<T> {
