@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { sendRefusalOn } from './client-errors.ts';
@@ -38,11 +39,13 @@ export function limitArrival(app: FastifyInstance, { bodyMs = 30_000 } = {}): vo
 export function isFile(request: FastifyRequest): boolean {
   const { takesFile } = request.routeOptions.config;
   const contentType = request.headers['content-type'] ?? '';
-  return takesFile === 'stream' || (takesFile === 'form' && /^multipart\/form-data\b/i.test(contentType));
+  return takesFile === 'stream' || (takesFile !== undefined && /^multipart\/form-data\b/i.test(contentType));
 }
 
 function endUnlessComplete({ raw }: FastifyRequest, afterMs: number, end: () => void): void {
-  if (raw.complete) {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = raw.headers;
+  const isWhole = raw.complete || (length === '0' && encoding === undefined);
+  if (isWhole || !(raw.socket instanceof Socket)) {
     return;
   }
   const timer = setTimeout(() => {

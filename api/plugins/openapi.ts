@@ -2,9 +2,9 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod';
 import type { FastifyInstance } from 'fastify';
+import type { ZodType } from 'zod';
 import { own } from '#domain/foundation/kernel/own.ts';
 import { problemBody } from '../contract/common.ts';
-import { uploadDocumentForm } from '../contract/knowledge.ts';
 
 const servers = [{ url: '/api' }, { url: '/api-proxy', description: 'Legacy prefix.' }];
 
@@ -33,9 +33,9 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
     transform: (route) => {
       const { schema: plain, url } = transform(route);
       const { streams = false, sendsFile = [], takesFile } = route.route.config ?? {};
-      const form = () => transform({ ...route, schema: { body: uploadDocumentForm } }).schema?.body;
+      const body = (form: ZodType) => transform({ ...route, schema: { body: form } }).schema?.body;
       const schema =
-        takesFile === undefined ? plain : { ...plain, body: bodyOf(plain?.body, takesFile, form) };
+        takesFile === undefined ? plain : { ...plain, body: bodyOf(plain?.body, takesFile, body) };
       return { schema: withMediaTypes(schema, { streams, sendsFile }), url: url.slice(prefix.length) };
     },
     transformObject: jsonSchemaTransformObject,
@@ -87,11 +87,18 @@ const problemRef = `#/components/schemas/${problemBody.meta()?.id}`;
 type Described = ReturnType<ReturnType<typeof createJsonSchemaTransform>>['schema'];
 
 /** Of an operation that takes a file. */
-function bodyOf(json: unknown, takesFile: 'stream' | 'form', form: () => unknown) {
+function bodyOf(
+  json: unknown,
+  takesFile: 'stream' | { form: ZodType },
+  describe: (form: ZodType) => unknown,
+) {
   const content =
-    takesFile === 'form'
-      ? { 'application/json': { schema: json }, 'multipart/form-data': { schema: form() } }
-      : { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
+    takesFile === 'stream'
+      ? { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
+      : {
+          'application/json': { schema: json },
+          'multipart/form-data': { schema: describe(takesFile.form) },
+        };
   return { content };
 }
 
