@@ -53,6 +53,7 @@ const plainText = [
   'threads.start branch_id',
   ...['start', 'update'].map((verb) => `threads.${verb} title`),
   ...['name', 'description', 'text_search_config'].map((name) => `collections.create ${name}`),
+  ...['name', 'description', 'text_search_config'].map((name) => `collections.update ${name}`),
   ...['filename', 'content', 'metadata.*'].map((name) => `documents.upload ${name}`),
   ...['tracing_public_key', 'tracing_secret_key', 'tracing_base_url'].map(
     (name) => `observability.set ${name}`,

@@ -1,3 +1,4 @@
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import { invalid } from '#domain/foundation/kernel/errors.ts';
 import { documentMediaTypes, type DocumentMediaType } from './document-status.ts';
 
@@ -28,4 +29,13 @@ export function requireText(param: string, text: string, max: number): string {
     throw invalid(param, `${param} must have 1 to ${max} characters.`);
   }
   return trimmed;
+}
+
+/** @returns null for a blank one. @throws `invalid_request` when it is too long */
+export function requireDescription(text: string | null): string | null {
+  const description = cleanText(text ?? '').trim();
+  if (description.length > collectionLimits.description) {
+    throw invalid('description', `description must have at most ${collectionLimits.description} characters.`);
+  }
+  return description === '' ? null : description;
 }

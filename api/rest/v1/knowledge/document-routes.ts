@@ -8,6 +8,7 @@ import { presentDocument } from '#api/present/knowledge.ts';
 import { toPage } from '#api/present/page.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
 import { listDocuments } from '#domain/knowledge/collections/list-documents.ts';
+import { listPassages } from '#domain/knowledge/collections/list-passages.ts';
 import { documentMediaTypes } from '#domain/knowledge/collections/document-status.ts';
 import { readContent } from '#domain/knowledge/collections/read-content.ts';
 import { readDocument } from '#domain/knowledge/collections/read-document.ts';
@@ -81,6 +82,30 @@ export async function documentRoutes(instance: FastifyInstance): Promise<void> {
         documentId,
       });
       return sendContent(reply, content);
+    },
+  );
+
+  app.get(
+    '/spaces/:space_id/collections/:collection_id/documents/:document_id/passages',
+    {
+      config: { permission: 'documents.read', audit: reads },
+      schema: {
+        tags,
+        operationId: 'listPassages',
+        summary: 'List the passages of a document, in its order',
+        params: contract.documentParams,
+        querystring: contract.listQuery,
+        response: { 200: contract.passagePage, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, collection_id: collectionId, document_id: documentId } = request.params;
+      const { limit, cursor } = request.query;
+      return toPage(
+        await request.inContext(spaceId, (ctx) =>
+          listPassages(ctx, { collectionId, documentId, limit, cursor: cursor ?? null }),
+        ),
+      );
     },
   );
 

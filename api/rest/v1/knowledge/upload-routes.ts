@@ -49,7 +49,7 @@ export const uploadRoutes = ({ config }: Pick<GatewayDependencies, 'config'>) =>
       '/spaces/:space_id/collections/:collection_id/documents',
       {
         bodyLimit: contentBodyLimit,
-        config: { permission: 'documents.write', audit, takesFile: 'form' },
+        config: { permission: 'documents.write', audit, takesFile: { form: contract.uploadDocumentForm } },
         schema: {
           tags,
           operationId: 'uploadDocument',
