@@ -138,3 +138,6 @@ export const documentPage = page(documentRecord);
 
 /** Not JSON: the original bytes. */
 export const documentContent = z.string().meta({ format: 'binary' });
+
+/** For `If-None-Match`. */
+export const unchangedContent = z.null();

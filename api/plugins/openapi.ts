@@ -135,6 +135,7 @@ const descriptions: Readonly<Record<string, string>> = {
   '201': 'Created',
   '202': 'Accepted',
   '303': 'For browsers: the same address in Location',
+  '304': 'The client has the bytes that `If-None-Match` names',
   '4xx': 'Refused',
   '5xx': 'Failed',
 };

@@ -116,14 +116,13 @@ describe('GET …/collections/{collection_id}', () => {
     const id = await gateway.addCollection(client);
     await read(client, await addDocument(client, id));
     await addDocument(client, id);
-    await gateway.world.unitOfWork
-      .inTenant(client.tenantId, async (em) =>
-        finishIngestion(em, await addDocument(client, id), { failure: 'extraction_failed' }),
-      )
-      .catch(() => undefined);
+    const failed = await addDocument(client, id);
+    await gateway.world.unitOfWork.inTenant(client.tenantId, (em) =>
+      finishIngestion(em, failed, { failure: 'extraction_failed' }),
+    );
     const { body } = await gateway.call(client, 'GET', `/${id}`);
     expect(body.data.statistics).toMatchObject({ chunks: 2, bytes: 57, complete: true });
-    expect(body.data.statistics.documents).toMatchObject({ total: 3, ready: 1 });
+    expect(body.data.statistics.documents).toEqual({ total: 3, processing: 1, ready: 1, failed: 1 });
   });
 });
 

@@ -213,6 +213,17 @@ describe('GET …/documents/{document_id}/content', () => {
     });
   });
 
+  it('is not sent again to a client that has it', async () => {
+    const client = await join();
+    const { path, hash } = await added(client);
+    const again = await app.inject({
+      method: 'GET',
+      url: `/api/v1/spaces/${client.spaceId}/collections/${path}`,
+      headers: { 'x-api-key': client.key, 'if-none-match': `"x", W/"${hash}"` },
+    });
+    expect(again).toMatchObject({ statusCode: 304, body: '', headers: { etag: `"${hash}"` } });
+  });
+
   it('is unknown to other tenants, and after a deletion', async () => {
     const client = await join();
     const { path } = await added(client);

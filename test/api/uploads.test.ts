@@ -52,7 +52,7 @@ async function send(
     body: init.body,
     headers: { 'x-api-key': target.client.key, ...init.headers },
     duplex: 'half',
-  } as RequestInit);
+  });
   return {
     status: response.status,
     headers: Object.fromEntries(response.headers),

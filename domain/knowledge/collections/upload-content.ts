@@ -25,7 +25,7 @@ export interface UploadContent {
   collectionId: string;
   source: AsyncIterable<Uint8Array>;
   /** Asked after the source has ended: fields of a form may follow its file. */
-  describe(): Promise<FileDescription>;
+  describe: () => Promise<FileDescription>;
   /** Max bytes of a document of each type. */
   limits: ContentLimits;
   idempotency: Omit<IdempotentRequest, 'fingerprint'> | null;

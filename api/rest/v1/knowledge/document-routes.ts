@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import * as contract from '#api/contract/knowledge.ts';
 import { deleted, errorResponses } from '#api/contract/common.ts';
-import { sendContent } from './send-content.ts';
+import { etagOf, isKnown, sendContent } from './send-content.ts';
 import { presentDocument } from '#api/present/knowledge.ts';
 import { toPage } from '#api/present/page.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
@@ -72,7 +72,7 @@ export async function documentRoutes(instance: FastifyInstance): Promise<void> {
         operationId: 'getDocumentContent',
         summary: 'Download the original content of a document',
         params: contract.documentParams,
-        response: { 200: contract.documentContent, ...errorResponses },
+        response: { 200: contract.documentContent, 304: contract.unchangedContent, ...errorResponses },
       },
     },
     async (request, reply) => {
@@ -81,6 +81,10 @@ export async function documentRoutes(instance: FastifyInstance): Promise<void> {
         collectionId,
         documentId,
       });
+      if (isKnown(content.document, request.headers['if-none-match'])) {
+        reply.status(304).header('ETag', etagOf(content.document));
+        return null;
+      }
       return sendContent(reply, content);
     },
   );

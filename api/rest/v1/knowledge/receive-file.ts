@@ -7,7 +7,7 @@ import { uploadContent, type FileDescription } from '#domain/knowledge/collectio
 
 export interface UploadedFile {
   source: AsyncIterable<Uint8Array>;
-  describe(): Promise<FileDescription>;
+  describe: () => Promise<FileDescription>;
 }
 
 interface Upload {
@@ -18,7 +18,7 @@ interface Upload {
   limits: ContentLimits;
   /** Bytes of the body beside the file. */
   overhead: number;
-  open(maxBytes: number): Promise<UploadedFile>;
+  open: (maxBytes: number) => Promise<UploadedFile>;
 }
 
 /** Receives a file in one of the tenant's places. @throws `rate_limited`, `payload_too_large`, and so on */

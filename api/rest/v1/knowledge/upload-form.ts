@@ -22,7 +22,7 @@ export async function openForm(
   // One byte more, so that a longer file is noticed and not cut.
   const parsed = request.parts({ limits: { ...limits, fileSize: maxBytes + 1 } });
   const parts = wellFormed(withIdleLimit(parsed, idleMs));
-  const fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  const fields = new Map<string, unknown>();
   for (let next = await parts.next(); next.done !== true; next = await parts.next()) {
     const part: Multipart = next.value;
     if (part.type === 'file') {
@@ -41,25 +41,28 @@ export async function openForm(
   throw invalid('file', 'The form has no file.');
 }
 
-function take(fields: Record<string, unknown>, part: Multipart): void {
+function take(fields: Map<string, unknown>, part: Multipart): void {
   if (part.type === 'file') {
     throw invalid('file', 'The form must have one file, not several.');
   }
-  if (part.fieldname in fields || part.fieldnameTruncated || part.valueTruncated) {
+  if (fields.has(part.fieldname) || part.fieldnameTruncated || part.valueTruncated) {
     throw invalid(part.fieldname.slice(0, 100), 'A field of the form is too long, or comes twice.');
   }
-  fields[part.fieldname] = part.value;
+  fields.set(part.fieldname, part.value);
 }
 
 function describe(
-  fields: Record<string, unknown>,
+  fields: Map<string, unknown>,
   file: { filename: string | undefined; mimetype: string },
 ): FileDescription {
-  const { metadata } = fields;
-  const given = typeof metadata === 'string' ? { ...fields, metadata: parseJson(metadata) } : fields;
+  const metadata = fields.get('metadata');
+  const given = {
+    ...Object.fromEntries(fields),
+    ...(typeof metadata === 'string' ? { metadata: parseJson(metadata) } : {}),
+  };
   const { data, error } = uploadDocumentFields.safeParse(given);
   if (error !== undefined) {
-    throw fromIssues(error.issues as never, 'body', given);
+    throw fromIssues(error.issues, 'body', given);
   }
   const filename = data.filename ?? file.filename;
   if (filename === undefined) {
