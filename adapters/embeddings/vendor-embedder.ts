@@ -89,13 +89,13 @@ async function request(
 }
 
 /** The model acts for no principal: only a credential that the whole tenant shares can match. */
-function connectable({ tenantId, id, baseUrl, credentialRef, credentialId }: EmbeddingModel) {
+function connectable({ tenantId, id, baseUrl, credentialId }: EmbeddingModel) {
   const stored = credentialId == null ? null : { tenantId, spaceId: null, principalId: id, credentialId };
   return {
     tenantId,
     model: {
       baseUrl: baseUrl ?? null,
-      credentialRef: credentialRef ?? null,
+      credentialRef: null,
       ...(stored === null ? {} : { stored }),
     },
   };

@@ -37,12 +37,12 @@ export interface KnowledgeWorld {
   stop(): Promise<void>;
 }
 
-export async function openWorld(): Promise<KnowledgeWorld> {
+export async function openWorld(masterKey = randomBytes(32).toString('base64')): Promise<KnowledgeWorld> {
   const database = await createTestDatabase();
   const { unitOfWork } = database;
   const admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
-  const secrets = new Secrets(randomBytes(32).toString('base64'));
+  const secrets = new Secrets(masterKey);
   return {
     database,
     url: database.url,

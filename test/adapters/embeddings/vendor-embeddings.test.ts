@@ -26,11 +26,18 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
+/** The vendor's key as a bearer token. */
+const vendorKey = {
+  read: async () => ({ version: 1, header: null, token: 'vendor-secret', secrets: ['vendor-secret'] }),
+  refused: () => undefined,
+};
+
 const embeddersOf = (options: Partial<EmbedderOptions> & { limits?: Partial<AnswerLimits> } = {}) =>
   createEmbedders({
     builtin: createBuiltinModel(modelFilesSource({}, {})),
     fetch: createGuardedFetch([server.origin]),
-    credential: (ref) => (ref === 'VENDOR_KEY' ? 'vendor-secret' : undefined),
+    credential: () => undefined,
+    stored: vendorKey,
     ...options,
   });
 const row = (kind: EmbeddingProvider, settings: Partial<EmbeddingModel> = {}) =>
@@ -38,7 +45,7 @@ const row = (kind: EmbeddingProvider, settings: Partial<EmbeddingModel> = {}) =>
     providerKind: kind,
     providerModel: 'words-1',
     baseUrl: `${server.origin}/v1`,
-    credentialRef: 'VENDOR_KEY',
+    credentialId: 'vendor-key',
     dims,
     maxTokens: 2_048,
     queryPrefix: '',
@@ -106,7 +113,7 @@ describe('the wire', () => {
     const embedder = embedderOf('openai_compatible', {
       queryPrefix: 'query: ',
       passagePrefix: 'passage: ',
-      credentialRef: null,
+      credentialId: null,
     });
     await embedder.embedQuery('tides', never);
     await embedder.embedPassages(['tides'], never);
@@ -165,7 +172,7 @@ describe('the wire', () => {
       },
       refused: () => undefined,
     };
-    const settings = { credentialRef: null, credentialId: 'credential' };
+    const settings = { credentialId: 'credential' };
     await embeddersOf({ stored }).of(row('openai', settings)).embedQuery('tides', never);
     expect(server.requests[0]?.headers).toMatchObject({ 'x-key': 'kept' });
     expect(uses).toMatchObject([{ tenantId: 'tenant', spaceId: null, url: `${server.origin}/v1` }]);
