@@ -36,6 +36,9 @@ export interface Passage {
   heading: string | null;
   /** 0 to 1. */
   score: number;
+  /** What each search made of it, 0 to 1; 0 if it did not find it. */
+  keywordScore: number;
+  vectorScore: number;
   /** Share of the question's weight that the passage contains, 0 to 1. */
   coverage: number;
   /** UTF-16 offsets in the document's extracted text. */
@@ -176,6 +179,8 @@ function present(row: PassageRow, hit: FusedHit): Passage {
     text: row.text,
     heading: row.heading,
     score: hit.score,
+    keywordScore: hit.keywordScore,
+    vectorScore: hit.vectorScore,
     coverage: hit.coverage,
     start: row.start_offset,
     end: row.end_offset,

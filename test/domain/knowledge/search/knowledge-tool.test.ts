@@ -15,6 +15,8 @@ const passage = (overrides: Partial<Passage> = {}): Passage => ({
   heading: 'Beacons',
   score: 0.123456,
   coverage: 0.8,
+  keywordScore: 0.4,
+  vectorScore: 0,
   start: 0,
   end: 19,
   attributes: { lang: 'en' },
