@@ -16,7 +16,7 @@ let client: Client;
 let collection: string;
 
 beforeAll(async () => {
-  world = await openWorld(masterKey);
+  world = await openWorld({ masterKey });
   stack = await startStack({ database: world.database, gateways: 1, workers: 0 });
   client = await joinSpace(world);
   const made = await post('', { body: '{"name":"C"}', headers: { 'content-type': 'application/json' } });

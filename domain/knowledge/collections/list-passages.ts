@@ -29,12 +29,12 @@ export async function listPassages(ctx: Context, input: ListPassages): Promise<P
   const { tenantId, id: documentId, generation } = await findDocument(ctx, input);
   const scope = { tenantId, operation: 'documents.passages', filters: { documentId } };
   const after = input.cursor === null ? -1 : Number(decodeCursor(ctx.secrets, scope, input.cursor).createdAt);
-  const rows = await ctx.em.execute<Omit<Passage, 'page' | 'anchor'>[]>(
-    `select position, heading, text, start_offset as start, end_offset as "end" from chunks
+  const rows = await ctx.em.execute<Passage[]>(
+    `select position, heading, text, start_offset as start, end_offset as "end", page, anchor from chunks
      where tenant_id = ? and document_id = ? and generation = ? and position > ? order by position limit ?`,
     [tenantId, documentId, generation, after, input.limit + 1],
   );
-  const items = rows.slice(0, input.limit).map((row) => ({ ...row, page: null, anchor: null }));
+  const items = rows.slice(0, input.limit);
   const last = items.at(-1);
   return {
     items,

@@ -28,7 +28,12 @@ afterEach(() => server.stop());
 
 /** The vendor's key as a bearer token. */
 const vendorKey = {
-  read: async () => ({ version: 1, header: null, token: 'vendor-secret', secrets: ['vendor-secret'] }),
+  read: async () => ({
+    version: 1,
+    header: { name: 'Authorization', value: 'Bearer vendor-secret' },
+    token: 'vendor-secret',
+    secrets: ['vendor-secret'],
+  }),
   refused: () => undefined,
 };
 
