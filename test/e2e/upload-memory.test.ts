@@ -63,9 +63,9 @@ describe('a file of a hundred mebibytes', () => {
       const { pid } = stack.gateways[0]!.child;
       const before = residentBytes(pid!);
       let peak = before;
-      let done = false;
+      const over = new AbortController();
       const watching = (async () => {
-        while (!done) {
+        while (!over.signal.aborted) {
           peak = Math.max(peak, residentBytes(pid!));
           await sleep(50);
         }
@@ -79,7 +79,7 @@ describe('a file of a hundred mebibytes', () => {
       for await (const piece of answer.body!) {
         digest.update(piece);
       }
-      done = true;
+      over.abort();
       await watching;
       expect(digest.digest('hex')).toBe(hash);
       const grown = [afterUpload - before, peak - before].map((bytes) => Math.round(bytes / mebibyte));

@@ -23,7 +23,7 @@ export interface KeywordQuery {
 }
 
 /** Max passages that are ranked, as estimated before the search; the rarest word's passages always are. */
-const maxCandidates = 4_000;
+const maxCandidates = 3_000;
 /** Max different words of a question. */
 const maxLexemes = 32;
 

@@ -203,7 +203,7 @@ describe('the number of passages of a collection', () => {
     expect(await countOf(read.collectionId)).toEqual({ counted: 2, stored: 2 });
   });
 
-  it('is known to a search, which reads no passages to choose its candidates', async () => {
+  it('is known to a search, which counts no passages: they are read by one function only', async () => {
     const { space, collectionId } = await aDocument();
     const plan = await world.unitOfWork.inTenant(space.tenantId, async (em) => {
       let plans: object[] = [];
@@ -227,6 +227,7 @@ describe('the number of passages of a collection', () => {
       '"Relation Name":"collections"',
       '"Relation Name":"lexeme_stats"',
     ]);
+    expect(plan.match(/"Function Name":"rank_passages"/g)).toHaveLength(1);
   });
 
   it('is what makes a word rare', async () => {
