@@ -1,4 +1,5 @@
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import { contentOf } from '#domain/knowledge/search/question.ts';
 import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import type { KnowledgeWorld } from '#test/support/knowledge-world.ts';
 import { coverDensity } from './cover-density.ts';
@@ -39,7 +40,7 @@ export async function measureQuality(
   for (const question of questions) {
     const { text } = question;
     const hits = await access.inTransaction((em) =>
-      coverDensity(em, { collectionId, question: text, passages }),
+      coverDensity(em, { collectionId, question: contentOf(text), passages }),
     );
     add('before', score(hits, question));
     for (const alpha of alphas) {
