@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bodyPlaces, requiredFields } from '../support/body-places.ts';
 import { bodyFields } from '../support/id-positions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { openGateway, type TestGateway } from '../support/gateway.ts';
+import { openGateway, type Call, type TestGateway } from '../support/gateway.ts';
 import type { Operation } from '../support/openapi.ts';
 import { hostileKinds, statusAt, type Target } from '../support/hostile-kinds.ts';
 import { goodCall, idFixtures } from '../support/id-fixtures.ts';
@@ -84,12 +84,24 @@ async function countEvents(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ type, n }) => [type, n]));
 }
 
+/** Whether the call differs from a good one in its body or the body's type alone, which are a file of any kind. */
+function isAnotherFile({ operation, call: good }: Target, call: Call): boolean {
+  const rest = ({ headers, ...others }: Call) =>
+    JSON.stringify([
+      { ...others, body: null },
+      { ...headers, 'content-type': null },
+    ]);
+  return operation.id === 'uploadDocumentContent' && rest(call) === rest(good);
+}
+
 const prefixes = ['/api', '/api-proxy'] as const;
 const kinds = Object.entries(hostileKinds).map(([name, kind], n) => [name, kind, n] as const);
 
 describe.each(kinds)('%s', (name, kind, n) => {
   it('is refused by every operation exactly as it is documented, and leaves nothing behind', async () => {
-    const cells = targets.flatMap((target) => kind(target).map((hostile) => ({ target, hostile })));
+    const cells = targets
+      .flatMap((target) => kind(target).map((hostile) => ({ target, hostile })))
+      .filter(({ target, hostile }) => !isAnotherFile(target, hostile.call));
     expect(cells.length, `${name} meets no operation`).toBeGreaterThan(0);
     const before = await countRowsBesideRefusals(admin);
     const eventsBefore = await countEvents();

@@ -70,7 +70,10 @@ const tooLong: Kind = ({ places, call }) =>
       invalid({ ...call, body: place.put(call.body, 'x'.repeat(place.lengthLimit! + 1)) }, place.param),
     );
 
-const query = (call: Call, search: string): Call => ({ ...call, path: `${call.path}?${search}` });
+const query = (call: Call, search: string): Call => ({
+  ...call,
+  path: `${call.path}${call.path.includes('?') ? '&' : '?'}${search}`,
+});
 const queryOf = ({ operation }: Target): string[] =>
   (operation.declared.parameters ?? []).filter(({ in: place }) => place === 'query').map(({ name }) => name);
 
@@ -310,7 +313,8 @@ export const hostileKinds: Record<string, Kind> = {
           'text/plain',
           'application/xml',
           'application/x-www-form-urlencoded',
-          'multipart/form-data; boundary=x',
+          // One operation takes forms: there it is a form without a file.
+          ...(target.operation.id === 'uploadDocument' ? [] : ['multipart/form-data; boundary=x']),
         ].map((type) => ({
           call: { ...target.call, body: '{}', headers: { ...target.call.headers, 'content-type': type } },
           status: 415,
