@@ -126,7 +126,7 @@ const activities = createActivities({
     perSecond: config.TURNS_PER_SECOND_PER_TENANT,
   }),
   extractor: createTextExtractor(),
-  embedders: createEmbedders({ builtin: builtinEmbedding }),
+  embedders: createEmbedders({ ...vendor, builtin: builtinEmbedding }),
   toolServers: createToolServers({
     ...egress,
     shares,

@@ -89,16 +89,10 @@ async function request(
 }
 
 /** The model acts for no principal: only a credential that the whole tenant shares can match. */
-function connectable({ tenantId, id, baseUrl, credentialRef, credentialId }: EmbeddingModel) {
-  const stored = credentialId == null ? null : { tenantId, spaceId: null, principalId: id, credentialId };
-  return {
-    tenantId,
-    model: {
-      baseUrl: baseUrl ?? null,
-      credentialRef: credentialRef ?? null,
-      ...(stored === null ? {} : { stored }),
-    },
-  };
+function connectable({ tenantId, id, baseUrl, credentialId }: EmbeddingModel) {
+  const stored = credentialId && { tenantId, spaceId: null, principalId: id, credentialId };
+  const model = { baseUrl: baseUrl ?? null, credentialRef: null };
+  return { tenantId, model: stored ? { ...model, stored } : model };
 }
 
 async function read(

@@ -3,7 +3,11 @@ import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders, type EmbedderOptions } from '#adapters/embeddings/create-embedders.ts';
-import { CredentialFailure, type CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
+import {
+  CredentialFailure,
+  type CredentialSource,
+  type CredentialUse,
+} from '#domain/capabilities/credentials/credential-source.ts';
 import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import type {
   EmbeddingModel,
@@ -26,11 +30,23 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
+/** A bearer token for every model. */
+const keys: CredentialSource = {
+  read: async () => ({
+    version: 1,
+    header: { name: 'Authorization', value: 'Bearer vendor-secret' },
+    token: 'vendor-secret',
+    secrets: ['vendor-secret'],
+  }),
+  refused: () => undefined,
+};
+
 const embeddersOf = (options: Partial<EmbedderOptions> & { limits?: Partial<AnswerLimits> } = {}) =>
   createEmbedders({
     builtin: createBuiltinModel(modelFilesSource({}, {})),
     fetch: createGuardedFetch([server.origin]),
-    credential: (ref) => (ref === 'VENDOR_KEY' ? 'vendor-secret' : undefined),
+    credential: () => undefined,
+    stored: keys,
     ...options,
   });
 const row = (kind: EmbeddingProvider, settings: Partial<EmbeddingModel> = {}) =>
@@ -38,7 +54,7 @@ const row = (kind: EmbeddingProvider, settings: Partial<EmbeddingModel> = {}) =>
     providerKind: kind,
     providerModel: 'words-1',
     baseUrl: `${server.origin}/v1`,
-    credentialRef: 'VENDOR_KEY',
+    credentialId: 'credential',
     dims,
     maxTokens: 2_048,
     queryPrefix: '',
@@ -106,7 +122,7 @@ describe('the wire', () => {
     const embedder = embedderOf('openai_compatible', {
       queryPrefix: 'query: ',
       passagePrefix: 'passage: ',
-      credentialRef: null,
+      credentialId: null,
     });
     await embedder.embedQuery('tides', never);
     await embedder.embedPassages(['tides'], never);
@@ -165,11 +181,10 @@ describe('the wire', () => {
       },
       refused: () => undefined,
     };
-    const settings = { credentialRef: null, credentialId: 'credential' };
-    await embeddersOf({ stored }).of(row('openai', settings)).embedQuery('tides', never);
+    await embeddersOf({ stored }).of(row('openai')).embedQuery('tides', never);
     expect(server.requests[0]?.headers).toMatchObject({ 'x-key': 'kept' });
     expect(uses).toMatchObject([{ tenantId: 'tenant', spaceId: null, url: `${server.origin}/v1` }]);
-    const foreign = embeddersOf({ stored }).of(row('openai', { ...settings, tenantId: 'other' }));
+    const foreign = embeddersOf({ stored }).of(row('openai', { tenantId: 'other' }));
     await expect(foreign.embedQuery('tides', never)).rejects.toMatchObject({ code: 'refused' });
     expect(server.requests).toHaveLength(1);
   });
