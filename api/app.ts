@@ -5,6 +5,7 @@ import { recordLimitReached } from '#domain/responses/accept/record-limit-reache
 import { bodyLimit } from './body-limits.ts';
 import type { GatewayDependencies } from './compose.ts';
 import { RequestLimits } from './limits/request-limits.ts';
+import { limitArrival, maxArrivalMs } from './plugins/arrival.ts';
 import { authenticate, createCredentialVerifier } from './plugins/authentication.ts';
 import { answerClientError, rejectOddRequests } from './plugins/client-errors.ts';
 import { answerFrameworkError, handleErrors, type ErrorHandling } from './plugins/error-handling.ts';
@@ -37,7 +38,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
     requestIdHeader: false,
     bodyLimit,
     trustProxy: deps.config.TRUSTED_PROXIES.length > 0 ? deps.config.TRUSTED_PROXIES : false,
-    requestTimeout: 30_000,
+    requestTimeout: maxArrivalMs,
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
@@ -56,6 +57,7 @@ export async function buildApp(deps: GatewayDependencies): Promise<FastifyInstan
   closePromptly(app);
   dropStalledReaders(app);
   rejectOddRequests(app);
+  limitArrival(app);
   rejectWhileDraining(app, deps);
   logRequests(app, deps);
   const errors: ErrorHandling = {

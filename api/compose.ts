@@ -1,5 +1,9 @@
 import type { Logger } from 'pino';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
+import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
+import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
+import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import { createPresidio } from '#adapters/governance/presidio.ts';
 import { createRedactionThreads, gatewayRedaction } from '#adapters/governance/redaction-threads.ts';
 import { createOidcClient } from '#adapters/identity/oidc-client.ts';
@@ -95,13 +99,26 @@ export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gatew
   const credentialCache = new CredentialCache();
   const hub = new StreamHub(database, logger, credentialCache);
   const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: telemetry.answerCutOff };
+  const unitOfWork = new UnitOfWork(orm, sendAfterCommit(sendInstead ?? paced));
+  const builtin = createBuiltinModel(modelFilesSource(config, process.env));
+  const embedders = createEmbedders({
+    ...egress,
+    builtin,
+    // Of vendors' keys, the gateway uses stored ones only.
+    credential: () => undefined,
+    stored: createStoredCredentials({
+      ...egress,
+      open: (use) => unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use)),
+    }),
+  });
   let relay: ReturnType<typeof startRelay> | null = null;
   return {
     config,
     logger,
     database,
     responseRows: new ResponseRows(database),
-    unitOfWork: new UnitOfWork(orm, sendAfterCommit(sendInstead ?? paced)),
+    unitOfWork,
+    embedders,
     secrets,
     credentialCache,
     names: createPresidio(egress),
@@ -119,8 +136,10 @@ export function assemble(config: GatewayConfig, sendInstead?: Dispatcher): Gatew
       telemetry.observeQueueAge(() => outboxAgeSeconds(database));
       relay = startRelay(relayDependencies, dispatcher, relayPauseMs.gateway);
       hub.start();
+      builtin.start();
     },
     close: async () => {
+      builtin.stop();
       await Promise.allSettled([relay?.stop(), hub.stop()]);
       await Promise.allSettled([
         orm.close(true),

@@ -89,6 +89,7 @@ export const statusOf = {
   invalid_request: bad(422),
   unknown_parameter: bad(422),
   unsupported_parameter: bad(422),
+  unsupported_document_type: bad(422),
   invalid_cursor: bad(422),
   cursor_out_of_range: bad(422),
   cursor_without_response: bad(422),

@@ -90,9 +90,15 @@ async function request(
 
 /** The model acts for no principal: only a credential that the whole tenant shares can match. */
 function connectable({ tenantId, id, baseUrl, credentialId }: EmbeddingModel) {
-  const stored = credentialId && { tenantId, spaceId: null, principalId: id, credentialId };
-  const model = { baseUrl: baseUrl ?? null, credentialRef: null };
-  return { tenantId, model: stored ? { ...model, stored } : model };
+  const stored = credentialId == null ? null : { tenantId, spaceId: null, principalId: id, credentialId };
+  return {
+    tenantId,
+    model: {
+      baseUrl: baseUrl ?? null,
+      credentialRef: null,
+      ...(stored === null ? {} : { stored }),
+    },
+  };
 }
 
 async function read(

@@ -24,19 +24,45 @@ export const createCollectionBody = z.strictObject({
     .meta({ description: 'A text search configuration of PostgreSQL; english when left out.' }),
 });
 
+export const updateCollectionBody = z.strictObject({
+  name: createCollectionBody.shape.name.optional(),
+  description: createCollectionBody.shape.description,
+  text_search_config: createCollectionBody.shape.text_search_config.meta({
+    description: 'The language. The documents are read again, and are found in the former one until then.',
+  }),
+});
+
+const documentMetadata = z
+  .record(z.string().min(1).max(64), z.string().max(512))
+  .refine((entries) => Object.keys(entries).length <= 16, 'must have at most 16 entries');
+
+const filename = z.string().trim().min(1).max(collectionLimits.filename);
+
 export const uploadDocumentBody = z.strictObject({
-  filename: z.string().trim().min(1).max(collectionLimits.filename),
+  filename,
   media_type: z.enum(documentMediaTypes),
   content: z
     .string()
     .min(1)
     .max(collectionLimits.contentBytes)
     .meta({ description: `At most ${collectionLimits.contentBytes} bytes of UTF-8.` }),
-  metadata: z
-    .record(z.string().min(1).max(64), z.string().max(512))
-    .refine((entries) => Object.keys(entries).length <= 16, 'must have at most 16 entries')
-    .optional(),
+  metadata: documentMetadata.optional(),
 });
+
+/** Fields of a form beside its file. */
+export const uploadDocumentFields = z.strictObject({
+  filename: filename.optional().meta({ description: 'The name in the file part when left out.' }),
+  media_type: z.enum(documentMediaTypes).optional().meta({ description: 'A hint; the content decides.' }),
+  metadata: documentMetadata.optional().meta({ description: 'As JSON.' }),
+});
+
+/** Of multipart/form-data, with one file. */
+export const uploadDocumentForm = uploadDocumentFields.extend({
+  file: z.string().meta({ format: 'binary', description: `At most ${collectionLimits.fileBytes} bytes.` }),
+});
+
+/** Of an upload whose body is the file. */
+export const uploadContentQuery = z.strictObject({ filename });
 
 export const collectionRecord = z
   .strictObject({
@@ -50,6 +76,24 @@ export const collectionRecord = z
     updated_at: timestamp,
   })
   .meta({ id: 'Collection' });
+
+const statusCounts = Object.fromEntries(documentStatuses.map((status) => [status, z.int()])) as Record<
+  (typeof documentStatuses)[number],
+  z.ZodInt
+>;
+
+export const countedCollectionRecord = collectionRecord
+  .extend({
+    statistics: z.strictObject({
+      documents: z.strictObject({ total: z.int(), ...statusCounts }),
+      chunks: z.int().meta({ description: 'Passages that searches find.' }),
+      bytes: z.int().meta({ description: 'Of the original files.' }),
+      complete: z
+        .boolean()
+        .meta({ description: 'False where only the first 100,000 documents were counted.' }),
+    }),
+  })
+  .meta({ id: 'CountedCollection' });
 
 export const documentRecord = z
   .strictObject({
@@ -69,13 +113,31 @@ export const documentRecord = z
   })
   .meta({ id: 'Document' });
 
+export const passageRecord = z
+  .strictObject({
+    position: z.int(),
+    heading: z.string().nullable(),
+    text: z.string(),
+    start: z.int().meta({ description: 'Offsets in the extracted text, in UTF-16 units.' }),
+    end: z.int(),
+    page: z.int().nullable(),
+    anchor: z.string().nullable(),
+  })
+  .meta({ id: 'Passage' });
+
+export type CountedCollectionRecord = z.infer<typeof countedCollectionRecord>;
 export type CollectionRecord = z.infer<typeof collectionRecord>;
 export type DocumentRecord = z.infer<typeof documentRecord>;
 
 export const collectionEnvelope = data(collectionRecord);
+export const countedCollectionEnvelope = data(countedCollectionRecord);
+export const passagePage = page(passageRecord);
 export const collectionPage = page(collectionRecord);
 export const documentEnvelope = data(documentRecord);
 export const documentPage = page(documentRecord);
 
 /** Not JSON: the original bytes. */
 export const documentContent = z.string().meta({ format: 'binary' });
+
+/** For `If-None-Match`. */
+export const unchangedContent = z.null();

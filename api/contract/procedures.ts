@@ -12,7 +12,7 @@ import {
   spaceCredentialParams,
   updateCredentialBody,
 } from './credentials.ts';
-import { createCollectionBody, uploadDocumentBody } from './knowledge.ts';
+import { createCollectionBody, updateCollectionBody, uploadDocumentBody } from './knowledge.ts';
 import { moment, uuid } from './common.ts';
 import { updateGovernanceBody } from './governance.ts';
 import { registerServerBody, updateServerBody } from './tools.ts';
@@ -106,9 +106,11 @@ export const updateGovernanceInput = spaceInput.extend(updateGovernanceBody.shap
 
 export const collectionInput = spaceInput.extend({ collection_id: uuid });
 export const createCollectionInput = spaceInput.extend(createCollectionBody.shape);
+export const updateCollectionInput = collectionInput.extend(updateCollectionBody.shape);
 export const uploadDocumentInput = collectionInput.extend(uploadDocumentBody.shape);
 export const documentListInput = collectionInput.extend(page);
 export const documentInput = collectionInput.extend({ document_id: uuid });
+export const passageListInput = documentInput.extend(page);
 
 export const searchInput = spaceInput.extend(searchBody.shape);
 

@@ -35,7 +35,8 @@ export function rejectOddRequests(app: FastifyInstance): void {
   });
 }
 
-function sendRefusalOn(socket: Duplex, refusal: DomainError): void {
+/** Answers on a connection whose request no handler has. */
+export function sendRefusalOn(socket: Duplex, refusal: DomainError): void {
   const { status } = statusOf[refusal.code];
   const { allow } = refusal.detail;
   const requestId = newRequestId();

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod';
 import type { FastifyInstance } from 'fastify';
+import type { ZodType } from 'zod';
 import { own } from '#domain/foundation/kernel/own.ts';
 import { problemBody } from '../contract/common.ts';
 
@@ -30,8 +31,11 @@ export async function describeApi(scope: FastifyInstance, prefix: string): Promi
       security: [{ apiKey: [] }, { bearer: [] }],
     },
     transform: (route) => {
-      const { schema, url } = transform(route);
-      const { streams = false, sendsFile = [] } = route.route.config ?? {};
+      const { schema: plain, url } = transform(route);
+      const { streams = false, sendsFile = [], takesFile } = route.route.config ?? {};
+      const body = (form: ZodType) => transform({ ...route, schema: { body: form } }).schema?.body;
+      const schema =
+        takesFile === undefined ? plain : { ...plain, body: bodyOf(plain?.body, takesFile, body) };
       return { schema: withMediaTypes(schema, { streams, sendsFile }), url: url.slice(prefix.length) };
     },
     transformObject: jsonSchemaTransformObject,
@@ -82,6 +86,22 @@ const problemRef = `#/components/schemas/${problemBody.meta()?.id}`;
 
 type Described = ReturnType<ReturnType<typeof createJsonSchemaTransform>>['schema'];
 
+/** Of an operation that takes a file. */
+function bodyOf(
+  json: unknown,
+  takesFile: 'stream' | { form: ZodType },
+  describe: (form: ZodType) => unknown,
+) {
+  const content =
+    takesFile === 'stream'
+      ? { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
+      : {
+          'application/json': { schema: json },
+          'multipart/form-data': { schema: describe(takesFile.form) },
+        };
+  return { content };
+}
+
 /** Adds problem details to errors, and event streams and empty ends of streams to the operations that stream. */
 function withMediaTypes(
   schema: Described,
@@ -115,6 +135,7 @@ const descriptions: Readonly<Record<string, string>> = {
   '201': 'Created',
   '202': 'Accepted',
   '303': 'For browsers: the same address in Location',
+  '304': 'The client has the bytes that `If-None-Match` names',
   '4xx': 'Refused',
   '5xx': 'Failed',
 };

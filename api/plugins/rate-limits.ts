@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { RejectionCache } from '../limits/rejection-cache.ts';
+import { isFile } from './arrival.ts';
 import type { RequestLimits, RequestVerdict } from '../limits/request-limits.ts';
 
 /** Rate-limit state of a process; one instance for all surfaces. */
@@ -17,7 +18,10 @@ export const rateLimiter = (limits: RequestLimits): RateLimiter => ({
 /** Bytes of a body per token: the cost of reading, screening and storing grows with its length. */
 const bytesOfOne = 32 * 1_024;
 
-const costOfBody = (bytes: number): number => Math.floor(bytes / bytesOfOne);
+/** A file is stored as it is, and its tenant sends few at a time. */
+const bytesOfOneInFile = 1_024 * 1_024;
+
+const costOfBody = (bytes: number, each = bytesOfOne): number => Math.floor(bytes / each);
 
 /**
  * Counts every authenticated request, a large one as several, and refuses requests above the limits before their body
@@ -40,7 +44,10 @@ export function limitRequests(
     if ('public' in request.routeOptions.config) {
       return;
     }
-    const ofBody = costOfBody(Number(request.headers['content-length'] ?? 0));
+    const ofBody = costOfBody(
+      Number(request.headers['content-length'] ?? 0),
+      isFile(request) ? bytesOfOneInFile : bytesOfOne,
+    );
     const verdict = await limits.admit(request.identity, costOf(request) + ofBody);
     // A request refused for its length does not predict a refusal of a short one.
     if (verdict.retryAfter !== null && ofBody === 0) {

@@ -1,5 +1,6 @@
 import type { EventType } from '#domain/foundation/events/catalogue.ts';
 import type { Permission } from '#domain/foundation/access/permissions.ts';
+import type { ZodType } from 'zod';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -13,6 +14,8 @@ declare module 'fastify' {
     streams?: true;
     /** Media types of the file that the operation returns. */
     sendsFile?: readonly string[];
+    /** How the operation takes a file: as its body, or in a form, which it takes beside JSON. */
+    takesFile?: 'stream' | { form: ZodType };
     /** Why the operation needs no credential. */
     public?: string;
     /** Audit events that the operation records, or the reason for none. */

@@ -1,5 +1,6 @@
-import type { CollectionRecord, DocumentRecord } from '#api/contract/knowledge.ts';
+import type { CollectionRecord, CountedCollectionRecord, DocumentRecord } from '#api/contract/knowledge.ts';
 import type { Collection } from '#domain/knowledge/collections/collection.entity.ts';
+import type { CountedCollection } from '#domain/knowledge/collections/read-collection.ts';
 import type { Document } from '#domain/knowledge/collections/document.entity.ts';
 
 export function presentCollection(collection: Collection): CollectionRecord {
@@ -12,6 +13,15 @@ export function presentCollection(collection: Collection): CollectionRecord {
     created_by: collection.createdBy,
     created_at: collection.createdAt.toISOString(),
     updated_at: collection.updatedAt.toISOString(),
+  };
+}
+
+export function presentCounted({ collection, statistics }: CountedCollection): CountedCollectionRecord {
+  const { documents, chunks, bytes, complete } = statistics;
+  const total = Object.values(documents).reduce((sum, each) => sum + each, 0);
+  return {
+    ...presentCollection(collection),
+    statistics: { documents: { total, ...documents }, chunks, bytes, complete },
   };
 }
 

@@ -1,22 +1,26 @@
 import {
   collectionEnvelope,
   collectionPage,
+  countedCollectionEnvelope,
   documentEnvelope,
   documentPage,
+  passagePage,
 } from '#api/contract/knowledge.ts';
 import { deleted } from '#api/contract/common.ts';
 import { contentLimitsOf } from '#api/limits/content-limits.ts';
 import * as inputs from '#api/contract/procedures.ts';
-import { presentCollection, presentDocument } from '#api/present/knowledge.ts';
+import { presentCollection, presentCounted, presentDocument } from '#api/present/knowledge.ts';
 import { toPage } from '#api/present/page.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
 import { listCollections } from '#domain/knowledge/collections/list-collections.ts';
 import { listDocuments } from '#domain/knowledge/collections/list-documents.ts';
+import { listPassages } from '#domain/knowledge/collections/list-passages.ts';
 import { readCollection } from '#domain/knowledge/collections/read-collection.ts';
 import { readDocument } from '#domain/knowledge/collections/read-document.ts';
 import { retryDocument } from '#domain/knowledge/collections/retry-document.ts';
+import { updateCollection } from '#domain/knowledge/collections/update-collection.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { procedure, reads, router } from './trpc.ts';
 
@@ -33,11 +37,9 @@ export const collections = router({
 
   get: procedure({ permission: 'collections.read', audit: reads })
     .input(inputs.collectionInput)
-    .output(collectionEnvelope)
+    .output(countedCollectionEnvelope)
     .query(async ({ ctx: { request }, input: { space_id: spaceId, collection_id: collectionId } }) => ({
-      data: presentCollection(
-        await request.inContext(spaceId, (ctx) => readCollection(ctx, { collectionId })),
-      ),
+      data: presentCounted(await request.inContext(spaceId, (ctx) => readCollection(ctx, { collectionId }))),
     })),
 
   create: procedure({ permission: 'collections.create', audit: ['collection.created'] })
@@ -49,6 +51,21 @@ export const collections = router({
           name: input.name,
           description: input.description ?? null,
           textSearchConfig: input.text_search_config ?? 'english',
+        }),
+      );
+      return { data: presentCollection(collection) };
+    }),
+
+  update: procedure({ permission: 'collections.update', audit: ['collection.updated'] })
+    .input(inputs.updateCollectionInput)
+    .output(collectionEnvelope)
+    .mutation(async ({ ctx: { request }, input }) => {
+      const collection = await request.inContext(input.space_id, (ctx) =>
+        updateCollection(ctx, {
+          collectionId: input.collection_id,
+          name: input.name,
+          description: input.description,
+          textSearchConfig: input.text_search_config,
         }),
       );
       return { data: presentCollection(collection) };
@@ -93,6 +110,18 @@ export const documents = router({
         await request.inContext(input.space_id, (ctx) => readDocument(ctx, refOf(input))),
       ),
     })),
+
+  passages: procedure({ permission: 'documents.read', audit: reads })
+    .input(inputs.passageListInput)
+    .output(passagePage)
+    .query(async ({ ctx: { request }, input }) => {
+      const { limit, cursor } = input;
+      return toPage(
+        await request.inContext(input.space_id, (ctx) =>
+          listPassages(ctx, { ...refOf(input), limit, cursor: cursor ?? null }),
+        ),
+      );
+    }),
 
   upload: procedure({ permission: 'documents.write', audit: ['collection.documents_added'] })
     .input(inputs.uploadDocumentInput)

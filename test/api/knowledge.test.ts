@@ -1,118 +1,29 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOidcClient } from '#adapters/identity/oidc-client.ts';
-import { createLogger } from '#adapters/telemetry/logger.ts';
-import { createTelemetry } from '#adapters/telemetry/metrics.ts';
-import { buildApp } from '#api/app.ts';
-import { StreamHub } from '#api/sse/stream-hub.ts';
-import { StreamPlaces } from '#api/sse/stream-places.ts';
-import { mintApiKey } from '#domain/identity/api-keys/api-key.ts';
-import { CredentialCache } from '#domain/identity/api-keys/credential-cache.ts';
-import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { Database } from '#domain/foundation/persistence/database.ts';
-import { ResponseRows } from '#domain/responses/store/response-rows.ts';
-import { SearchPlaces } from '#api/limits/search-places.ts';
-import { longTexts } from '../support/long-texts.ts';
-import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
+import { openKnowledgeGateway, type Client, type KnowledgeGateway } from '#test/support/knowledge-gateway.ts';
+import type { KnowledgeWorld } from '#test/support/knowledge-world.ts';
 
+let gateway: KnowledgeGateway;
 let world: KnowledgeWorld;
 let app: FastifyInstance;
-let database: Database;
-const telemetry = createTelemetry();
 
 beforeAll(async () => {
-  world = await openWorld();
-  database = new Database({ url: world.url, statementTimeoutMs: 5_000 });
-  const logger = createLogger('test', 'silent');
-  const config = parseGatewayConfig({
-    DATABASE_URL: world.url,
-    TEMPORAL_ADDRESS: '127.0.0.1:1',
-    MASTER_KEY: randomBytes(32).toString('base64'),
-    MAX_HTML_BYTES: '2000',
-  });
-  app = await buildApp({
-    config,
-    logger,
-    database,
-    responseRows: new ResponseRows(database),
-    unitOfWork: world.unitOfWork,
-    secrets: world.secrets,
-    credentialCache: new CredentialCache(),
-    longTexts,
-    names: { find: () => Promise.resolve([]) },
-    workflows: { describe: () => Promise.resolve(null), historyOf: () => Promise.resolve(null) },
-    hub: new StreamHub(database, logger),
-    telemetry,
-    oidc: createOidcClient({ fetch }),
-    searchPlaces: new SearchPlaces(),
-    openStreams: new Set(),
-    streamPlaces: new StreamPlaces(config),
-    draining: { value: false },
-  });
+  gateway = await openKnowledgeGateway({ MAX_HTML_BYTES: '2000' });
+  ({ world, app } = gateway);
 }, 60_000);
-afterAll(async () => {
-  await app.close();
-  await telemetry.close();
-  await database.close();
-  await world.stop();
-});
+afterAll(async () => gateway.stop());
 
-interface Client extends SpaceFixture {
-  key: string;
-}
-
-/** A member of a space, with a key. */
-async function join(role = 'space_admin', space?: SpaceFixture): Promise<Client> {
-  const member = space ?? (await world.addSpace());
-  const principalId = newId();
-  const { token, keyId, secretHash } = mintApiKey(world.secrets);
-  const { tenantId, spaceId } = member;
-  await world.admin.query(`insert into principals (tenant_id, id, type) values ($1, $2, 'service_account')`, [
-    tenantId,
-    principalId,
-  ]);
-  await world.admin.query(
-    'insert into space_members (tenant_id, space_id, principal_id, role_key) values ($1, $2, $3, $4)',
-    [tenantId, spaceId, principalId, role],
-  );
-  await world.admin.query(
-    `insert into api_keys (tenant_id, id, key_id, secret_hash, principal_id, name, expires_at)
-     values ($1, $2, $3, $4, $5, 'k', now() + interval '1 day')`,
-    [tenantId, newId(), keyId, secretHash, principalId],
-  );
-  return { tenantId, spaceId, principalId, key: token };
-}
-
-type Method = 'GET' | 'POST' | 'DELETE';
-
-async function call(
-  client: Client,
-  method: Method,
-  path: string,
-  payload?: object,
-  headers: Record<string, string> = {},
-) {
-  const response = await app.inject({
-    method,
-    url: `/api/v1/spaces/${client.spaceId}/collections${path}`,
-    headers: { 'x-api-key': client.key, ...headers },
-    ...(payload === undefined ? {} : { payload }),
-  });
-  return { status: response.statusCode, headers: response.headers, body: response.json() };
-}
+const join: KnowledgeGateway['join'] = (...args) => gateway.join(...args);
+const call: KnowledgeGateway['call'] = (...args) => gateway.call(...args);
+const addCollection: KnowledgeGateway['addCollection'] = (...args) => gateway.addCollection(...args);
 
 const document = {
   filename: 'guide.md',
   media_type: 'text/markdown',
   content: '# Guide\n\nThe beacon is blue.\n',
 };
-
-async function addCollection(client: Client, name = 'Harbours'): Promise<string> {
-  const { body } = await call(client, 'POST', '', { name });
-  return body.data.id as string;
-}
 
 describe('POST /v1/spaces/{space_id}/collections', () => {
   it('answers 201 with the record, and the same record with 200 for a repeat of its key', async () => {
@@ -296,10 +207,21 @@ describe('GET …/documents/{document_id}/content', () => {
     expect(headers).toMatchObject({
       'content-type': 'text/markdown; charset=utf-8',
       'content-length': String(rawPayload.length),
-      'content-disposition': `attachment; filename="B_r _1___.md"; filename*=UTF-8''B%C3%A4r%20%221%22%0D%0A.md`,
+      'content-disposition': `attachment; filename="B_r _1_.md"; filename*=UTF-8''B%C3%A4r%20%221%22.md`,
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     });
+  });
+
+  it('is not sent again to a client that has it', async () => {
+    const client = await join();
+    const { path, hash } = await added(client);
+    const again = await app.inject({
+      method: 'GET',
+      url: `/api/v1/spaces/${client.spaceId}/collections/${path}`,
+      headers: { 'x-api-key': client.key, 'if-none-match': `"x", W/"${hash}"` },
+    });
+    expect(again).toMatchObject({ statusCode: 304, body: '', headers: { etag: `"${hash}"` } });
   });
 
   it('is unknown to other tenants, and after a deletion', async () => {

@@ -255,6 +255,10 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     args: (input) => [...argument('collection_id')(input), ...flags(inSpace)(input)],
   },
   'collections create': { procedure: 'collections.create', args: flags(inSpace, ['name', 'name']) },
+  'collections update': {
+    procedure: 'collections.update',
+    args: (input) => [...argument('collection_id')(input), ...flags(inSpace, ['name', 'name'])(input)],
+  },
   'collections delete': {
     procedure: 'collections.delete',
     args: (input) => [...argument('collection_id')(input), ...flags(inSpace)(input)],
@@ -465,6 +469,10 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
   'knowledge search': {
     procedure: 'knowledge.search',
     args: (input) => [...argument('query')(input), ...flags(inSpace)(input)],
+  },
+  'documents passages': {
+    procedure: 'documents.passages',
+    args: (input) => [...argument('document_id')(input), ...flags(...inCollection, ...page)(input)],
   },
   'documents list': { procedure: 'documents.list', args: flags(...inCollection, ...page) },
   ...Object.fromEntries(

@@ -12,6 +12,7 @@ const exceptions: Record<string, string> = {
   getResponse: 'it can stream; responses.inspect shows the record and more',
   listResponseEvents: 'these are the events of a stream',
   getDocumentContent: 'it sends a file',
+  uploadDocumentContent: 'it takes a file; documents.upload takes a text',
   openAiCreateResponse: 'it speaks the dialect of OpenAI’s clients',
   openAiRetrieveResponse: 'it speaks the dialect of OpenAI’s clients',
   openAiCancelResponse: 'it speaks the dialect of OpenAI’s clients',

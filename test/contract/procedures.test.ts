@@ -54,6 +54,7 @@ const plainText = [
   'threads.start branch_id',
   ...['start', 'update'].map((verb) => `threads.${verb} title`),
   ...['name', 'description', 'text_search_config'].map((name) => `collections.create ${name}`),
+  ...['name', 'description', 'text_search_config'].map((name) => `collections.update ${name}`),
   ...['filename', 'content', 'metadata.*'].map((name) => `documents.upload ${name}`),
   // filters: their results never include another tenant's rows
   ...['query', ...['metadata.*', 'created_after', 'created_before'].map((name) => `filters.${name}`)].map(

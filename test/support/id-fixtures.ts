@@ -33,6 +33,8 @@ export interface IdFixture {
 type Fixtures = Record<string, IdFixture>;
 const collectionBody = { name: 'Harbours' };
 const documentBody = { filename: 'a.txt', media_type: 'text/plain', content: 'The beacon is blue.' };
+/** Of a file as a body; its bytes may be JSON. */
+const contentPath = '/documents/content?filename=a.txt';
 /** The same for the same seed. */
 const serverBody = (seed = newKey()) => ({
   slug: `s-${createHash('sha256').update(seed).digest('hex').slice(0, 12)}`,
@@ -392,6 +394,12 @@ export function idFixtures(maker: Maker): Fixtures {
       await maker.collection(place);
       return 'collections';
     }),
+    'getCollection path space_id': spaceOf('GET', aCollection('')),
+    'getCollection path collection_id': collectionIn('GET', async (_place, id) => `collections/${id}`),
+    'updateCollection path space_id': spaceOf('PATCH', aCollection(''), { name: 'Tides' }),
+    'updateCollection path collection_id': collectionIn('PATCH', async (_place, id) => `collections/${id}`, {
+      name: 'Tides',
+    }),
     'deleteCollection path space_id': spaceOf('DELETE', aCollection('')),
     'deleteCollection path collection_id': collectionIn('DELETE', async (_place, id) => `collections/${id}`),
     'uploadDocument path space_id': spaceOf('POST', aCollection('/documents'), documentBody),
@@ -401,6 +409,23 @@ export function idFixtures(maker: Maker): Fixtures {
       documentBody,
     ),
     'uploadDocument header idempotency-key': freshKey(aCollection('/documents'), documentBody),
+    'uploadDocumentContent path space_id': spaceOf('POST', aCollection(contentPath), documentBody),
+    'uploadDocumentContent path collection_id': collectionIn(
+      'POST',
+      async (_place, id) => `collections/${id}${contentPath}`,
+      documentBody,
+    ),
+    'uploadDocumentContent header idempotency-key': freshKey(aCollection(contentPath), documentBody),
+    'listPassages path space_id': spaceOf('GET', async (place) => `${await aDocument(place)}/passages`),
+    'listPassages path collection_id': collectionIn(
+      'GET',
+      async (place, id) => `collections/${id}/documents/${await maker.documentOf(place, id)}/passages`,
+    ),
+    'listPassages path document_id': remembering(documentIn('GET', '/passages')),
+    'listPassages query cursor': cursorOf(async (place) => {
+      const home = await maker.collection(place);
+      return `collections/${home}/documents/${await maker.readDocument(place, home)}/passages`;
+    }),
     'listDocuments path space_id': spaceOf('GET', aCollection('/documents')),
     'listDocuments path collection_id': collectionIn(
       'GET',

@@ -9,6 +9,7 @@ import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts'
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { QuestionAccess } from '#domain/knowledge/search/question-vector.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import type { ProvidedPostgres } from './provided.ts';
 
 export interface SpaceFixture {
   tenantId: string;
@@ -37,12 +38,15 @@ export interface KnowledgeWorld {
   stop(): Promise<void>;
 }
 
-export async function openWorld(): Promise<KnowledgeWorld> {
-  const database = await createTestDatabase();
+export async function openWorld({
+  masterKey = randomBytes(32).toString('base64'),
+  server,
+}: { masterKey?: string; server?: ProvidedPostgres } = {}): Promise<KnowledgeWorld> {
+  const database = await createTestDatabase(server);
   const { unitOfWork } = database;
   const admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
-  const secrets = new Secrets(randomBytes(32).toString('base64'));
+  const secrets = new Secrets(masterKey);
   return {
     database,
     url: database.url,

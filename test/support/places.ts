@@ -4,6 +4,8 @@ import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { allowModels } from '#domain/workspace/spaces/allow-models.ts';
 import { addModel } from '#domain/capabilities/models/add-model.ts';
 import { builtinSettings } from '#domain/capabilities/models/builtin-settings.ts';
+import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Item } from '#domain/responses/record/item.entity.ts';
 import type { Actor } from '#domain/foundation/access/caller.ts';
@@ -110,6 +112,24 @@ export class Maker {
   async document(place: Place, collectionId: string): Promise<string> {
     const content = { filename: 'a.txt', media_type: 'text/plain', content: 'The beacon is blue.' };
     return this.#made(place, `collections/${collectionId}/documents`, content);
+  }
+
+  /** A document that was read, with two passages. */
+  async readDocument(place: Place, collectionId: string): Promise<string> {
+    const id = await this.document(place, collectionId);
+    await this.unitOfWork.inTenant(place.tenantId, async (em) => {
+      const passages = ['The beacon', 'is blue.'].map((text, n) => ({
+        heading: null,
+        text,
+        start: n * 11,
+        end: n * 11 + text.length,
+        page: null,
+        anchor: null,
+      }));
+      await storePassages(em, { documentId: id, readingId: 'first', chunks: passages });
+      await finishIngestion(em, id, null);
+    });
+    return id;
   }
 
   /** A new document of the collection if it is of this place, else of another collection. */

@@ -296,6 +296,10 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       input: async (place) => ({ space_id: place.spaceId, name: 'Tides' }),
       ids: { space_id: space },
     },
+    'collections.update': {
+      input: async (place) => ({ ...(await inCollection(place)), name: 'Tides' }),
+      ids: { space_id: space, collection_id: collection },
+    },
     'collections.delete': { input: inCollection, ids: { space_id: space, collection_id: collection } },
     'documents.list': {
       input: async (place) => {
@@ -308,6 +312,15 @@ export function procedureFixtures(parts: FixtureParts): Record<string, Procedure
       ids: { space_id: space, collection_id: collection, cursor },
     },
     'documents.get': { input: aDocument, ids: documentIds },
+    'documents.passages': {
+      input: async (place) => {
+        const ref = await inCollection(place);
+        const document_id = await maker.readDocument(place, ref.collection_id);
+        const input = { ...ref, document_id, limit: 1 };
+        return { ...input, cursor: await parts.cursorOf(place, 'documents.passages', input) };
+      },
+      ids: { ...documentIds, cursor },
+    },
     'documents.upload': {
       input: async (place) => ({
         ...(await inCollection(place)),

@@ -6,6 +6,7 @@ import { principalRoutes } from './identity/principal-routes.ts';
 import { roleRoutes } from './identity/role-routes.ts';
 import { tenantRoutes } from './workspace/tenant-routes.ts';
 import { documentRoutes } from './knowledge/document-routes.ts';
+import { uploadRoutes } from './knowledge/upload-routes.ts';
 import { collectionRoutes } from './knowledge/collection-routes.ts';
 import { searchRoutes } from './knowledge/search-routes.ts';
 import { eventRoutes } from './events/routes.ts';
@@ -37,12 +38,15 @@ import { threadRoutes } from './threads/routes.ts';
 /** All REST operations of version 1, mounted under each prefix. */
 export function restV1(deps: GatewayDependencies) {
   const limits = signInLimits(deps.config);
+  // Counts for both prefixes.
+  const uploads = uploadRoutes(deps);
   return async (scope: FastifyInstance): Promise<void> => {
     await scope.register(responseRoutes(deps));
     await scope.register(openAiResponseRoutes(deps));
     await scope.register(openAiModelRoutes);
     await scope.register(collectionRoutes);
-    await scope.register(documentRoutes(deps));
+    await scope.register(documentRoutes);
+    await scope.register(uploads);
     await scope.register(spaceEmbeddingRoutes);
     await scope.register(embeddingModelRoutes);
     await scope.register(searchRoutes(deps));

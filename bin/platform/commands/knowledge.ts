@@ -19,6 +19,8 @@ interface NewCollection extends InSpace {
   textSearchConfig?: string;
 }
 
+type ChangedCollection = Omit<NewCollection, 'name'> & { name?: string };
+
 interface NewDocument extends InCollection {
   mediaType: DocumentMediaType;
 }
@@ -39,7 +41,15 @@ export function addCollections(program: Command): void {
   remote(inSpace(group.command('get').description('one collection').argument(id)), {
     call: (client, { space }: InSpace, collection) =>
       client.collections.get.query({ space_id: space, collection_id: collection }),
-    show: ({ data }) => fields(data),
+    show: ({ data: { statistics, ...collection } }) =>
+      fields({
+        ...collection,
+        documents: Object.entries(statistics.documents)
+          .map(([state, n]) => `${n} ${state}`)
+          .join(', '),
+        passages: statistics.chunks,
+        bytes: statistics.bytes,
+      }),
   });
   remote(
     inSpace(group.command('create'))
@@ -52,6 +62,25 @@ export function addCollections(program: Command): void {
         client.collections.create.mutate({
           space_id: space,
           name,
+          ...(description === undefined ? {} : { description }),
+          ...(textSearchConfig === undefined ? {} : { text_search_config: textSearchConfig }),
+        }),
+      show: ({ data }) => fields(data),
+    },
+  );
+  remote(
+    inSpace(group.command('update'))
+      .description('its name, description or language')
+      .argument(id)
+      .option('--name <name>', 'its name')
+      .option('--description <text>', 'for people; empty for none')
+      .option('--text-search-config <name>', 'the language; its documents are read again'),
+    {
+      call: (client, { space, name, description, textSearchConfig }: ChangedCollection, collection) =>
+        client.collections.update.mutate({
+          space_id: space,
+          collection_id: collection,
+          ...(name === undefined ? {} : { name }),
           ...(description === undefined ? {} : { description }),
           ...(textSearchConfig === undefined ? {} : { text_search_config: textSearchConfig }),
         }),
@@ -94,6 +123,23 @@ export function addDocuments(program: Command): void {
     call: (client, options: InCollection, document) => client.documents.get.query(ref(options, document)),
     show: ({ data }) => fields(data),
   });
+  remote(
+    inCollection(paged(group.command('passages')).description('its passages, in its order').argument(id)),
+    {
+      call: (client, options: InCollection & PageOptions, document) =>
+        client.documents.passages.query({ ...ref(options, document), ...pageInput(options) }),
+      show: ({ data, meta }) =>
+        withNext(
+          table(data, {
+            position: (row) => row.position,
+            page: (row) => row.page,
+            heading: (row) => row.heading,
+            text: (row) => row.text,
+          }),
+          meta,
+        ),
+    },
+  );
   remote(
     inCollection(group.command('upload').description('add a document').argument('<file>', 'its text')).option(
       '--media-type <type>',

@@ -9,6 +9,9 @@ export interface StoredBytes {
   sha256: string;
 }
 
+/** Bytes that are stored whole, and that nothing can open before they are finished. */
+export type ReceivedBytes = StoredBytes;
+
 export interface PutOptions {
   purpose: BytePurpose;
   maxBytes: number;

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import { BytesNotFound, type ByteStore, type PutOptions, type StoredBytes } from './byte-store.ts';
+import {
+  BytesNotFound,
+  type ByteStore,
+  type PutOptions,
+  type ReceivedBytes,
+  type StoredBytes,
+} from './byte-store.ts';
 import { inParts } from './parts.ts';
 
 /** Runs one step in a transaction of the tenant. */
@@ -40,32 +46,38 @@ export class PostgresByteStore implements ByteStore {
 
   async put(
     source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    { purpose, maxBytes }: PutOptions,
+    options: PutOptions,
   ): Promise<StoredBytes> {
+    const received = await this.receive(source, options);
+    return this.#orDelete(received.key, () => this.finish(received));
+  }
+
+  /**
+   * The first half of `put`, for bytes whose reference is added in a later transaction: there `finish` of a store
+   * `within` it makes them an object. Bytes that are never finished are purged.
+   * @throws like `put`
+   */
+  async receive(
+    source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    { purpose, maxBytes }: PutOptions,
+  ): Promise<ReceivedBytes> {
     const key = `${purpose}/${newId()}`;
     await this.#execute(
       `insert into stored_objects (tenant_id, key, purge_after) values (?, ?, now() + ?::interval)`,
       [key, this.#mode.holdFor],
     );
-    try {
+    return this.#orDelete(key, async () => {
       const hash = createHash('sha256');
       let byteSize = 0;
       let position = 0;
       for await (const part of inParts(source, maxBytes)) {
-        await this.#execute(
-          'insert into stored_parts (tenant_id, key, position, bytes) values (?, ?, ?, ?)',
-          [key, position, Buffer.from(part.buffer, part.byteOffset, part.byteLength)],
-        );
+        await this.#insertPart({ key, position, bytes: part });
         hash.update(part);
         byteSize += part.byteLength;
         position += 1;
       }
-      return await this.#finish({ key, byteSize, sha256: hash.digest('hex') }, purpose);
-    } catch (error) {
-      // Best effort: if the database is unavailable, the purge deletes the rest.
-      await this.delete(key).catch(() => {});
-      throw error;
-    }
+      return { key, byteSize, sha256: hash.digest('hex') };
+    });
   }
 
   async *open(key: string): AsyncGenerator<Uint8Array> {
@@ -102,9 +114,15 @@ export class PostgresByteStore implements ByteStore {
     return rows.map(({ key }) => key);
   }
 
-  /** One lock for each hash: of equal bytes stored concurrently, the second finds the row of the first. */
-  async #finish(stored: StoredBytes, purpose: string): Promise<StoredBytes> {
-    const { key, byteSize, sha256 } = stored;
+  /**
+   * Makes received bytes an object that can be opened, or deletes them where equal ones are stored already. One lock
+   * for each hash: of equal bytes stored concurrently, the second finds the row of the first.
+   * @throws `BytesNotFound` when they were purged meanwhile
+   */
+  async finish(received: ReceivedBytes): Promise<StoredBytes> {
+    const { key, byteSize, sha256 } = received;
+    const [purpose = ''] = key.split('/', 1);
+    const { holdFor: hold } = this.#mode;
     return this.#mode.run(async (em) => {
       await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
         `${this.#tenantId}/${purpose}/${sha256}`,
@@ -113,22 +131,52 @@ export class PostgresByteStore implements ByteStore {
       const [equal] = await em.execute<{ key: string }[]>(
         `update stored_objects set purge_after = greatest(purge_after, now() + ?::interval)
          where tenant_id = ? and split_part(key, '/', 1) = ? and sha256 = ? returning key`,
-        [this.#mode.holdFor, this.#tenantId, purpose, sha256],
+        [hold, this.#tenantId, purpose, sha256],
       );
       if (equal !== undefined) {
         await em.execute('delete from stored_objects where tenant_id = ? and key = ?', [this.#tenantId, key]);
-        return { ...stored, key: equal.key };
+        return { ...received, key: equal.key };
       }
-      const [finished] = await em.execute<{ key: string }[]>(
-        'update stored_objects set sha256 = ?, byte_size = ? where tenant_id = ? and key = ? returning key',
-        [sha256, byteSize, this.#tenantId, key],
+      // Without a hold the reference is in this transaction: a deletion later today is purged at once.
+      const finished = await em.execute(
+        `update stored_objects set sha256 = ?, byte_size = ?, purge_after = now() + ?::interval
+         where tenant_id = ? and key = ? returning key`,
+        [sha256, byteSize, hold, this.#tenantId, key],
       );
-      if (finished === undefined) {
-        // A stream that took longer than `holdFor`: the purge has deleted its object.
+      if (finished.length === 0) {
         throw new BytesNotFound();
       }
-      return stored;
+      return received;
     });
+  }
+
+  /** With a parameter: `execute` of the ORM would write the bytes into the text of the statement. */
+  async #insertPart({
+    bytes,
+    ...place
+  }: {
+    key: string;
+    position: number;
+    bytes: Uint8Array;
+  }): Promise<void> {
+    const row = {
+      tenant_id: this.#tenantId,
+      ...place,
+      bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    };
+    await this.#mode.run((em) =>
+      em.getKysely<{ stored_parts: typeof row }>().insertInto('stored_parts').values(row).execute(),
+    );
+  }
+
+  async #orDelete<T>(key: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      // Best effort: if the database is unavailable, the purge deletes the rest.
+      await this.delete(key).catch(() => {});
+      throw error;
+    }
   }
 
   async #execute<Row extends object>(sql: string, values: unknown[]): Promise<Row[]> {

@@ -57,7 +57,8 @@ const masterKey = z
   .string()
   .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
 
-const documentBytes = z.coerce.number().int().positive().max(1_048_576).default(1_048_576);
+/** 100 MiB. */
+const uploadBytes = z.coerce.number().int().positive().max(104_857_600);
 
 /** Limits per key, tenant or response; the usual caller is a server with one key. */
 const limits = {
@@ -134,10 +135,17 @@ const gateway = z.object({
   DEMO_PAGES: z.enum(['0', '1']).default('0'),
   /** Failed attempts per minute from one address with one key id. */
   MAX_FAILED_ATTEMPTS: z.coerce.number().int().positive().default(10),
-  /** Bytes of a document's content, by its type; one request carries at most a mebibyte of it. */
-  MAX_PLAIN_TEXT_BYTES: documentBytes,
-  MAX_MARKDOWN_BYTES: documentBytes,
-  MAX_HTML_BYTES: documentBytes,
+  /** Bytes of a document's content; a JSON body carries at most a mebibyte of it. */
+  MAX_UPLOAD_BYTES: uploadBytes.default(104_857_600),
+  /** Lower limits of some types. */
+  MAX_PLAIN_TEXT_BYTES: uploadBytes.optional(),
+  MAX_MARKDOWN_BYTES: uploadBytes.optional(),
+  MAX_HTML_BYTES: uploadBytes.optional(),
+  /** Files that this process receives at a time. */
+  MAX_UPLOADS_PER_TENANT: z.coerce.number().int().positive().default(4),
+  MAX_UPLOADS: z.coerce.number().int().positive().default(32),
+  /** An upload of which nothing arrives for this time ends. */
+  UPLOAD_IDLE_SECONDS: z.coerce.number().positive().max(600).default(30),
   /** Maximum wait for open streams when the process shuts down. */
   DRAIN_SECONDS: z.coerce.number().int().nonnegative().default(25),
 });

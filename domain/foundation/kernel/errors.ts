@@ -69,6 +69,7 @@ export type DomainErrorCode =
   | 'invalid_request'
   | 'unknown_parameter'
   | 'unsupported_parameter'
+  | 'unsupported_document_type'
   | 'invalid_cursor'
   | 'cursor_out_of_range'
   | 'cursor_without_response'

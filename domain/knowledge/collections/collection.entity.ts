@@ -12,6 +12,8 @@ const schema = defineEntity({
     textSearchConfig: p.text().default('english').columnType('regconfig'),
     /** Maintained by the database as documents change. */
     chunkCount: p.bigint('number').default(0),
+    /** Passages that the statistics of words are of; maintained by the database. */
+    lexemeChunks: p.bigint('number').default(0),
     createdBy: p.uuid(),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),

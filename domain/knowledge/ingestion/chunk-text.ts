@@ -18,14 +18,14 @@ interface Piece {
  * Cuts each section into runs of whole sentences. A sentence is cut only when it alone is longer than a chunk: at its
  * last white space, or between two code points if it has none. The cost is linear.
  */
-export function chunkText(extracted: ExtractedText): Chunk[] {
-  return extracted.sections.flatMap((section) => chunkSection(extracted.text, section));
+export function chunkText(extracted: ExtractedText, size = chunkSize): Chunk[] {
+  return extracted.sections.flatMap((section) => chunkSection(extracted.text, section, size));
 }
 
-function chunkSection(text: string, section: Section): Chunk[] {
+function chunkSection(text: string, section: Section, max: number): Chunk[] {
   const heading = section.heading?.slice(0, maxHeadingLength).toWellFormed() ?? null;
   const chunks: Chunk[] = [];
-  for (const piece of runs(text, section)) {
+  for (const piece of runs(text, section, max)) {
     const written = text.slice(piece.start, piece.end);
     const body = written.trim();
     if (body !== '') {
@@ -36,10 +36,10 @@ function chunkSection(text: string, section: Section): Chunk[] {
   return chunks;
 }
 
-function* runs(text: string, section: Section): Generator<Piece> {
+function* runs(text: string, section: Section, max: number): Generator<Piece> {
   let run: Piece = { start: section.start, end: section.start, size: 0 };
-  for (const sentence of shortSentences(text, section)) {
-    if (run.size + sentence.size > chunkSize) {
+  for (const sentence of shortSentences(text, section, max)) {
+    if (run.size + sentence.size > max) {
       yield run;
       run = sentence;
     } else {
@@ -50,12 +50,12 @@ function* runs(text: string, section: Section): Generator<Piece> {
 }
 
 /** The sentences of a section; too long ones in pieces. */
-function* shortSentences(text: string, { start, end }: Section): Generator<Piece> {
+function* shortSentences(text: string, { start, end }: Section, max: number): Generator<Piece> {
   for (const { segment, index } of sentences.segment(text.slice(start, end))) {
     let from = start + index;
     const to = from + segment.length;
     while (from < to) {
-      const piece = pieceAt(text, from, to);
+      const piece = pieceAt(text, from, to, max);
       yield piece;
       from = piece.end;
     }
@@ -63,10 +63,10 @@ function* shortSentences(text: string, { start, end }: Section): Generator<Piece
 }
 
 /** The longest piece of `text` from `start` to `end` that fits into a chunk, cut at white space if more follows. */
-function pieceAt(text: string, start: number, end: number): Piece {
+function pieceAt(text: string, start: number, end: number, max: number): Piece {
   let piece: Piece = { start, end: start, size: 0 };
   let space: Piece | null = null;
-  while (piece.end < end && piece.size < chunkSize) {
+  while (piece.end < end && piece.size < max) {
     const character = String.fromCodePoint(text.codePointAt(piece.end) ?? 0);
     if (piece.size > 0 && character.trim() === '') {
       space = piece;

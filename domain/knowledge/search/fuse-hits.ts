@@ -9,20 +9,21 @@ export interface PassageRef {
 }
 
 export interface KeywordHit extends PassageRef {
+  /** BM25, comparable between questions: 0.76 for a passage of average length with every word once; below 1. */
+  score: number;
   /** Share of the question's weight that the passage contains, 0 to 1. */
   coverage: number;
-  /** PostgreSQL's cover-density rank, 0 or more. */
-  rank: number;
 }
 
 export interface FusedHit extends PassageRef {
   /** 0 to 1, best first. */
   score: number;
   /** 0 for a passage that only the vector search found. */
-  coverage: number;
-  /** Scores of the two searches, 0 to 1; 0 for a passage that a search did not find. */
   keywordScore: number;
+  /** 0 for a passage that only the keyword search found, or that is as near as an unrelated one. */
   vectorScore: number;
+  /** 0 for a passage that only the vector search found. */
+  coverage: number;
 }
 
 export interface Fusion {
@@ -34,40 +35,54 @@ export interface Fusion {
   limit: number;
 }
 
-/** Max bonus for the density of the words in a passage, relative to their presence. */
-const rankShare = 0.2;
+/** Deviations from an unrelated passage's cosine that count as near; chosen by `npm run bench:knowledge`. */
+const near = 4;
+/** Of a few passages the deviation may be 0. */
+const minDeviation = 0.01;
 
 /**
- * Normalises the scores of both searches to 0 to 1 and weighs them by `alpha`; equal scores are ordered by address.
+ * Weighs the scores of both searches by `alpha`: at 0 only passages of the keyword search are left, at 1 only those of
+ * the vector search. Both scores mean the same for every question: none is relative to its best hit. Equal scores are
+ * ordered by address.
  */
 export function fuseHits({ keyword, vector, alpha, limit }: Fusion): FusedHit[] {
-  const topRank = Math.max(...keyword.map((hit) => hit.rank), Number.MIN_VALUE);
-  const topSimilarity = Math.max(...(vector?.hits ?? []).map((hit) => hit.cosine), Number.MIN_VALUE);
-  const vectorShare = vector === null ? 0 : alpha;
-  const fused = new Map<string, FusedHit>();
-  for (const { documentId, position, generation, coverage, rank } of keyword) {
-    const score = (1 - rankShare) * coverage + rankShare * (rank / topRank);
-    fused.set(address({ documentId, position }), {
-      documentId,
-      position,
-      ...(generation === undefined ? {} : { generation }),
-      coverage,
-      keywordScore: score,
-      vectorScore: 0,
-      score: (1 - vectorShare) * score,
-    });
+  const share = vector === null ? 0 : alpha;
+  const fused = new Map<string, Candidate>();
+  for (const hit of share < 1 ? keyword : []) {
+    fused.set(address(hit), { ...empty, ...refOf(hit), coverage: hit.coverage, keywordScore: hit.score });
   }
-  for (const { documentId, position, cosine } of vector?.hits ?? []) {
-    const key = address({ documentId, position });
-    const hit = fused.get(key) ?? { documentId, position, coverage: 0, keywordScore: 0, score: 0 };
-    const vectorScore = Math.max(0, cosine / topSimilarity);
-    fused.set(key, { ...hit, vectorScore, score: hit.score + vectorShare * vectorScore });
+  const known = new Map(keyword.map((hit) => [address(hit), hit]));
+  for (const hit of share > 0 ? (vector?.hits ?? []) : []) {
+    const key = address(hit);
+    const { score: keywordScore = 0, coverage = 0 } = known.get(key) ?? {};
+    fused.set(key, { ...refOf(hit), keywordScore, coverage, nearness: nearnessOf(hit.cosine, vector) });
   }
   return [...fused.entries()]
-    .filter(([, hit]) => hit.score > 0)
-    .sort(([a, one], [b, other]) => other.score - one.score || (a < b ? -1 : 1))
+    .map(([key, hit]) => ({ key, hit, rank: (1 - share) * hit.keywordScore + share * hit.nearness }))
+    .sort((a, b) => b.rank - a.rank || (a.key < b.key ? -1 : 1))
     .slice(0, limit)
-    .map(([, hit]) => hit);
+    .map(({ hit: { nearness, ...hit }, rank }) => ({
+      ...hit,
+      vectorScore: Math.max(0, nearness),
+      score: Math.max(0, rank),
+    }));
+}
+
+interface Candidate extends Omit<FusedHit, 'score' | 'vectorScore'> {
+  /** -1 to 1; 0: as near as an unrelated passage. */
+  nearness: number;
+}
+
+const empty = { keywordScore: 0, coverage: 0, nearness: 0 };
+
+/** Cosines of different models and questions have different ranges: distances from the background are comparable. */
+function nearnessOf(cosine: number, vector: NearestPassages | null): number {
+  const { mean, deviation } = vector?.background ?? { mean: 0, deviation: 1 };
+  return Math.tanh((cosine - mean) / (near * Math.max(deviation, minDeviation)));
+}
+
+function refOf({ documentId, position, generation }: PassageRef): PassageRef {
+  return { documentId, position, ...(generation === undefined ? {} : { generation }) };
 }
 
 function address({ documentId, position }: PassageRef): string {

@@ -6,7 +6,7 @@ interface MatchRow {
   document_id: string;
   generation: number;
   position: number;
-  rank: number;
+  score: number;
   coverage: number;
 }
 
@@ -22,48 +22,53 @@ export interface KeywordQuery {
   limit: number;
 }
 
+/** Max passages that are ranked, as estimated before the search; the rarest word's passages always are. */
+const maxCandidates = 4_000;
+/** Max different words of a question. */
+const maxLexemes = 32;
+
 /**
- * Full text: the question's lexemes are OR-ed, because no passage contains all words of a differently worded
- * question. A lexeme weighs more the fewer passages contain it. A lexeme without any passage has the average weight
- * of the others, so that it lowers every coverage without burying the hits.
+ * BM25 over the passages with any of the question's rarest words: no passage contains all words of a differently
+ * worded question, and passages that share only frequent words with it are too many to rank. A word weighs more the
+ * fewer passages contain it; one without any passage has the average weight of the others, so that it lowers every
+ * score without burying the hits.
  */
 export async function matchKeywords(em: EntityManager, query: KeywordQuery): Promise<KeywordHit[]> {
   const filtered = documentsMatching(query);
   const ids = `{${query.collectionIds.join(',')}}`;
+  const documents =
+    filtered.params.length === 0
+      ? 'null'
+      : `array(select d.id from documents d where d.tenant_id = ? ${filtered.sql('d.id')})`;
   const rows = await em.execute<MatchRow[]>(
     `with question as materialized (
-       select lexeme, ('''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''')::tsquery as query
-       from unnest(to_tsvector(?::regconfig, ?)) limit 32),
-     wanted as materialized (select string_agg(query::text, ' | ')::tsquery as query from question),
-     total as (select ?::float8 as n),
-     -- concatenation unpacks a vector once, not once for each lexeme
-     candidates as materialized (
-       select c.document_id, c.generation, c.position, c.tsv || ''::tsvector as tsv
-       from chunks c join documents d
-         on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation, wanted w
-       where c.collection_id = any(?::uuid[]) and d.collection_id = any(?::uuid[]) and c.tsv @@ w.query
-         ${filtered.sql('d.id')}),
-     matches as materialized (
-       select c.document_id, c.generation, c.position, ts_rank_cd(c.tsv, w.query, 1) as rank,
-              array(select q.lexeme from question q where c.tsv @@ q.query) as hits
-       from candidates c, wanted w),
-     present as materialized (
-       select lexeme, 1 + ln((greatest(t.n, count(*)) + 1)::float8 / (count(*) + 1)) as weight
-       from matches, unnest(hits) as lexeme, total t group by lexeme, t.n),
-     whole as (
-       select sum(weight) + avg(weight) * ((select count(*) from question) - count(*)) as weight from present)
-     select m.document_id, m.generation, m.position, m.rank::float8 as rank,
-            least(1, (select sum(p.weight) from present p where p.lexeme = any(m.hits)) / w.weight)::float8 as coverage
-     from matches m, whole w
-     order by coverage desc, rank desc, m.document_id, m.position
-     limit ?`,
-    [query.config, query.question, query.passages, ids, ids, ...filtered.params, query.limit],
+       select lexeme from unnest(to_tsvector(?::regconfig, ?)) limit ${maxLexemes}),
+     frequent as (
+       select s.lexeme, sum(s.df * c.chunk_count::float8 / greatest(c.lexeme_chunks, 1)) as df
+       from lexeme_stats s join collections c on c.tenant_id = s.tenant_id and c.id = s.collection_id
+       where s.tenant_id = ? and s.collection_id = any(?::uuid[]) and s.lexeme in (select lexeme from question)
+       group by s.lexeme),
+     ordered as (
+       select lexeme, df, row_number() over w as n, sum(coalesce(df, 1)) over w as candidates
+       from question left join frequent using (lexeme)
+       window w as (order by coalesce(df, 0), lexeme rows unbounded preceding)),
+     plan as (
+       select array_agg(lexeme order by n) as lexemes, array_agg(case when rare then null else df end order by n) as df,
+              count(*) filter (where rare)::integer as rare
+       from (select *, n = 1 or candidates <= ${maxCandidates} as rare from ordered) o
+       having count(*) > 0)
+     select r.* from plan p cross join lateral
+       app.rank_passages(?::uuid[], p.lexemes, p.df, p.rare, ?::float8, ${documents}, ?) r`,
+    [
+      query.config,
+      query.question,
+      query.tenantId,
+      ids,
+      ids,
+      query.passages,
+      ...(filtered.params.length === 0 ? [] : [query.tenantId, ...filtered.params]),
+      query.limit,
+    ],
   );
-  return rows.map((row) => ({
-    documentId: row.document_id,
-    generation: row.generation,
-    position: row.position,
-    rank: row.rank,
-    coverage: row.coverage,
-  }));
+  return rows.map(({ document_id: documentId, ...row }) => ({ documentId, ...row }));
 }

@@ -42,7 +42,7 @@ export interface Passage {
   anchor: string | null;
   /** 0 to 1. */
   score: number;
-  /** Scores of the two searches, 0 to 1; 0 for a passage that a search did not find. */
+  /** What each search made of it, 0 to 1; 0 if it did not find it. */
   keywordScore: number;
   vectorScore: number;
   /** Share of the question's weight that the passage contains, 0 to 1. */

@@ -3,11 +3,7 @@ import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders, type EmbedderOptions } from '#adapters/embeddings/create-embedders.ts';
-import {
-  CredentialFailure,
-  type CredentialSource,
-  type CredentialUse,
-} from '#domain/capabilities/credentials/credential-source.ts';
+import { CredentialFailure, type CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import { EmbeddingFailure, type Embedder } from '#domain/knowledge/embeddings/embedder.ts';
 import type {
   EmbeddingModel,
@@ -30,8 +26,8 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
-/** A bearer token for every model. */
-const keys: CredentialSource = {
+/** The vendor's key as a bearer token. */
+const vendorKey = {
   read: async () => ({
     version: 1,
     header: { name: 'Authorization', value: 'Bearer vendor-secret' },
@@ -46,7 +42,7 @@ const embeddersOf = (options: Partial<EmbedderOptions> & { limits?: Partial<Answ
     builtin: createBuiltinModel(modelFilesSource({}, {})),
     fetch: createGuardedFetch([server.origin]),
     credential: () => undefined,
-    stored: keys,
+    stored: vendorKey,
     ...options,
   });
 const row = (kind: EmbeddingProvider, settings: Partial<EmbeddingModel> = {}) =>
@@ -54,7 +50,7 @@ const row = (kind: EmbeddingProvider, settings: Partial<EmbeddingModel> = {}) =>
     providerKind: kind,
     providerModel: 'words-1',
     baseUrl: `${server.origin}/v1`,
-    credentialId: 'credential',
+    credentialId: 'vendor-key',
     dims,
     maxTokens: 2_048,
     queryPrefix: '',
@@ -181,10 +177,11 @@ describe('the wire', () => {
       },
       refused: () => undefined,
     };
-    await embeddersOf({ stored }).of(row('openai')).embedQuery('tides', never);
+    const settings = { credentialId: 'credential' };
+    await embeddersOf({ stored }).of(row('openai', settings)).embedQuery('tides', never);
     expect(server.requests[0]?.headers).toMatchObject({ 'x-key': 'kept' });
     expect(uses).toMatchObject([{ tenantId: 'tenant', spaceId: null, url: `${server.origin}/v1` }]);
-    const foreign = embeddersOf({ stored }).of(row('openai', { tenantId: 'other' }));
+    const foreign = embeddersOf({ stored }).of(row('openai', { ...settings, tenantId: 'other' }));
     await expect(foreign.embedQuery('tides', never)).rejects.toMatchObject({ code: 'refused' });
     expect(server.requests).toHaveLength(1);
   });

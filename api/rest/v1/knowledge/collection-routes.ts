@@ -3,11 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import * as contract from '#api/contract/knowledge.ts';
 import { deleted, errorResponses, spaceParams } from '#api/contract/common.ts';
-import { presentCollection } from '#api/present/knowledge.ts';
+import { presentCollection, presentCounted } from '#api/present/knowledge.ts';
 import { toPage } from '#api/present/page.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
 import { listCollections } from '#domain/knowledge/collections/list-collections.ts';
+import { readCollection } from '#domain/knowledge/collections/read-collection.ts';
+import { updateCollection } from '#domain/knowledge/collections/update-collection.ts';
 import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Collections'];
@@ -67,6 +69,48 @@ export async function collectionRoutes(instance: FastifyInstance): Promise<void>
         listCollections(ctx, { limit, cursor: cursor ?? null }),
       );
       return toPage({ ...page, items: page.items.map(presentCollection) });
+    },
+  );
+
+  app.get(
+    '/spaces/:space_id/collections/:collection_id',
+    {
+      config: { permission: 'collections.read', audit: { none: 'reads' } },
+      schema: {
+        tags,
+        operationId: 'getCollection',
+        summary: 'Read a collection with its statistics',
+        params: contract.collectionParams,
+        response: { 200: contract.countedCollectionEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, collection_id: collectionId } = request.params;
+      const counted = await request.inContext(spaceId, (ctx) => readCollection(ctx, { collectionId }));
+      return { data: presentCounted(counted) };
+    },
+  );
+
+  app.patch(
+    '/spaces/:space_id/collections/:collection_id',
+    {
+      config: { permission: 'collections.update', audit: ['collection.updated'] },
+      schema: {
+        tags,
+        operationId: 'updateCollection',
+        summary: 'Change the name, the description or the language of a collection',
+        params: contract.collectionParams,
+        body: contract.updateCollectionBody,
+        response: { 200: contract.collectionEnvelope, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { space_id: spaceId, collection_id: collectionId } = request.params;
+      const { text_search_config: textSearchConfig, ...change } = request.body;
+      const collection = await request.inContext(spaceId, (ctx) =>
+        updateCollection(ctx, { collectionId, ...change, textSearchConfig }),
+      );
+      return { data: presentCollection(collection) };
     },
   );
 

@@ -26,13 +26,26 @@ export async function sendContent(reply: FastifyReply, { document, bytes }: Cont
     }
   }
   reply.headers({
-    'Content-Type': `${document.mediaType}; charset=utf-8`,
+    'Content-Type': typeOf(document),
     'Content-Length': document.byteSize,
+    ETag: etagOf(document),
     'Content-Disposition': dispositionOf(document.filename),
     'X-Content-Type-Options': 'nosniff',
     'Content-Security-Policy': 'sandbox',
   });
   return reply.send(Readable.from(all(), { objectMode: false })) as never;
+}
+
+/** Of the bytes, which never change. */
+export const etagOf = ({ contentHash }: Document): string => `"${contentHash}"`;
+
+const typeOf = ({ mediaType }: Document): string =>
+  mediaType.startsWith('text/') ? `${mediaType}; charset=utf-8` : mediaType;
+
+/** Whether a client that sent `If-None-Match` has these bytes already. */
+export function isKnown(document: Document, ifNoneMatch: string | undefined): boolean {
+  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes('*') || tags.includes(etagOf(document));
 }
 
 /** RFC 6266: an ASCII name for all clients, the full name for those that support `filename*`. */

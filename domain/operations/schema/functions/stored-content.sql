@@ -74,11 +74,12 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
   where o.purge_after < now() and (o.tenant_id, o.key) > (p_after_tenant, p_after_key)
   order by o.tenant_id, o.key limit p_limit
 $$;
--- Delayed until searches that began with these passages are over.
+-- Delayed until searches that began with these passages are over, which takes seconds; with the pace of the sweep they
+-- are gone within a minute.
 create or replace function app.list_stale_chunks(p_after_tenant uuid, p_after_id uuid, p_limit integer)
 returns table (tenant_id uuid, document_id uuid)
 language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select d.tenant_id, d.id from public.documents d
-  where d.stale_since < now() - interval '1 minute' and (d.tenant_id, d.id) > (p_after_tenant, p_after_id)
+  where d.stale_since < now() - interval '30 seconds' and (d.tenant_id, d.id) > (p_after_tenant, p_after_id)
   order by d.tenant_id, d.id limit p_limit
 $$;

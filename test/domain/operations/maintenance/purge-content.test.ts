@@ -5,6 +5,8 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
+import { contentLimits } from '#domain/knowledge/collections/collection-limits.ts';
+import { uploadContent } from '#domain/knowledge/collections/upload-content.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
@@ -50,6 +52,24 @@ describe('the purge of content', () => {
     expect(await partsOf(space)).toBe(3);
     await world.act(space, (ctx) => deleteDocument(ctx, { collectionId, documentId }));
     expect(await sweep()).toMatchObject({ done: 1, failed: 0, next: null });
+    expect(await partsOf(space)).toBe(0);
+  });
+
+  it('deletes the bytes of a file as soon as its document is deleted', async () => {
+    const { space, collectionId } = await aCollection();
+    const source = (async function* () {
+      yield Buffer.from('x'.repeat(600_000));
+    })();
+    const { document } = await uploadContent((work) => world.act(space, work), {
+      collectionId,
+      source,
+      describe: async () => ({ filename: 'a.txt', declared: undefined, metadata: {} }),
+      limits: contentLimits,
+      idempotency: null,
+    });
+    expect(await partsOf(space)).toBe(3);
+    await world.act(space, (ctx) => deleteDocument(ctx, { collectionId, documentId: document.id }));
+    expect(await sweep()).toMatchObject({ done: 1, failed: 0 });
     expect(await partsOf(space)).toBe(0);
   });
 

@@ -1,0 +1,19 @@
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import { invalid } from '#domain/foundation/kernel/errors.ts';
+import { collectionLimits } from './collection-limits.ts';
+
+/** Control characters, and those that change the direction of the text after them or have no width. */
+// eslint-disable-next-line no-control-regex
+const hidden = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+
+/**
+ * The last step of a path, whichever system's, without characters that a reader does not see.
+ * @throws `invalid_request` when no name is left, or when it is too long
+ */
+export function cleanFilename(given: string): string {
+  const name = (cleanText(given).split(/[/\\]/).at(-1) ?? '').replaceAll(hidden, '').trim();
+  if (name === '' || name === '.' || name === '..' || name.length > collectionLimits.filename) {
+    throw invalid('filename', `filename must be a name of 1 to ${collectionLimits.filename} characters.`);
+  }
+  return name;
+}

@@ -1,0 +1,44 @@
+import { extname } from 'node:path';
+import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { documentMediaTypes, type DocumentMediaType } from './document-status.ts';
+import { detectMediaType } from './media-type.ts';
+
+/** What a name says about texts, which look alike. */
+const byExtension = new Map([
+  ['.md', 'text/markdown'],
+  ['.markdown', 'text/markdown'],
+  ['.htm', 'text/html'],
+  ['.html', 'text/html'],
+  ['.csv', 'text/csv'],
+  ['.tsv', 'text/tab-separated-values'],
+  ['.json', 'application/json'],
+  ['.eml', 'message/rfc822'],
+]);
+
+const supported = (mediaType: string | undefined): DocumentMediaType | undefined =>
+  documentMediaTypes.find((known) => known === mediaType);
+
+/** A content type as clients send it, with parameters or none, or else the extension of the name; or plain text. */
+export function declaredType(contentType: string | undefined, filename: string): DocumentMediaType {
+  const essence = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  return (
+    supported(essence) ?? supported(byExtension.get(extname(filename).toLowerCase())) ?? documentMediaTypes[0]
+  );
+}
+
+/**
+ * The type of content that begins with `head`.
+ * @throws `unsupported_document_type`
+ */
+export function readableType(head: Uint8Array, declared: DocumentMediaType): DocumentMediaType {
+  const detected = detectMediaType(head, declared);
+  const known = supported(detected);
+  if (known === undefined) {
+    const message = `content is ${detected}, not one of ${documentMediaTypes.join(', ')}.`;
+    throw new DomainError('unsupported_document_type', message, {
+      param: 'content',
+      errors: [{ in: 'body', pointer: '/content', code: 'unsupported', message }],
+    });
+  }
+  return known;
+}

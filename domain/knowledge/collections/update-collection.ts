@@ -1,0 +1,64 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { changedFields } from '#domain/foundation/kernel/changed-fields.ts';
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import type { Collection } from './collection.entity.ts';
+import { collectionLimits, requireDescription, requireText } from './collection-limits.ts';
+import { lockCollection } from './find-collection.ts';
+import { rereadDocuments } from './reread-documents.ts';
+import { knownConfig } from './text-search-config.ts';
+
+export interface CollectionChange {
+  collectionId: string;
+  name?: string | undefined;
+  description?: string | null | undefined;
+  /** The language: its documents are read again, and are found in the former one until then. */
+  textSearchConfig?: string | undefined;
+}
+
+const fields = ['name', 'description', 'text_search_config'] as const;
+
+/**
+ * Updates the given fields.
+ * @throws `missing_permission`, `collection_not_found`, `invalid_request`, and for a change of the language
+ *   `invalid_state` while documents are being read or where there are too many, and `rate_limited`
+ */
+export async function updateCollection(ctx: Context, change: CollectionChange): Promise<Collection> {
+  const { caller, em } = ctx;
+  authorize(caller, 'collections.update');
+  const collection = await lockCollection(ctx, change.collectionId);
+  const before = {
+    name: collection.name,
+    description: collection.description ?? null,
+    text_search_config: collection.textSearchConfig,
+  };
+  const { name, description, textSearchConfig: config } = change;
+  const after = {
+    name: name === undefined ? before.name : requireText('name', cleanText(name), collectionLimits.name),
+    description: description === undefined ? before.description : requireDescription(description),
+    text_search_config: config === undefined ? before.text_search_config : await knownConfig(ctx, config),
+  };
+  const changed = changedFields(fields, after, before);
+  // Null equals absent there, but a description can be taken away.
+  if (after.description === null && before.description !== null && !changed.includes('description')) {
+    changed.push('description');
+  }
+  if (changed.length === 0) {
+    return collection;
+  }
+  const reread = changed.includes('text_search_config') ? await rereadDocuments(ctx, collection.id) : 0;
+  collection.name = after.name;
+  collection.description = after.description;
+  collection.textSearchConfig = after.text_search_config;
+  collection.updatedAt = await databaseNow(em);
+  await em.flush();
+  await recordEvent(em, caller, {
+    type: 'collection.updated',
+    resource: { type: 'collection', id: collection.id },
+    changedFields: changed,
+    metadata: { space_id: collection.spaceId, ...(reread === 0 ? {} : { documents_reread: reread }) },
+  });
+  return collection;
+}

@@ -1,0 +1,91 @@
+-- The keyword side of the search: candidates from an index by collection and word, ranked by BM25.
+
+create or replace function app.lexeme_key(p_tenant uuid, p_collection uuid, p_lexeme text) returns bigint
+language sql immutable strict parallel safe as $$
+  select hashtextextended(p_lexeme collate "C", uuid_hash_extended(p_collection, uuid_hash_extended(p_tenant, 0)))
+$$;
+
+create or replace function app.lexeme_keys(p_tenant uuid, p_collection uuid, p_words tsvector) returns bigint[]
+language sql immutable strict parallel safe as $$
+  select array_agg(hashtextextended(l collate "C", uuid_hash_extended(p_collection, uuid_hash_extended(p_tenant, 0))))
+  from unnest(tsvector_to_array(p_words)) as l
+$$;
+
+-- The best passages of the transaction's tenant for some words, best first: addresses and scores only. Their text is
+-- read by the caller, under row-level security. Candidates are the passages with any of the first p_rare words; the
+-- words after them only add to a score. A score is tanh of BM25 relative to a passage of average length that has every
+-- word once: it means the same for every question. p_df says how many of p_total passages contain a word; null for a word whose
+-- passages all are candidates: they are counted.
+create or replace function app.rank_passages(
+  p_collections uuid[], p_lexemes text[], p_df float8[], p_rare integer, p_total float8, p_documents uuid[], p_limit integer)
+returns table (document_id uuid, generation integer, "position" integer, score float8, coverage float8)
+language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp set enable_seqscan = off set jit = off as $$
+declare
+  tenant constant uuid := nullif(current_setting('app.tenant_id', true), '')::uuid;
+  words constant integer := cardinality(p_lexemes);
+  -- BM25's k1; its b is 0.75. Both chosen by `npm run bench:knowledge`.
+  saturation constant float8 := 2;
+  keys constant bigint[] := array(
+    select app.lexeme_key(tenant, c, l) from unnest(p_collections) c, unnest(p_lexemes[:p_rare]) l);
+  queries constant tsquery[] := array(
+    select ('''' || replace(replace(l, '\', '\\'), '''', '''''') || '''')::tsquery from unnest(p_lexemes) with ordinality as w(l, n) order by n);
+  -- of one word, ts_rank is a function of how often it occurs: 0.1 × (1 + 1/2² + … + 1/tf²) ÷ (π²/6)
+  ranks constant text := (select string_agg(format('ts_rank(c.tsv, ($2)[%1$s]) as t%1$s', n), ', ') from generate_series(1, words) n);
+  counts constant text := (select string_agg(format('count(*) filter (where t%1$s > 0)', n), ', ') from generate_series(1, words) n);
+  terms constant text := (select string_agg(format(
+    'case when t%1$s > 0 then w.w[%1$s] / (1 + k.k / (1 / greatest(1.644935 - 16.44934 * t%1$s, 1e-4) - 0.5)) else 0 end', n), ' + ')
+    from generate_series(1, words) n);
+  present constant text := (select string_agg(format('case when t%1$s > 0 then w.w[%1$s] else 0 end', n), ' + ') from generate_series(1, words) n);
+begin
+  return query execute format($sql$
+    with found as materialized (
+      select c.document_id, c.generation, c.position, length(c.tsv) as size, %1$s
+      from public.chunks c
+      where app.lexeme_keys(c.tenant_id, c.collection_id, c.tsv) && $1),
+    candidates as materialized (
+      select f.* from found f join public.documents d on d.tenant_id = $3 and d.id = f.document_id and d.generation = f.generation
+      where d.collection_id = any($4) and ($5 is null or f.document_id in (select unnest($5)))),
+    counted as materialized (select array[%2$s] as n, avg(size) as size from candidates),
+    words as materialized (
+      select array_agg(case when x.df > 0 then ln(1 + greatest($6 - x.df, 0) / (x.df + 0.5) + 0.5) end order by x.i) as w, c.size
+      from counted c, lateral (select i, coalesce(($7)[i], (c.n)[i]) as df from generate_series(1, %5$s) i) x
+      group by c.size),
+    weights as materialized (
+      select array(select coalesce(x, (select avg(y) from unnest(w.w) y)) from unnest(w.w) with ordinality as u(x, i) order by i) as w, w.size from words w),
+    whole as materialized (select w.*, (select sum(x) from unnest(w.w) x) as total from weights w)
+    select c.document_id, c.generation, c.position,
+      tanh((1 + %6$s) * (%3$s) / w.total)::float8, ((%4$s) / w.total)::float8
+    from candidates c cross join whole w cross join lateral (select %6$s * (0.25 + 0.75 * c.size / w.size)::float8 as k) k
+    order by 4 desc, 1, 3 limit $8
+  $sql$, ranks, counts, terms, present, words, saturation)
+  using keys, queries, tenant, p_collections, p_documents, p_total, p_df, p_limit;
+end $$;
+
+-- Estimates the document frequencies of a collection's frequent words from passages at equal distances. A word that is
+-- in fewer than four of the sample is not listed: it is rare.
+create or replace function app.refresh_lexeme_stats() returns trigger
+language plpgsql set search_path = pg_catalog, public, pg_temp as $$
+declare
+  sample constant integer := 4096;
+begin
+  delete from lexeme_stats s where s.tenant_id = new.tenant_id and s.collection_id = new.id;
+  insert into lexeme_stats (tenant_id, collection_id, lexeme, df)
+  with placed as (
+    select d.id, d.generation, d.chunk_count, sum(d.chunk_count) over (order by d.id) - d.chunk_count as before
+    from documents d where d.tenant_id = new.tenant_id and d.collection_id = new.id and d.chunk_count > 0),
+  size as (select sum(chunk_count)::float8 as n, greatest(1, sum(chunk_count)::float8 / sample) as step from placed),
+  picked as (
+    select p.id, p.generation, floor(i * s.step - p.before)::integer as position
+    from placed p cross join size s
+    cross join lateral generate_series(ceil(p.before / s.step)::bigint, ceil((p.before + p.chunk_count) / s.step)::bigint - 1) as i),
+  words as (
+    select unnest(tsvector_to_array(c.tsv)) as lexeme
+    from picked p join chunks c on c.tenant_id = new.tenant_id and c.document_id = p.id and c.generation = p.generation and c.position = p.position)
+  select new.tenant_id, new.id, w.lexeme, round(count(*) * s.step)
+  from words w cross join size s group by w.lexeme, s.step having count(*) >= 4;
+  update collections c set lexeme_chunks = c.chunk_count where c.tenant_id = new.tenant_id and c.id = new.id;
+  return null;
+end $$;
+
+select pg_temp.secure_function('app.lexeme_key(uuid, uuid, text)', 'app_owner', '{app_rt,app_purge,app_system}'),
+  pg_temp.secure_function('app.lexeme_keys(uuid, uuid, tsvector)', 'app_owner', '{app_rt,app_purge,app_system}');

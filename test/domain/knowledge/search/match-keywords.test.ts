@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
+import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
+import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
+import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
+import { matchKeywords } from '#domain/knowledge/search/match-keywords.ts';
+import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
+
+let world: KnowledgeWorld;
+
+beforeAll(async () => {
+  world = await openWorld();
+}, 60_000);
+afterAll(async () => world.stop());
+
+async function collect(texts: readonly string[], known?: SpaceFixture) {
+  const space = known ?? (await world.addSpace());
+  const { collection } = await world.act(space, (ctx) => createCollection(ctx, { name: 'C' }));
+  const documentId = await add(space, collection.id, texts);
+  return { space, collectionId: collection.id, documentId };
+}
+
+async function add(space: SpaceFixture, collectionId: string, texts: readonly string[]): Promise<string> {
+  const content = texts.join('\n') || 'x';
+  const { document } = await world.act(space, (ctx) =>
+    uploadDocument(ctx, { collectionId, filename: 'a.txt', mediaType: 'text/plain', content }),
+  );
+  await store(space, document.id, texts);
+  return document.id;
+}
+
+async function store({ tenantId }: SpaceFixture, documentId: string, texts: readonly string[]) {
+  const chunks = texts.map((text) => ({ heading: null, text, start: 0, end: 1, page: null, anchor: null }));
+  await world.unitOfWork.inTenant(tenantId, async (em) => {
+    await storePassages(em, { documentId, readingId: newId(), chunks });
+    await finishIngestion(em, documentId, null);
+  });
+}
+
+const match = (tenantId: string, collectionId: string, question: string, passages = 10) =>
+  world.unitOfWork.inTenant(tenantId, (em) =>
+    matchKeywords(em, {
+      tenantId,
+      collectionIds: [collectionId],
+      config: 'english',
+      question,
+      passages,
+      filter: {},
+      limit: 200,
+    }),
+  );
+const positions = async (texts: readonly string[], question: string) => {
+  const { space, collectionId } = await collect(texts);
+  return (await match(space.tenantId, collectionId, question, texts.length)).map(({ position }) => position);
+};
+
+describe('matchKeywords', () => {
+  it('weighs a rare word more than a frequent one', async () => {
+    const texts = ['pump house', 'pump yard', 'pump shed', 'valve gate', 'pump tower'];
+    expect((await positions(texts, 'pump valve'))[0]).toBe(3);
+  });
+
+  it('prefers a passage with more of a word, with diminishing returns, and a shorter one', async () => {
+    const rest = 'oak elm ash fir yew';
+    expect(await positions([`valve ${rest}`, `valve valve ${rest}`, 'gate'], 'valve')).toEqual([1, 0]);
+    expect(await positions([`valve ${rest}`, 'valve', 'gate'], 'valve')).toEqual([1, 0]);
+    const { space, collectionId } = await collect(['valve oak', 'valve valve oak', 'valve valve valve oak']);
+    const scores = (await match(space.tenantId, collectionId, 'valve')).map(({ score }) => score);
+    expect(scores[1]! - scores[2]!).toBeGreaterThan(scores[0]! - scores[1]!);
+    expect(scores[0]).toBeLessThan(1);
+  });
+
+  it('lowers every score for a word that no passage has', async () => {
+    const { space, collectionId } = await collect(['valve gate', 'pump house']);
+    const [known] = await match(space.tenantId, collectionId, 'valve');
+    const [unknown] = await match(space.tenantId, collectionId, 'valve zeppelin');
+    expect(known?.coverage).toBe(1);
+    expect(unknown?.coverage).toBeCloseTo(0.5, 6);
+    expect(unknown?.score).toBeCloseTo(known!.score / 2, 6);
+  });
+
+  it('finds nothing for words that are none, and takes any text for a question', async () => {
+    const { space, collectionId } = await collect(["it's a c:\\valve 'quoted'"]);
+    expect(await match(space.tenantId, collectionId, 'the of and')).toEqual([]);
+    expect(await match(space.tenantId, collectionId, '')).toEqual([]);
+    for (const question of ["it's quoted'", 'c:\\valve', "\\'", 'a & | ! :* <->', '%1$s $2']) {
+      await match(space.tenantId, collectionId, question);
+    }
+    expect(await match(space.tenantId, collectionId, 'c:\\valve')).toHaveLength(1);
+  });
+
+  it('ranks only passages of the present reading', async () => {
+    const { space, collectionId, documentId } = await collect(['valve one', 'valve two']);
+    await world.admin.query(`update documents set status = 'processing' where id = $1`, [documentId]);
+    await store(space, documentId, ['gate', 'valve three']);
+    const hits = await match(space.tenantId, collectionId, 'valve');
+    expect(hits.map(({ generation, position }) => [generation, position])).toEqual([[2, 1]]);
+  });
+
+  it("finds nothing of another tenant, by another tenant's ids either", async () => {
+    const { space, collectionId } = await collect(['the secret valve']);
+    const other = await world.addSpace();
+    expect(await match(other.tenantId, collectionId, 'secret valve')).toEqual([]);
+    const asOther = await world.unitOfWork.inTenant(other.tenantId, (em) =>
+      matchKeywords(em, {
+        tenantId: space.tenantId,
+        collectionIds: [collectionId],
+        config: 'english',
+        question: 'secret valve',
+        passages: 1,
+        filter: {},
+        limit: 10,
+      }),
+    );
+    expect(asOther).toEqual([]);
+    expect(await match(space.tenantId, collectionId, 'secret valve')).toHaveLength(1);
+  });
+
+  it('estimates how frequent words are in a large collection, and follows its size', async () => {
+    const texts = Array.from(
+      { length: 6_000 },
+      (_, n) => `pump number${n} ${n % 4 === 0 ? 'quarter' : 'rest'}`,
+    );
+    const { space, collectionId, documentId } = await collect(texts);
+    const { rows } = await world.admin.query<{ lexeme: string; df: number }>(
+      `select lexeme, df from lexeme_stats where collection_id = $1 order by df desc`,
+      [collectionId],
+    );
+    const df = Object.fromEntries(rows.map((row) => [row.lexeme, row.df]));
+    expect(df['pump']).toBe(6_000);
+    expect(df['quarter']! / 1_500).toBeGreaterThan(0.9);
+    expect(df['quarter']! / 1_500).toBeLessThan(1.1);
+    expect(df['number77']).toBeUndefined();
+    // `pump` alone is in too many passages to rank each, but the rarest word always is looked up.
+    const hits = await match(space.tenantId, collectionId, 'pump number77 rest', 6_000);
+    expect(hits[0]).toMatchObject({ position: 77 });
+    expect(hits[0]!.coverage).toBe(1);
+    expect(await match(space.tenantId, collectionId, 'pump', 6_000)).toHaveLength(200);
+    await world.act(space, (ctx) => deleteDocument(ctx, { collectionId, documentId }));
+    expect(await match(space.tenantId, collectionId, 'pump number77 rest', 0)).toEqual([]);
+    await add(space, collectionId, ['pump quarter']);
+    expect(await match(space.tenantId, collectionId, 'pump quarter', 1)).toHaveLength(1);
+  });
+});
