@@ -1,3 +1,4 @@
+import { newId } from '#domain/foundation/kernel/ids.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
@@ -27,7 +28,7 @@ async function read(client: Client, id: string, texts = ['Die Häuser', 'stehen.
       page: null,
       anchor: null,
     }));
-    await storePassages(em, { documentId: id, readingId: 'first', chunks: passages });
+    await storePassages(em, { documentId: id, readingId: newId(), chunks: passages });
     await finishIngestion(em, id, null);
   });
 }

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { run } from '../../bin/platform/program.ts';
 import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
@@ -21,7 +22,7 @@ let neighbour: Place;
 let abroad: Place;
 /** A collection of each place. */
 let harbour: string;
-let nextDoor: string;
+let neighbouring: string;
 let foreign: string;
 let guide: string;
 const maker = new Maker(() => gateway);
@@ -43,10 +44,13 @@ beforeAll(async () => {
   admin = await connect(database.adminUrl);
   ({ world, here, neighbour, abroad } = await createPlaces(database));
   harbour = await maker.collection(here);
-  nextDoor = await maker.collection(neighbour);
+  neighbouring = await maker.collection(neighbour);
   foreign = await maker.collection(abroad);
   guide = await add(here, harbour, { filename: 'guide.md', content: text, metadata: { lang: 'en' } });
-  await add(neighbour, nextDoor, { filename: 'next.md', content: 'The beacon of Moss is painted crimson.' });
+  await add(neighbour, neighbouring, {
+    filename: 'next.md',
+    content: 'The beacon of Moss is painted crimson.',
+  });
   await add(abroad, foreign, { filename: 'theirs.md', content: 'The beacon of Riga is painted white.' });
 }, 60_000);
 beforeEach(() => {
@@ -229,7 +233,7 @@ describe('the search of a space', () => {
       404,
       'space_not_found',
     ]);
-    for (const id of [nextDoor, foreign, newId()]) {
+    for (const id of [neighbouring, foreign, newId()]) {
       const answer = await execute({ query: question, collection_ids: [harbour, id] });
       expect(refusalOf(answer)).toEqual([404, 'collection_not_found']);
     }
@@ -292,6 +296,31 @@ describe('the search of a space', () => {
   });
 });
 
+describe('the command', () => {
+  it('prints mode, reason and passages with the scores of both sides', async () => {
+    vi.stubEnv('PLATFORM_URL', await gateway.app.listen({ host: '127.0.0.1', port: 0 }));
+    vi.stubEnv('PLATFORM_API_KEY', here.apiKey);
+    const ask = async (...more: string[]) => {
+      let said = '';
+      const keep = (part: string) => void (said += part);
+      await run(['knowledge', 'search', question, '--space', here.spaceId, ...more], {
+        out: keep,
+        err: keep,
+      });
+      return said;
+    };
+    const said = await ask('--collection', harbour, '--max-results', '1');
+    const [best] = (await execute({ query: question, max_results: 1 })).body.data.results;
+    expect(said).toMatch(/^mode: +hybrid\nreason: +-\ngeneration: [0-9a-f-]{36}\n\n/);
+    expect(said).toContain(
+      `[1] ${best.score} (keyword ${best.keyword_score}, vector ${best.vector_score})  guide.md › Harbour guide › Beacons\n${best.text}`,
+    );
+    expect(await ask('--alpha', '0')).toMatch(/^mode: +keyword\nreason: +alpha_is_zero\n[^]+, vector -\)/);
+    expect(await ask('--alpha', '2')).toMatch(/^invalid_request: .+ \(alpha\) \[req_/);
+    vi.unstubAllEnvs();
+  });
+});
+
 describe('the context of a question', () => {
   it('comes from every space that the caller may search, in the same shape, and is deprecated', async () => {
     for (const answer of [await calculate({ question }), await calculate({}, { question })]) {
@@ -312,7 +341,7 @@ describe('the context of a question', () => {
   });
 
   it('takes each parameter from the query or the body, and refuses two values', async () => {
-    const ids = `${harbour}, ${nextDoor}`;
+    const ids = `${harbour}, ${neighbouring}`;
     const whole = await calculate({ question, collection_ids: ids, alpha: '0.5' });
     for (const answer of [
       await calculate({}, { question, collection_ids: ids, alpha: 0.5 }),
@@ -324,7 +353,7 @@ describe('the context of a question', () => {
     for (const [query, body, pointer] of [
       [{ question }, { question: 'Another?' }, '/question'],
       [{ question, alpha: '1' }, { alpha: 0.5 }, '/alpha'],
-      [{ question, collection_ids: harbour }, { collection_ids: nextDoor }, '/collection_ids'],
+      [{ question, collection_ids: harbour }, { collection_ids: neighbouring }, '/collection_ids'],
     ] as const) {
       const { status, body: answer } = await calculate(query, body);
       expect([status, answer.error.errors[0].pointer]).toEqual([422, pointer]);
@@ -362,7 +391,7 @@ describe('the context of a question', () => {
     expect(filesOf(await calculate({ question }, undefined, member.apiKey))).toEqual(
       expect.not.arrayContaining(['next.md']),
     );
-    for (const id of [nextDoor, foreign, newId()]) {
+    for (const id of [neighbouring, foreign, newId()]) {
       const answer = await calculate(
         { question, collection_ids: `${harbour},${id}` },
         undefined,

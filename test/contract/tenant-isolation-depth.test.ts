@@ -99,6 +99,24 @@ async function leaveTraces(
   );
   await run('update documents set generation = 1, chunk_count = 1 where id = $1', [document]);
   await run(
+    `with made as (
+       insert into embedding_generations (tenant_id, id, space_id, model_id, state, mean)
+       select c.tenant_id, gen_random_uuid(), c.space_id, m.id, 'active', ''
+       from collections c join embedding_models m on m.tenant_id = c.tenant_id where c.id = $1
+       returning tenant_id, id, space_id, model_id),
+     used as (
+       insert into embedding_usage (tenant_id, id, space_id, model_id, purpose, input_tokens, cost_pico_usd)
+       select tenant_id, gen_random_uuid(), space_id, model_id, 'query', 1, 0 from made),
+     scanned as (
+       insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
+       select m.tenant_id, m.id, $1, d.document_id, d.generation, d.position, b'1'
+       from made m join chunks d on d.document_id = $2)
+     insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, scale, vector)
+     select m.tenant_id, m.id, d.document_id, d.generation, d.position, 'h', 1, 'v'
+     from made m join chunks d on d.document_id = $2`,
+    [collection, document],
+  );
+  await run(
     'insert into turns (tenant_id, response_id, iteration, first_n, first_output_index) values ($1, $2, 0, 1, 0)',
     [tenantId, response],
   );

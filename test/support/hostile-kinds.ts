@@ -208,6 +208,7 @@ export const hostileKinds: Record<string, Kind> = {
             'redirect_uris',
             'permissions',
             'models',
+            ...(target.operation.id === 'executeKnowledgeSearch' ? ['collection_ids'] : []),
           ].includes(name) ||
           (isOpenAi(target) && ['input', 'include'].includes(name));
         return invalid(call, isList ? `${name}.0` : name);
@@ -293,7 +294,16 @@ export const hostileKinds: Record<string, Kind> = {
     withBody("{'a':1}", 422, 'invalid_request'),
     withBody('{"a":1} {"b":2}', 422, 'invalid_request'),
   ),
-  'an empty body': (target) => (takesBody(target) ? [invalid({ ...target.call, body: '' }, null)] : []),
+  'an empty body': (target) =>
+    takesBody(target)
+      ? // Its parameters may stand in the query instead.
+        [
+          invalid(
+            { ...target.call, body: '' },
+            target.operation.id === 'calculateContext' ? 'question' : null,
+          ),
+        ]
+      : [],
   'a wrong content type': (target) =>
     mayCarryBody(target)
       ? [

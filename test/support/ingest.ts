@@ -18,6 +18,6 @@ export async function ingest(
     const environment = new MockActivityEnvironment({
       workflowExecution: { workflowId: 'w', runId: 'r' },
     });
-    await environment.run(step as (given: typeof input) => Promise<object>, input);
+    await environment.run(step, input);
   }
 }

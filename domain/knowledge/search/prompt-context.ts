@@ -12,7 +12,7 @@ export interface PromptContext {
 
 /**
  * Numbers the passages in their order, each below a line with its origin, within `maxTokens`. Passages are whole; only
- * a first one that does not fit is shortened.
+ * the first is shortened, when it alone does not fit.
  */
 export function promptContext(passages: readonly Passage[], maxTokens: number): PromptContext {
   const blocks = passages.map(blockOf);

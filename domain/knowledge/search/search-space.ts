@@ -6,7 +6,7 @@ import { searchKnowledge, type KnowledgeAnswer, type KnowledgeQuery } from './se
 /** What a caller searches with. */
 export interface CallerAccess {
   /** Runs one step in a transaction, with the caller's current permissions in its tenant and in the space. */
-  inContext<T>(spaceId: string | null, work: (ctx: Context) => Promise<T>): Promise<T>;
+  inContext: <T>(spaceId: string | null, work: (ctx: Context) => Promise<T>) => Promise<T>;
   /** Omitted: search is by keyword. */
   embedders?: Embedders | undefined;
   signal: AbortSignal;

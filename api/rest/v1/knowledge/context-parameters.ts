@@ -5,7 +5,7 @@ import { DomainError, type FieldError } from '#domain/foundation/kernel/errors.t
 type Parameters = z.infer<typeof contextQuery> & z.infer<typeof contextBody>;
 
 /**
- * The parameters of both places; one that stands in both must be the same.
+ * The parameters of both places; a parameter in both must have the same value in both.
  * @throws `invalid_request`
  */
 export function joinParameters(query: Parameters, body: Parameters): Parameters & { question: string } {

@@ -63,7 +63,7 @@ export function searchRoutes(deps: GatewayDependencies) {
           deprecated: true,
           summary: 'Search the documents of several spaces',
           description:
-            'Parameters stand in the query or in the body, which may be left out. One that stands in both must be the same. `question` is required.',
+            'Parameters stand in the query or in the body, which may be left out. A parameter in both must have the same value in both. `question` is required.',
           querystring: contract.contextQuery,
           body: contract.contextBody,
           response: { 200: contract.searchEnvelope, ...errorResponses },

@@ -203,7 +203,7 @@ describe('the number of passages of a collection', () => {
     expect(await countOf(read.collectionId)).toEqual({ counted: 2, stored: 2 });
   });
 
-  it('is known to a search, which goes through the passages once only, to match them', async () => {
+  it('is known to a search, which reads no passages to choose its candidates', async () => {
     const { space, collectionId } = await aDocument();
     const plan = await world.unitOfWork.inTenant(space.tenantId, async (em) => {
       let plans: object[] = [];
@@ -224,8 +224,8 @@ describe('the number of passages of a collection', () => {
       return JSON.stringify(plans);
     });
     expect(plan.match(/"Relation Name":"\w+"/g)?.toSorted()).toEqual([
-      '"Relation Name":"chunks"',
-      '"Relation Name":"documents"',
+      '"Relation Name":"collections"',
+      '"Relation Name":"lexeme_stats"',
     ]);
   });
 
