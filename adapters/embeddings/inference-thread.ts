@@ -76,8 +76,7 @@ async function load(files: ModelFiles): Promise<LoadedModel> {
       intraOpNumThreads: 1,
       interOpNumThreads: 1,
       executionMode: 'sequential',
-      // Texts of any length follow each other: an arena would grow to hold every size.
-      enableCpuMemArena: false,
+      // Plans of memory are kept for each length of text.
       enableMemPattern: false,
       logSeverityLevel: 4,
     });

@@ -18,7 +18,7 @@ export interface Inferred {
 export const passageThreads = Math.min(3, Math.max(1, availableParallelism() - 1));
 
 /** A text takes tens of milliseconds; a thread that hangs in native code is terminated. */
-const shared = { timeoutMs: 60_000, heapMb: 160, idleMs: 60_000, finishesTasks: true };
+const shared = { timeoutMs: 60_000, heapMb: 96, idleMs: 60_000, finishesTasks: true };
 
 const forPassages: ThreadPoolOptions = {
   ...shared,

@@ -493,7 +493,7 @@ const leaves = (command: Command, path: string[] = []): string[] =>
 
 describe('the commands', () => {
   it('are these, and the four that open the database themselves; together they call every procedure', () => {
-    const local = ['migrate', 'bootstrap', 'demo', 'events verify'];
+    const local = ['migrate', 'bootstrap', 'demo', 'events verify', 'models fetch'];
     const registered = leaves(createProgram({ out: () => undefined, err: () => undefined }));
     expect(registered.sort()).toEqual([...Object.keys(commands), ...local].sort());
     const called = new Set(Object.values(commands).map(({ procedure }) => procedure));

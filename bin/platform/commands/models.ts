@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Continuation, InputModality, ProviderKind } from '#domain/capabilities/models/model-gateway.ts';
 import type { Client } from '../connect.ts';
+import type { FetchModelOptions } from '../fetch-model.ts';
 import { slimPriceFile } from '../price-file.ts';
 import { fields, table } from '../print.ts';
 import { paged, pageInput, remote, withNext, type PageOptions } from '../remote.ts';
@@ -120,6 +121,16 @@ export function addModels(program: Command): void {
       show: ({ data }) => fields({ alias: data.alias, disabled_at: data.disabled_at }),
     });
   }
+  group
+    .command('fetch')
+    .description(
+      'fetch and verify the builtin embedding model into the cache of this machine (EMBEDDING_MODEL_URL, EMBEDDING_MODEL_PATH, EMBEDDING_CACHE_DIR)',
+    )
+    .option('--json', 'print JSON')
+    .action(async (options: FetchModelOptions) => {
+      const { fetchModel } = await import('../fetch-model.ts');
+      await fetchModel(options);
+    });
 }
 
 export function addPrices(program: Command): void {
