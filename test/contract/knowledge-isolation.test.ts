@@ -317,13 +317,15 @@ describe('with every check of ours replaced by a check that allows all', () => {
     expect(Object.entries(found).filter(([, count]) => count > 0)).toEqual([]);
   }, 120_000);
 
-  it('and without its policies each path would return them', async () => {
+  it('and without its policies each other path would return them', async () => {
     await admin.query(`do $$ declare t regclass; begin
       for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relrowsecurity loop
         execute format('alter table %s disable row level security, no force row level security', t);
       end loop; end $$`);
     const found = await findForeign();
     const others = tenantCount * (tenantCount - 1) * spacesOfTenant * collectionsOfSpace;
-    expect(found).toEqual(Object.fromEntries(paths.map((path) => [path, others])));
+    // The keyword search takes the tenant of the transaction itself: without policies, too.
+    const own = ['tool', 'words'];
+    expect(found).toEqual(Object.fromEntries(paths.map((path) => [path, own.includes(path) ? 0 : others])));
   }, 120_000);
 });

@@ -4,6 +4,7 @@ import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { DocumentFilter } from './document-filter.ts';
+import { foldPassages, type PlacedPassage } from './fold-passages.ts';
 import { fuseHits, type FusedHit, type KeywordHit } from './fuse-hits.ts';
 import { matchKeywords } from './match-keywords.ts';
 import { nearestPassages } from './nearest-passages.ts';
@@ -65,6 +66,8 @@ export interface KnowledgeAnswer {
 
 /** Max hits of each search that are ranked. */
 const candidates = 200;
+/** Hits per passage of the answer: some are joined, and copies are left out. */
+const foldedFrom = 2;
 
 /**
  * The best passages of a space for a question, best first. The question is embedded between two transactions.
@@ -89,8 +92,9 @@ export async function searchKnowledge(
   return access.inTransaction(async (em) => {
     const keyword = await byKeyword(em, collections, question, query);
     const nearest = vector && (await byMeaning(em, collections, vector, query));
-    const hits = fuseHits({ keyword, vector: nearest, alpha: query.alpha, limit: query.limit });
-    return { ...answer, passages: await load(em, hits) };
+    const limit = foldedFrom * query.limit;
+    const hits = fuseHits({ keyword, vector: nearest, alpha: query.alpha, limit });
+    return { ...answer, passages: foldPassages(await load(em, hits), query.limit) };
   });
 }
 
@@ -155,7 +159,7 @@ interface PassageRow {
   metadata: Record<string, string>;
 }
 
-async function load(em: EntityManager, hits: FusedHit[]): Promise<Passage[]> {
+async function load(em: EntityManager, hits: FusedHit[]): Promise<PlacedPassage[]> {
   if (hits.length === 0) {
     return [];
   }
@@ -181,8 +185,9 @@ async function load(em: EntityManager, hits: FusedHit[]): Promise<Passage[]> {
   });
 }
 
-function present(row: PassageRow, hit: FusedHit): Passage {
+function present(row: PassageRow, hit: FusedHit): PlacedPassage {
   return {
+    position: hit.position,
     documentId: hit.documentId,
     filename: row.filename,
     collectionId: row.collection_id,

@@ -64,7 +64,7 @@ const readAgain = ({ documentId }: Read) =>
   world.admin.query(`update documents set status = 'processing' where id = $1`, [documentId]);
 
 const chunk = (text: string): Chunk => ({
-  heading: null,
+  heading: text,
   text,
   start: 0,
   end: text.length,
