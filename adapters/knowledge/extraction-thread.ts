@@ -19,13 +19,19 @@ globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done)
  */
 export default async function extract(source: DocumentContent): Promise<ExtractedDocument | null> {
   const extracted = await read(source).catch(() => null);
-  return extracted && { ...extracted, chunks: chunkText(extracted) };
+  return extracted && { ...extracted, mediaType: source.mediaType, chunks: chunkText(extracted) };
 }
 
 async function read({ mediaType, content: bytes }: DocumentContent): Promise<ExtractedText> {
   const content = new TextDecoder().decode(bytes);
   switch (mediaType) {
     case 'text/plain':
+    case 'text/csv':
+    case 'text/tab-separated-values':
+    case 'text/x-source-code':
+    case 'application/json':
+    case 'application/x-ndjson':
+    case 'message/rfc822':
       return plain(cleanText(content));
     case 'text/markdown':
       return markdown(cleanText(content));
@@ -34,13 +40,22 @@ async function read({ mediaType, content: bytes }: DocumentContent): Promise<Ext
       const { readHtml } = await import('./read-html.ts');
       return markdown(cleanText(await readHtml(content)));
     }
+    case 'application/pdf':
+    case 'application/vnd.openxmlformats-officedocument.wordprocessingml.document':
+    case 'application/vnd.openxmlformats-officedocument.presentationml.presentation':
+    case 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet':
+    case 'application/vnd.oasis.opendocument.text':
+    case 'application/vnd.oasis.opendocument.spreadsheet':
+    case 'application/vnd.oasis.opendocument.presentation':
+    case 'application/epub+zip':
+      throw new Error('There is no reader of this format.');
     default:
       return assertNever(mediaType);
   }
 }
 
 function plain(text: string): ExtractedText {
-  return { text, sections: [{ heading: null, start: 0, end: text.length }] };
+  return { text, sections: [{ heading: null, page: null, anchor: null, start: 0, end: text.length }] };
 }
 
 function markdown(text: string): ExtractedText {

@@ -25,7 +25,15 @@ export function markdownSections(text: string): Section[] {
   let start = 0;
   const close = (end: number): void => {
     if (text.slice(start, end).trim() !== '') {
-      sections.push({ heading: trail.map(({ title }) => title).join(' › ') || null, start, end });
+      const heading = trail.map(({ title }) => title).join(' › ') || null;
+      const innermost = trail.at(-1)?.title ?? '';
+      sections.push({
+        heading,
+        page: null,
+        anchor: innermost === '' ? null : `heading ${innermost}`,
+        start,
+        end,
+      });
     }
   };
   const tokens = parser.parse(text, {});

@@ -25,7 +25,7 @@ export function createTextExtractor(limits: Partial<ThreadLimits> = {}): Documen
           throw toFailure(error);
         });
       if (extracted === null) {
-        throw new ExtractionFailure('unreadable');
+        throw new ExtractionFailure('malformed');
       }
       return extracted;
     },

@@ -1,5 +1,5 @@
 import { invalid } from '#domain/foundation/kernel/errors.ts';
-import type { DocumentMediaType } from './document-status.ts';
+import { documentMediaTypes, type DocumentMediaType } from './document-status.ts';
 
 /** Lengths in UTF-16 units, content in UTF-8 bytes. */
 export const collectionLimits = {
@@ -14,11 +14,9 @@ export const collectionLimits = {
 export type ContentLimits = Readonly<Record<DocumentMediaType, number>>;
 
 /** Max bytes of a document's content, by its type; a gateway may have lower limits. */
-export const contentLimits: ContentLimits = {
-  'text/plain': collectionLimits.contentBytes,
-  'text/markdown': collectionLimits.contentBytes,
-  'text/html': collectionLimits.contentBytes,
-};
+export const contentLimits = Object.fromEntries(
+  documentMediaTypes.map((mediaType) => [mediaType, collectionLimits.contentBytes]),
+) as ContentLimits;
 
 /** @throws `invalid_request` naming `param` when the text is blank or longer than `max`. */
 export function requireText(param: string, text: string, max: number): string {

@@ -3,6 +3,7 @@ import type { Chunk, ExtractedText, Section } from './document-extractor.ts';
 /** Max characters (code points) of a chunk. */
 const chunkSize = 900;
 const maxHeadingLength = 300;
+const maxAnchorLength = 300;
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
@@ -24,13 +25,15 @@ export function chunkText(extracted: ExtractedText): Chunk[] {
 
 function chunkSection(text: string, section: Section): Chunk[] {
   const heading = section.heading?.slice(0, maxHeadingLength).toWellFormed() ?? null;
+  const { page } = section;
+  const anchor = section.anchor?.slice(0, maxAnchorLength).toWellFormed() ?? null;
   const chunks: Chunk[] = [];
   for (const piece of runs(text, section)) {
     const written = text.slice(piece.start, piece.end);
     const body = written.trim();
     if (body !== '') {
       const start = piece.start + written.length - written.trimStart().length;
-      chunks.push({ heading, text: body, start, end: start + body.length });
+      chunks.push({ heading, page, anchor, text: body, start, end: start + body.length });
     }
   }
   return chunks;

@@ -369,7 +369,7 @@ it('a document that is read while its collection is deleted is deleted with it',
   onTestFinished(() => admin.end());
   await admin.query('begin');
   await admin.query('select from collections where id = $1 for update', [collectionId]);
-  const chunk = { heading: null, text: 'A beacon.', start: 0, end: 9 };
+  const chunk = { heading: null, page: null, anchor: null, text: 'A beacon.', start: 0, end: 9 };
   const read = run(({ em }) => storePassages(em, documentId, [chunk]));
   const finished = run(({ em }) => finishIngestion(em, documentId, { documentId, generation: 1 }));
   await untilBlocked(admin);

@@ -54,7 +54,7 @@ describe('a failed document', () => {
       `select metadata ->> 'document_id' as id from events where event_type = 'collection.documents_retried'`,
     );
     expect(rows).toEqual([{ id }]);
-    const chunk = { heading: null, text: 'The beacon is blue.', start: 0, end: 19 };
+    const chunk = { heading: null, page: null, anchor: null, text: 'The beacon is blue.', start: 0, end: 19 };
     const { unitOfWork } = engine.database;
     const stored = await unitOfWork.inTenant(engine.world.tenantId, (em) => storePassages(em, id, [chunk]));
     await finish(id, stored!);

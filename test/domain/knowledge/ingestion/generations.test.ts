@@ -60,7 +60,14 @@ const ingest = ({ space: { tenantId }, documentId }: Read) => {
 const readAgain = ({ documentId }: Read) =>
   world.admin.query(`update documents set status = 'processing' where id = $1`, [documentId]);
 
-const chunk = (text: string): Chunk => ({ heading: null, text, start: 0, end: text.length });
+const chunk = (text: string): Chunk => ({
+  heading: null,
+  page: null,
+  anchor: null,
+  text,
+  start: 0,
+  end: text.length,
+});
 const store = ({ space, documentId }: Read, texts: string[]) =>
   world.unitOfWork.inTenant(space.tenantId, (em) => storePassages(em, documentId, texts.map(chunk)));
 const finish = ({ space, documentId }: Read, outcome: Parameters<typeof finishIngestion>[2]) =>
