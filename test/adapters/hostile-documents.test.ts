@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
-import { markdownSections } from '#adapters/knowledge/markdown-sections.ts';
+import { markdownSections } from '#adapters/knowledge/formats/markdown-sections.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
 import { ExtractionFailure, ExtractorBusy } from '#domain/knowledge/ingestion/document-extractor.ts';

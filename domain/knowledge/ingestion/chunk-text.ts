@@ -1,7 +1,7 @@
 import type { Chunk, ExtractedText, Section } from './document-extractor.ts';
 
 /** Max characters (code points) of a chunk. */
-const chunkSize = 900;
+export const chunkSize = 900;
 const maxHeadingLength = 300;
 const maxAnchorLength = 300;
 

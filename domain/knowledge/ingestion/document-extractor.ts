@@ -12,7 +12,7 @@ export interface Place {
    * whole document:
    * - `slide 3` of a presentation
    * - `Sales!A2:D40` of a spreadsheet: sheet and cells
-   * - `row 17`, `rows 17-20` of a CSV file; row 1 is the header
+   * - `row 17`, `rows 17-20` of a CSV file, counted from 1 with the header
    * - `line 4`, `lines 4-9` of JSON lines and source code; `$.items[3]` of JSON
    * - `chapter The Beacon` of an EPUB
    * - `attachment report.pdf` of an e-mail, then the place within it
