@@ -69,11 +69,11 @@ async function readContent(
   const document = await unitOfWork.inTenant(tenantId, (em) => em.findOne(Document, { id: documentId }));
   if (document === null) {
     // Deleted meanwhile; finishing the ingestion detects it.
-    throw new ExtractionFailure('unreadable');
+    throw new ExtractionFailure('extraction_failed');
   }
   const store = PostgresByteStore.inSteps(tenantId, (step) => unitOfWork.inTenant(tenantId, step));
   const content = await readAll(store.open(document.contentKey)).catch((error: unknown) => {
-    throw error instanceof BytesNotFound ? new ExtractionFailure('unreadable') : error;
+    throw error instanceof BytesNotFound ? new ExtractionFailure('extraction_failed') : error;
   });
   return { mediaType: document.mediaType, content };
 }
@@ -100,7 +100,7 @@ async function extract(
       throw retryLater('extractor_busy', busyPauseMs(context.info.attempt));
     }
     if (error instanceof ExtractionFailure) {
-      return { failure: 'extraction_failed' };
+      return { failure: error.code };
     }
     throw error;
   } finally {

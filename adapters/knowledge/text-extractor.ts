@@ -1,33 +1,86 @@
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
-import { ThreadLimitExceeded, ThreadPool, type ThreadLimits } from '#adapters/process/thread-pool.ts';
+import {
+  ChildLimitExceeded,
+  ChildLost,
+  ChildPool,
+  type ChildPoolLimits,
+  type ChildTask,
+} from '#adapters/process/child-pool.ts';
 import {
   ExtractionFailure,
   ExtractorBusy,
+  type Chunk,
   type DocumentContent,
   type DocumentExtractor,
+  type DocumentSource,
   type ExtractedDocument,
+  type Section,
 } from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { ExtractionMessage } from './extraction-messages.ts';
 
 /** Waiting and extraction together stay below the activity's timeout. */
-const defaults: ThreadLimits = { timeoutMs: 45_000, heapMb: 256, waitersPerKey: 2, waitMs: 60_000 };
+const defaults: ChildPoolLimits = {
+  timeoutMs: 45_000,
+  heapMb: 320,
+  residentMb: 512,
+  waitersPerKey: 2,
+  waitMs: 60_000,
+};
 
-/** Extracts plain text, markdown and HTML in threads; of HTML the main content, as markdown. */
-export function createTextExtractor(limits: Partial<ThreadLimits> = {}): DocumentExtractor {
-  const pool = new ThreadPool<DocumentContent, ExtractedDocument | null>(
-    new URL('./extraction-thread.ts', import.meta.url),
-    { ...defaults, ...limits },
-  );
+/** Extracts documents of all formats in processes of their own; of HTML the main content, as markdown. */
+export function createTextExtractor(limits: Partial<ChildPoolLimits> = {}): DocumentExtractor {
+  const pool = new ChildPool(new URL('./extraction-process.ts', import.meta.url), { ...defaults, ...limits });
+  const extractOnce = (source: DocumentSource, signal: AbortSignal) =>
+    pool.run(source.tenantId, async () => taskOf(await source.read()), signal);
   return {
     async extract(source, signal) {
-      const extracted = await pool
-        .run(source.tenantId, () => source.read(), signal)
+      // A process that others killed says nothing about the document: another one tries it.
+      const result = await extractOnce(source, signal)
+        .catch((error: unknown) => {
+          if (error instanceof ChildLost && !error.crashed) return extractOnce(source, signal);
+          throw error;
+        })
         .catch((error: unknown) => {
           throw toFailure(error);
         });
-      if (extracted === null) {
-        throw new ExtractionFailure('unreadable');
+      if (result instanceof ExtractionFailure) {
+        throw result;
       }
-      return extracted;
+      return result;
+    },
+  };
+}
+
+function taskOf({
+  mediaType,
+  content,
+}: DocumentContent): ChildTask<ExtractionMessage, ExtractedDocument | ExtractionFailure> {
+  const parts: string[] = [];
+  const sections: Section[] = [];
+  const chunks: Chunk[] = [];
+  let text: string | null = null;
+  const whole = () => (text ??= parts.join(''));
+  return {
+    request: { mediaType, byteLength: content.byteLength },
+    bytes: content,
+    receive(message) {
+      switch (message.kind) {
+        case 'text':
+          parts.push(message.text);
+          return null;
+        case 'sections':
+          sections.push(...message.sections);
+          return null;
+        case 'chunks':
+          for (const range of message.chunks) {
+            chunks.push({ ...range, text: whole().slice(range.start, range.end) });
+          }
+          return null;
+        case 'done':
+          return { result: { mediaType: message.mediaType, text: whole(), sections, chunks } };
+        case 'failed':
+          return { result: new ExtractionFailure(message.code) };
+      }
     },
   };
 }
@@ -36,7 +89,10 @@ function toFailure(error: unknown): unknown {
   if (error instanceof TooBusy) {
     return new ExtractorBusy();
   }
-  return error instanceof ThreadLimitExceeded
+  if (error instanceof ChildLost) {
+    return new ExtractionFailure('extraction_failed');
+  }
+  return error instanceof ChildLimitExceeded
     ? new ExtractionFailure(error.limit === 'time' ? 'too_slow' : 'too_large')
     : error;
 }

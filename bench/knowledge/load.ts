@@ -61,5 +61,8 @@ export async function loadCollection(
 }
 
 function cut({ title, text }: SourceDocument, chunkSize?: number) {
-  return chunkText({ text, sections: [{ heading: title, start: 0, end: text.length }] }, chunkSize);
+  return chunkText(
+    { text, sections: [{ heading: title, page: null, anchor: null, start: 0, end: text.length }] },
+    chunkSize,
+  );
 }

@@ -118,7 +118,9 @@ describe('chunkText', () => {
         pieces,
         fc.constantFrom<DocumentMediaType>('text/plain', 'text/markdown'),
         async (parts, type) => {
-          const extracted = await extract(type, parts.join(''));
+          // Content with control characters is not text.
+          const content = Array.from(parts.join('')).filter((each) => each >= ' ' || /\s/.test(each));
+          const extracted = await extract(type, content.join(''));
           let last = 0;
           for (const chunk of chunkText(extracted)) {
             expect(extracted.text.slice(chunk.start, chunk.end)).toBe(chunk.text);

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
-import { markdownSections } from '#adapters/knowledge/markdown-sections.ts';
+import { markdownSections } from '#adapters/knowledge/formats/markdown-sections.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
 import { ExtractionFailure, ExtractorBusy } from '#domain/knowledge/ingestion/document-extractor.ts';
@@ -15,7 +15,10 @@ describe('time grows with the text, whatever it is', () => {
   it.each(Object.entries(attackStrings))('%j is cut into sections and passages', (name, make) => {
     const cut = (text: string) => chunkText({ text, sections: markdownSections(text) });
     const asOne = (text: string) =>
-      chunkText({ text, sections: [{ heading: null, start: 0, end: text.length }] });
+      chunkText({
+        text,
+        sections: [{ heading: null, page: null, anchor: null, start: 0, end: text.length }],
+      });
     expectLinear(`Sections of ${name}`, { make, work: cut, size: 40_000 });
     expectLinear(`Passages of ${name}`, { make, work: asOne, size: 40_000 });
   });

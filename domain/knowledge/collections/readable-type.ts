@@ -12,6 +12,8 @@ const byExtension = new Map([
   ['.csv', 'text/csv'],
   ['.tsv', 'text/tab-separated-values'],
   ['.json', 'application/json'],
+  ['.jsonl', 'application/x-ndjson'],
+  ['.ndjson', 'application/x-ndjson'],
   ['.eml', 'message/rfc822'],
 ]);
 
@@ -27,11 +29,11 @@ export function declaredType(contentType: string | undefined, filename: string):
 }
 
 /**
- * The type of content that begins with `head`.
+ * The type of content that begins with `head` and ends with `tail`.
  * @throws `unsupported_document_type`
  */
-export function readableType(head: Uint8Array, declared: DocumentMediaType): DocumentMediaType {
-  const detected = detectMediaType(head, declared);
+export function readableType(head: Uint8Array, declared: DocumentMediaType, tail = head): DocumentMediaType {
+  const detected = detectMediaType(head, declared, tail);
   const known = supported(detected);
   if (known === undefined) {
     const message = `content is ${detected}, not one of ${documentMediaTypes.join(', ')}.`;
@@ -41,4 +43,11 @@ export function readableType(head: Uint8Array, declared: DocumentMediaType): Doc
     });
   }
   return known;
+}
+
+/** Refuses content that is not readable whatever follows. Which package an archive is may stand at its end. */
+export function refuseEarly(head: Uint8Array): void {
+  if (detectMediaType(head, documentMediaTypes[0]) !== 'application/zip') {
+    readableType(head, documentMediaTypes[0]);
+  }
 }

@@ -7,8 +7,8 @@ import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 import { addDocument, rejectTooManyPending, type AddedDocument } from './add-document.ts';
 import type { ContentLimits } from './collection-limits.ts';
 import { findCollection } from './find-collection.ts';
-import { sniffedBytes } from './media-type.ts';
-import { declaredType, readableType } from './readable-type.ts';
+import { sniffedBytes, sniffedTailBytes } from './media-type.ts';
+import { declaredType, readableType, refuseEarly } from './readable-type.ts';
 
 /** Runs one step with the caller's current permissions, in a transaction of its own. */
 type InContext = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
@@ -61,7 +61,8 @@ export async function uploadContent(inContext: InContext, input: UploadContent):
     });
   let used = false;
   try {
-    const added = await add(inContext, { ...input, head: content.head, received });
+    const { head, tail } = content;
+    const added = await add(inContext, { ...input, head, tail, received });
     used = !added.replayed;
     return added;
   } finally {
@@ -73,14 +74,14 @@ export async function uploadContent(inContext: InContext, input: UploadContent):
 
 async function add(
   inContext: InContext,
-  input: UploadContent & { head: Uint8Array; received: ReceivedBytes },
+  input: UploadContent & { head: Uint8Array; tail: Uint8Array; received: ReceivedBytes },
 ): Promise<AddedDocument> {
-  const { received, head, limits, idempotency } = input;
+  const { received, head, tail, limits, idempotency } = input;
   if (received.byteSize === 0) {
     throw invalid('content', 'The file is empty.');
   }
   const { filename, declared, metadata } = await input.describe();
-  const mediaType = readableType(head, declaredType(declared, filename));
+  const mediaType = readableType(head, declaredType(declared, filename), tail);
   if (received.byteSize > limits[mediaType]) {
     throw tooLarge(limits[mediaType]);
   }
@@ -102,10 +103,11 @@ async function add(
 const tooLarge = (maxBytes: number): DomainError =>
   new DomainError('payload_too_large', `The file must have at most ${maxBytes} bytes.`, { param: 'content' });
 
-/** Keeps the first bytes of a stream, and refuses one whose content no description can make readable. */
+/** Keeps the first and the last bytes of a stream, and refuses one whose content no description can make readable. */
 class Sniffed implements AsyncIterable<Uint8Array> {
   readonly #source: AsyncIterable<Uint8Array>;
   head: Uint8Array = new Uint8Array();
+  tail: Uint8Array = new Uint8Array();
 
   constructor(source: AsyncIterable<Uint8Array>) {
     this.#source = source;
@@ -117,9 +119,10 @@ class Sniffed implements AsyncIterable<Uint8Array> {
         const rest = piece.subarray(0, sniffedBytes - this.head.byteLength);
         this.head = Buffer.concat([this.head, rest]);
         if (this.head.byteLength >= sniffedBytes) {
-          readableType(this.head, declaredType(undefined, ''));
+          refuseEarly(this.head);
         }
       }
+      this.tail = Buffer.concat([this.tail, piece.subarray(-sniffedTailBytes)]).subarray(-sniffedTailBytes);
       yield piece;
     }
   }

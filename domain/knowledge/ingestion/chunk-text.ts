@@ -1,8 +1,9 @@
 import type { Chunk, ExtractedText, Section } from './document-extractor.ts';
 
 /** Max characters (code points) of a chunk; chosen by `npm run bench:knowledge`. */
-const chunkSize = 450;
+export const chunkSize = 450;
 const maxHeadingLength = 300;
+const maxAnchorLength = 300;
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
@@ -24,13 +25,15 @@ export function chunkText(extracted: ExtractedText, size = chunkSize): Chunk[] {
 
 function chunkSection(text: string, section: Section, max: number): Chunk[] {
   const heading = section.heading?.slice(0, maxHeadingLength).toWellFormed() ?? null;
+  const { page } = section;
+  const anchor = section.anchor?.slice(0, maxAnchorLength).toWellFormed() ?? null;
   const chunks: Chunk[] = [];
   for (const piece of runs(text, section, max)) {
     const written = text.slice(piece.start, piece.end);
     const body = written.trim();
     if (body !== '') {
       const start = piece.start + written.length - written.trimStart().length;
-      chunks.push({ heading, text: body, start, end: start + body.length, page: null, anchor: null });
+      chunks.push({ heading, page, anchor, text: body, start, end: start + body.length });
     }
   }
   return chunks;

@@ -1,7 +1,28 @@
-import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import type {
+  DocumentFailureCode,
+  DocumentMediaType,
+} from '#domain/knowledge/collections/document-status.ts';
 
-/** A range of the text under one trail of headings. */
-export interface Section {
+/** Where a passage stands in the original document, for citations. */
+export interface Place {
+  /** 1-based page of a PDF, or slide of a presentation; null where the format has neither. */
+  page: number | null;
+  /**
+   * The place in terms of the format, outermost first, joined by ` › `; null if there is nothing more exact than the
+   * whole document:
+   * - `slide 3` of a presentation
+   * - `Sales!A2:D40` of a spreadsheet: sheet and cells
+   * - `row 17`, `rows 17-20` of a CSV file, counted from 1 with the header
+   * - `line 4`, `lines 4-9` of JSON lines and source code; `$.items[3]` of JSON
+   * - `chapter The Beacon` of an EPUB
+   * - `attachment report.pdf` of an e-mail, then the place within it
+   * - `heading Opening hours`: the innermost heading of any other text that has headings
+   */
+  anchor: string | null;
+}
+
+/** A range of the text under one trail of headings, in one place: pages, slides and sheets never share a section. */
+export interface Section extends Place {
   /** The headings above it, outermost first, joined by ` › `. */
   heading: string | null;
   /** UTF-16 offsets in the extracted text, without the heading line itself. */
@@ -15,8 +36,8 @@ export interface ExtractedText {
   sections: Section[];
 }
 
-/** A passage of the text. */
-export interface Chunk {
+/** A passage of the text, within one section. */
+export interface Chunk extends Place {
   heading: string | null;
   text: string;
   /** UTF-16 offsets: `extracted.text.slice(start, end)` is `text`. */
@@ -27,10 +48,13 @@ export interface Chunk {
 }
 
 export interface ExtractedDocument extends ExtractedText {
+  /** The format that the content really has. */
+  mediaType: DocumentMediaType;
   chunks: Chunk[];
 }
 
 export interface DocumentContent {
+  /** As declared or detected at the upload; decides among texts only. */
   mediaType: DocumentMediaType;
   /** The original bytes. */
   content: Uint8Array;
@@ -49,11 +73,16 @@ export interface DocumentExtractor {
   extract(source: DocumentSource, signal: AbortSignal): Promise<ExtractedDocument>;
 }
 
+export type ExtractionFault = Exclude<DocumentFailureCode, 'empty_document'>;
+
 /** The document itself is at fault: a retry would not help. The message holds nothing of its content. */
 export class ExtractionFailure extends Error {
-  constructor(reason: 'unreadable' | 'too_slow' | 'too_large') {
-    super(`The document cannot be extracted: ${reason}.`);
+  readonly code: ExtractionFault;
+
+  constructor(code: ExtractionFault) {
+    super(`The document cannot be extracted: ${code}.`);
     this.name = 'ExtractionFailure';
+    this.code = code;
   }
 }
 

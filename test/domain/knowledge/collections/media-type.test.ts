@@ -13,7 +13,7 @@ describe('detectMediaType', () => {
     ['image/png', Buffer.from('89504e470d0a1a0a', 'hex')],
     ['image/jpeg', Buffer.from('ffd8ffe0', 'hex')],
     ['image/gif', bytes('GIF89a')],
-    ['application/octet-stream', Buffer.from('61ff62', 'hex')],
+    ['application/octet-stream', Buffer.from('61ff010203040562', 'hex')],
     ['application/octet-stream', bytes('a\0b')],
   ])('sees %s whatever it is declared as', (type, content) => {
     expect(detectMediaType(content, 'text/plain')).toBe(type);
@@ -36,6 +36,29 @@ describe('detectMediaType', () => {
       }
     },
   );
+
+  it.each([
+    ['document', 'wordprocessingml', 'word/document.xml'],
+    ['presentation', 'presentationml', 'ppt/presentation.xml'],
+    ['sheet', 'spreadsheetml', 'xl/workbook.xml'],
+  ])('knows an Office %s by the names in its directory', (kind, family, part) => {
+    const zip = Buffer.concat([Buffer.from('504b0304', 'hex'), Buffer.alloc(9_000), bytes(part)]);
+    const type = `application/vnd.openxmlformats-officedocument.${family}.${kind}`;
+    expect(detectMediaType(zip, 'text/plain')).toBe(type);
+    expect(detectMediaType(zip.subarray(0, sniffedBytes), 'text/plain', zip.subarray(-100))).toBe(type);
+    expect(detectMediaType(zip.subarray(0, sniffedBytes), 'text/plain')).toBe('application/zip');
+  });
+
+  it('takes a text that was declared as a binary format for plain text', () => {
+    expect(detectMediaType(bytes('Not a PDF.'), 'application/pdf')).toBe('text/plain');
+    expect(detectMediaType(bytes('a,b'), 'text/csv')).toBe('text/csv');
+  });
+
+  it.each(['utf-16le', 'windows-1252'])('sees text in %s', (encoding) => {
+    const text = 'Ein grüner Leuchtturm für alle.';
+    const content = encoding === 'utf-16le' ? Buffer.from(text, 'utf16le') : Buffer.from(text, 'latin1');
+    expect(detectMediaType(content, 'text/plain')).toBe('text/plain');
+  });
 
   it('takes a character that its look cuts in two for a whole one', () => {
     expect(detectMediaType(bytes(`${'a'.repeat(sniffedBytes - 1)}ä`), 'text/plain')).toBe('text/plain');

@@ -1,10 +1,6 @@
 import MarkdownIt, { type Token } from 'markdown-it';
 import type { Section } from '#domain/knowledge/ingestion/document-extractor.ts';
-
-interface Heading {
-  level: number;
-  title: string;
-}
+import { HeadingTrail } from './heading-trail.ts';
 
 /** Only its pass over the lines is used for a document: in time and memory it grows with the text. */
 const parser = new MarkdownIt('commonmark');
@@ -21,22 +17,18 @@ export function markdownSections(text: string): Section[] {
   const starts = lineStarts(text);
   const startOf = (line: number) => starts[line] ?? text.length;
   const sections: Section[] = [];
-  const trail: Heading[] = [];
+  const trail = new HeadingTrail();
   let start = 0;
   const close = (end: number): void => {
     if (text.slice(start, end).trim() !== '') {
-      sections.push({ heading: trail.map(({ title }) => title).join(' › ') || null, start, end });
+      sections.push({ heading: trail.path, page: null, anchor: trail.anchor, start, end });
     }
   };
   const tokens = parser.parse(text, {});
   for (const [index, { type, level: depth, tag, map }] of tokens.entries()) {
     if (type === 'heading_open' && depth === 0 && map !== null) {
       close(startOf(map[0]));
-      const level = Number(tag.slice(1));
-      while ((trail.at(-1)?.level ?? 0) >= level) {
-        trail.pop();
-      }
-      trail.push({ level, title: plainTitle(tokens[index + 1]?.content ?? '') });
+      trail.enter(Number(tag.slice(1)), plainTitle(tokens[index + 1]?.content ?? ''));
       start = startOf(map[1]);
     }
   }

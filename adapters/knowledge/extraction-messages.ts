@@ -1,0 +1,19 @@
+import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import type { Chunk, ExtractionFault, Section } from '#domain/knowledge/ingestion/document-extractor.ts';
+
+/** To the process: a document, whose bytes follow on its standard input. */
+export interface ExtractionRequest {
+  mediaType: DocumentMediaType;
+  byteLength: number;
+}
+
+/** A passage without its text, which is a slice of the document's. */
+export type ChunkRange = Omit<Chunk, 'text'>;
+
+/** From the process, in this order, in small parts: taking them must not delay the parent's event loop. */
+export type ExtractionMessage =
+  | { kind: 'text'; text: string }
+  | { kind: 'sections'; sections: Section[] }
+  | { kind: 'chunks'; chunks: ChunkRange[] }
+  | { kind: 'done'; mediaType: DocumentMediaType }
+  | { kind: 'failed'; code: ExtractionFault };

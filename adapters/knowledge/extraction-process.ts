@@ -1,0 +1,82 @@
+import { Console } from 'node:console';
+import { Writable } from 'node:stream';
+import { Worker } from 'node:worker_threads';
+import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
+import { ExtractionFailure, type ExtractionFault } from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { ExtractionMessage, ExtractionRequest } from './extraction-messages.ts';
+import { readDocument } from './formats/read-document.ts';
+
+// Messages of libraries may quote the document, so they must not reach the logs.
+globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }));
+
+const textPart = 200_000;
+const listPart = 1_000;
+/** A document of the maximum length has about 25,000 passages, unless nearly all of it is headings. */
+const maxChunks = 100_000;
+const parentCheckMs = 500;
+
+/** The parent's number: this process must end with it, also while a document keeps its thread busy. */
+const parent = Number(process.argv[2]);
+const watchdog = new Worker(
+  `setInterval(() => { if (process.ppid !== ${parent}) process.kill(process.pid, 'SIGKILL'); }, ${parentCheckMs});`,
+  { eval: true, env: {}, resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 2 } },
+);
+watchdog.unref();
+process.on('disconnect', () => process.exit(0));
+// Signals to the whole group are for the parent, which ends its processes when its work is done.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+
+process.on('message', (request: ExtractionRequest) => {
+  void receive(request.byteLength)
+    .then((content) => extract({ ...request, content }))
+    .catch((error: unknown) => send({ kind: 'failed', code: faultOf(error) }));
+});
+
+async function extract(source: ExtractionRequest & { content: Uint8Array }): Promise<void> {
+  const { text, sections, mediaType } = await readDocument(source);
+  const chunks = chunkText({ text, sections });
+  if (chunks.length > maxChunks || sections.length > maxChunks) {
+    throw new ExtractionFailure('too_large');
+  }
+  for (let at = 0; at < text.length; at += textPart) {
+    await send({ kind: 'text', text: text.slice(at, at + textPart) });
+  }
+  for (let at = 0; at < sections.length; at += listPart) {
+    await send({ kind: 'sections', sections: sections.slice(at, at + listPart) });
+  }
+  for (let at = 0; at < chunks.length; at += listPart) {
+    const ranges = chunks.slice(at, at + listPart).map(({ text: _text, ...range }) => range);
+    await send({ kind: 'chunks', chunks: ranges });
+  }
+  await send({ kind: 'done', mediaType });
+}
+
+/** The next bytes of standard input. */
+async function receive(byteLength: number): Promise<Uint8Array> {
+  const content = Buffer.allocUnsafeSlow(byteLength);
+  let at = 0;
+  while (at < byteLength) {
+    const part = process.stdin.read() as Buffer | null;
+    if (part === null) {
+      await new Promise((resolve) => process.stdin.once('readable', resolve));
+      continue;
+    }
+    at += part.copy(content, at);
+  }
+  return content;
+}
+
+function send(message: ExtractionMessage): Promise<void> {
+  return new Promise((resolve) => {
+    process.send?.(message, () => resolve());
+  });
+}
+
+/** The error of a library may quote the document: only a code leaves the process. */
+function faultOf(error: unknown): ExtractionFault {
+  if (error instanceof ExtractionFailure) {
+    return error.code;
+  }
+  const tooLarge = error instanceof RangeError && /allocation failed|invalid .*length/i.test(error.message);
+  return tooLarge ? 'too_large' : 'malformed';
+}

@@ -1,0 +1,61 @@
+import { readXml } from './xml-reader.ts';
+
+export interface CellStyles {
+  date1904: boolean;
+  /** How the cells of each style show dates; null for other numbers. */
+  dates: readonly ('date' | 'time' | 'both' | null)[];
+}
+
+const dayMs = 86_400_000;
+/** Days from the first day of a workbook to 1970. */
+const epochDays = 25_569;
+const days1904 = 1_462;
+
+export function readCellStyles(xml: string, date1904: boolean): CellStyles {
+  const formats = new Map<number, string>();
+  const dates: CellStyles['dates'][number][] = [];
+  let inCells = false;
+  readXml(xml, {
+    open: (name, attributes) => {
+      if (name === 'cellXfs') inCells = true;
+      const id = Number(attributes().get('numFmtId') ?? 0);
+      if (name === 'numFmt') formats.set(id, attributes().get('formatCode') ?? '');
+      if (name === 'xf' && inCells) dates.push(dateKind(id, formats.get(id)));
+    },
+    close: (name) => {
+      if (name === 'cellXfs') inCells = false;
+    },
+    text: () => {},
+  });
+  return { date1904, dates };
+}
+
+function dateKind(id: number, format: string | undefined): CellStyles['dates'][number] {
+  if (format !== undefined) {
+    // Without quoted text, escaped characters and what is in brackets, such as colours.
+    const bare = format.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, '').toLowerCase();
+    const [date, time] = [/[yd]|mmm/.test(bare), /[hs]/.test(bare)];
+    return date ? (time ? 'both' : 'date') : time ? 'time' : null;
+  }
+  if (id === 22) return 'both';
+  if ((id >= 18 && id <= 21) || (id >= 45 && id <= 47)) return 'time';
+  return (id >= 14 && id <= 17) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58) ? 'date' : null;
+}
+
+/** The text of a cell: strings by their index, dates as ISO 8601, numbers without noise of floating point. */
+export function cellText(
+  value: string,
+  { type, style }: { type: string; style: number },
+  { shared, styles }: { shared: readonly string[]; styles: CellStyles },
+): string {
+  if (type === 's') return shared[Number(value)] ?? '';
+  if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE';
+  const number = Number(value);
+  if (type !== 'n' || value.trim() === '' || !Number.isFinite(number)) return value;
+  const kind = styles.dates[style] ?? null;
+  if (kind === null || number < 0 || number > 2_958_466) return String(Number(number.toPrecision(15)));
+  const days = number - epochDays + (styles.date1904 ? days1904 : 0);
+  const iso = new Date(Math.round((days * dayMs) / 1_000) * 1_000).toISOString();
+  if (kind === 'date') return iso.slice(0, 10);
+  return kind === 'time' && number < 1 ? iso.slice(11, 19) : iso.slice(0, 19).replace('T', ' ');
+}

@@ -1,0 +1,46 @@
+import type { Paragraph } from './headed-text.ts';
+import { readXml } from './xml-reader.ts';
+
+const blocks = new Set(
+  (
+    'address article aside blockquote body br caption dd details div dl dt fieldset figcaption figure footer form ' +
+    'h1 h2 h3 h4 h5 h6 head header hr html li main nav ol p pre section summary table tbody tfoot thead title tr ul'
+  ).split(' '),
+);
+const skipped = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'iframe', 'head', 'rt']);
+
+/** All text of a page by its headings, without choosing its main part, in time that grows with its length. */
+export function htmlParagraphs(html: string): Paragraph[] {
+  const paragraphs: Paragraph[] = [];
+  let [text, level, skipping, pre]: [string[], number, number, number] = [[], 0, 0, 0];
+  const end = () => {
+    const line = text.join('');
+    paragraphs.push({ text: pre > 0 ? line : line.replace(/\s+/g, ' ').trim(), level });
+    text = [];
+  };
+  readXml(
+    html,
+    {
+      open: (name) => {
+        if (skipped.has(name)) skipping += 1;
+        if (blocks.has(name)) end();
+        if (/^h[1-6]$/.test(name)) level = Number(name[1]);
+        if (name === 'pre') pre += 1;
+        if (name === 'td' || name === 'th') text.push(' ');
+      },
+      close: (name) => {
+        if (name === 'td' || name === 'th') text.push('\t');
+        if (blocks.has(name)) end();
+        if (/^h[1-6]$/.test(name)) level = 0;
+        if (name === 'pre') pre -= 1;
+        if (skipped.has(name)) skipping -= 1;
+      },
+      text: (part) => {
+        if (skipping === 0) text.push(part);
+      },
+    },
+    true,
+  );
+  end();
+  return paragraphs;
+}

@@ -1,0 +1,171 @@
+import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
+import { detectMediaType } from '#domain/knowledge/collections/media-type.ts';
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import {
+  ExtractionFailure,
+  type DocumentContent,
+  type ExtractedText,
+} from '#domain/knowledge/ingestion/document-extractor.ts';
+import { Archive, inflationBudget, type InflationBudget } from './archive.ts';
+import { decodeText } from './decode-text.ts';
+import { markdownSections } from './markdown-sections.ts';
+import { maxTextLength } from './text-builder.ts';
+import { textKind } from './text-kind.ts';
+
+export interface ReadText extends ExtractedText {
+  mediaType: DocumentMediaType;
+}
+
+/** State of one uploaded document, shared with its attachments. */
+interface Scope {
+  budget: InflationBudget;
+  /** Messages around the content. */
+  depth: number;
+}
+
+/** Messages within messages that are read. */
+const maxMessages = 5;
+/** UTF-16 units of a page whose main part is searched for; of a longer one all text is taken. */
+const maxMainPart = 2_000_000;
+
+/** Reads a document by what its content is. Readers are imported on demand: most documents need one of them. */
+export async function readDocument(
+  { content, mediaType: declared }: DocumentContent,
+  scope: Scope = { budget: inflationBudget(), depth: 0 },
+): Promise<ReadText> {
+  const detected = detectMediaType(content, declared);
+  const isText = detected.startsWith('text/') || detected.startsWith('message/') || /json$/.test(detected);
+  const read = isText
+    ? readText(content, detected as DocumentMediaType, scope)
+    : readBinary(content, detected, scope);
+  const extracted = await read;
+  if (extracted.text.length > maxTextLength) {
+    throw new ExtractionFailure('too_large');
+  }
+  return extracted;
+}
+
+async function readBinary(content: Uint8Array, detected: string, { budget }: Scope): Promise<ReadText> {
+  const mediaType = (
+    detected === 'application/zip' ? await packageType(await Archive.open(content, budget)) : detected
+  ) as DocumentMediaType;
+  const archive = () => Archive.open(content, budget);
+  switch (mediaType) {
+    case 'application/pdf': {
+      const { readPdf } = await import('./read-pdf.ts');
+      return { mediaType, ...(await readPdf(content)) };
+    }
+    case 'application/vnd.openxmlformats-officedocument.wordprocessingml.document': {
+      const { readDocx } = await import('./read-docx.ts');
+      return { mediaType, ...(await readDocx(await archive())) };
+    }
+    case 'application/vnd.openxmlformats-officedocument.presentationml.presentation': {
+      const { readPptx } = await import('./read-pptx.ts');
+      return { mediaType, ...(await readPptx(await archive())) };
+    }
+    case 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': {
+      const { readXlsx } = await import('./read-xlsx.ts');
+      return { mediaType, ...(await readXlsx(await archive())) };
+    }
+    case 'application/vnd.oasis.opendocument.text':
+    case 'application/vnd.oasis.opendocument.spreadsheet':
+    case 'application/vnd.oasis.opendocument.presentation': {
+      const { readOpenDocument } = await import('./read-open-document.ts');
+      return { mediaType, ...(await readOpenDocument(await archive())) };
+    }
+    case 'application/epub+zip': {
+      const { readEpub } = await import('./read-epub.ts');
+      return { mediaType, ...(await readEpub(await archive())) };
+    }
+    default:
+      throw new ExtractionFailure(isEncryptedOffice(content, detected) ? 'encrypted' : 'unsupported_format');
+  }
+}
+
+async function readText(content: Uint8Array, detected: DocumentMediaType, scope: Scope): Promise<ReadText> {
+  const decoded = decodeText(content);
+  const mediaType = detected === 'text/html' ? detected : textKind(decoded, detected);
+  if (mediaType !== 'message/rfc822' && decoded.length > maxTextLength * 2) {
+    throw new ExtractionFailure('too_large');
+  }
+  const text = cleanText(decoded);
+  switch (mediaType) {
+    case 'text/markdown':
+      return { mediaType, text, sections: markdownSections(text) };
+    case 'text/html':
+      return { mediaType, ...(await readPage(text)) };
+    case 'text/csv':
+    case 'text/tab-separated-values': {
+      const { likelyDelimiter, readCsv } = await import('./read-csv.ts');
+      return { mediaType, ...(await readCsv(text, likelyDelimiter(text, mediaType))) };
+    }
+    case 'text/x-source-code': {
+      const { readSourceCode } = await import('./read-source-code.ts');
+      return { mediaType, ...readSourceCode(text) };
+    }
+    case 'application/json':
+    case 'application/x-ndjson': {
+      const { readJson, readJsonLines } = await import('./read-json.ts');
+      return { mediaType, ...(mediaType === 'application/json' ? readJson(text) : readJsonLines(text)) };
+    }
+    case 'message/rfc822':
+      return { mediaType, ...(await readMessage(content, scope)) };
+    default:
+      return {
+        mediaType: 'text/plain',
+        text,
+        sections: [{ heading: null, page: null, anchor: null, start: 0, end: text.length }],
+      };
+  }
+}
+
+async function readPage(html: string): Promise<ExtractedText> {
+  if (html.length > maxMainPart) {
+    const [{ addParagraphs }, { htmlParagraphs }, { TextBuilder }] = await Promise.all([
+      import('./headed-text.ts'),
+      import('./html-paragraphs.ts'),
+      import('./text-builder.ts'),
+    ]);
+    const builder = new TextBuilder();
+    addParagraphs(builder, htmlParagraphs(html));
+    return builder.build();
+  }
+  const { readHtml } = await import('./read-html.ts');
+  const text = cleanText(await readHtml(html));
+  return { text, sections: markdownSections(text) };
+}
+
+async function readMessage(content: Uint8Array, { budget, depth }: Scope): Promise<ExtractedText> {
+  if (depth >= maxMessages) {
+    throw new ExtractionFailure('too_large');
+  }
+  const { readEmail } = await import('./read-email.ts');
+  return readEmail(content, async (attachment, declared) => {
+    try {
+      const mediaType = declared === 'text/html' || declared === 'text/csv' ? declared : 'text/plain';
+      return await readDocument({ content: attachment, mediaType }, { budget, depth: depth + 1 });
+    } catch (error) {
+      // Limits hold for the message as a whole; an attachment that cannot be read is left out.
+      if (error instanceof ExtractionFailure && error.code === 'too_large') throw error;
+      return null;
+    }
+  });
+}
+
+/** A package whose first entry does not hold its type, which it should. */
+async function packageType(archive: Archive): Promise<string> {
+  const named = (await archive.text('mimetype')).trim();
+  return named === '' && archive.has('META-INF/container.xml') ? 'application/epub+zip' : named;
+}
+
+/** Office encrypts a whole package into a stream of this name. */
+function isEncryptedOffice(content: Uint8Array, detected: string): boolean {
+  return (
+    detected === 'application/x-ole-storage' &&
+    Buffer.from(content.buffer, content.byteOffset, content.byteLength).includes(
+      'EncryptedPackage',
+      0,
+      'utf16le',
+    )
+  );
+}

@@ -1,0 +1,47 @@
+import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
+import {
+  ExtractionFailure,
+  type ExtractedText,
+  type Place,
+  type Section,
+} from '#domain/knowledge/ingestion/document-extractor.ts';
+
+/** Max UTF-16 units of the text of one document. */
+export const maxTextLength = 20_000_000;
+
+export interface Position extends Place {
+  heading: string | null;
+}
+
+/** Collects the text of a document with its sections. */
+export class TextBuilder {
+  readonly #parts: string[] = [];
+  readonly #sections: Section[] = [];
+  #length = 0;
+
+  /** @throws `ExtractionFailure` too_large */
+  add(position: Position, body: string): void {
+    if (body.trim() === '') {
+      return;
+    }
+    if (this.#length + body.length > maxTextLength) {
+      throw new ExtractionFailure('too_large');
+    }
+    const start = this.#length;
+    this.#parts.push(body, '\n\n');
+    this.#length += body.length + 2;
+    this.#sections.push({ ...position, start, end: start + body.length });
+  }
+
+  /** Adds another document, such as an attachment, within `outer`. */
+  addText({ text, sections }: ExtractedText, outer: string): void {
+    for (const { heading, page, anchor, start, end } of sections) {
+      const within = anchor === null ? outer : `${outer} › ${anchor}`;
+      this.add({ heading, page, anchor: within }, text.slice(start, end));
+    }
+  }
+
+  build(): ExtractedText {
+    return { text: cleanText(this.#parts.join('')), sections: this.#sections };
+  }
+}

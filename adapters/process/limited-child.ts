@@ -1,0 +1,52 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+
+export interface ChildLimits {
+  heapMb: number;
+  /** Resident memory, buffers included. */
+  residentMb: number;
+}
+
+const shell = '/bin/sh';
+/** Added to the nice value: interactive work has priority. */
+const politeness = 15;
+/** Data that is mapped but not resident, such as the stacks of threads and reserves of the heap. */
+const mappedMb = 1_024;
+const pageKb = 4;
+
+/**
+ * Starts a module as a process with limits of the operating system: of mapped data, no core dump, no files written. It
+ * gets no environment, and this process's number as its argument.
+ */
+export function startLimitedChild(module: string, { heapMb, residentMb }: ChildLimits): ChildProcess {
+  const program = [
+    process.execPath,
+    `--max-old-space-size=${heapMb}`,
+    '--max-semi-space-size=16',
+    module,
+    String(process.pid),
+  ];
+  const limits = [
+    `ulimit -d ${(residentMb + mappedMb) * 1_024}`,
+    'ulimit -c 0',
+    'ulimit -f 0',
+    `exec nice -n ${politeness} "$@"`,
+  ];
+  const hasShell = existsSync(shell);
+  const [command = process.execPath, ...args] = hasShell
+    ? [shell, '-c', limits.join(' 2>/dev/null; '), 'sh', ...program]
+    : program;
+  return spawn(command, args, {
+    env: {},
+    stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
+    serialization: 'advanced',
+    windowsHide: true,
+  });
+}
+
+/** Resident memory of a process; 0 when it has ended, or where the system does not show it. */
+export async function residentMbOf(pid: number): Promise<number> {
+  const pages = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '');
+  return (Number(pages.split(' ')[1] ?? 0) * pageKb) / 1_024;
+}

@@ -1,0 +1,109 @@
+/** Share of control characters above which bytes are not text. */
+const maxControls = 0.01;
+const sampleBytes = 65_536;
+
+/**
+ * The encoding of a text, as `TextDecoder` names it: by its byte order mark, its NULs, its validity as UTF-8, and for
+ * older encodings by the letters that it would hold. A character cut off at the end is ignored.
+ * @returns null for content that is not text
+ */
+export function detectEncoding(content: Uint8Array): string | null {
+  const bytes = content.subarray(0, sampleBytes);
+  const marked = markOf(bytes) ?? wideEncoding(bytes);
+  if (marked !== null) {
+    return marked;
+  }
+  if (hasControls(bytes)) {
+    return bytes.includes(0) || !isIso2022(bytes) ? null : 'iso-2022-jp';
+  }
+  if (decodes(bytes, 'utf-8')) {
+    return isIso2022(bytes) ? 'iso-2022-jp' : 'utf-8';
+  }
+  return eastAsian(bytes) ?? byLetters(bytes);
+}
+
+function markOf([a, b, c]: Uint8Array): string | null {
+  if (a === 0xef && b === 0xbb && c === 0xbf) return 'utf-8';
+  if (a === 0xff && b === 0xfe) return 'utf-16le';
+  return a === 0xfe && b === 0xff ? 'utf-16be' : null;
+}
+
+/** UTF-16 without a mark: every other byte of Latin text is NUL. */
+function wideEncoding(bytes: Uint8Array): string | null {
+  const nuls = [0, 0];
+  for (const [index, byte] of bytes.entries()) {
+    if (byte === 0) nuls[index % 2] = (nuls[index % 2] ?? 0) + 1;
+  }
+  const [even = 0, odd = 0] = nuls;
+  const pairs = bytes.length / 2;
+  if (pairs < 2 || Math.max(even, odd) < pairs * 0.3 || Math.min(even, odd) > pairs * 0.02) {
+    return null;
+  }
+  return odd > even ? 'utf-16le' : 'utf-16be';
+}
+
+function hasControls(bytes: Uint8Array): boolean {
+  let controls = 0;
+  for (const byte of bytes) {
+    if (byte === 0) return true;
+    if (byte < 0x20 && (byte < 0x09 || byte > 0x0d)) controls += 1;
+  }
+  return controls > Math.max(1, bytes.length * maxControls);
+}
+
+/** Escape sequences that switch to Japanese characters. */
+function isIso2022(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes('\u001b$B', 0, 'latin1');
+}
+
+function eastAsian(bytes: Uint8Array): string | null {
+  const kana = (text: string) => share(text, /[\u3041-\u30ff]/g);
+  const hangul = (text: string) => share(text, /[\uac00-\ud7a3]/g);
+  const chinese = (text: string) => share(text, /[\u4e00-\u9fff\u3000-\u303f\uff00-\uff65]/g);
+  const candidates = [
+    ['shift_jis', kana, 0.2],
+    ['euc-jp', kana, 0.2],
+    ['euc-kr', hangul, 0.6],
+    ['gb18030', chinese, 0.9],
+    ['big5', chinese, 0.9],
+  ] as const;
+  const fits = candidates.find(([encoding, scoreOf, min]) => {
+    const text = decodes(bytes, encoding) ? new TextDecoder(encoding).decode(bytes, { stream: true }) : '';
+    return scoreOf(text) >= min;
+  });
+  return fits?.[0] ?? null;
+}
+
+/** Share of the characters beyond ASCII that `pattern` finds; 0 for too few of them. */
+function share(text: string, pattern: RegExp): number {
+  const foreign = text.match(/[^\0-\u007f]/g)?.length ?? 0;
+  return foreign < 6 ? 0 : (text.match(pattern)?.length ?? 0) / foreign;
+}
+
+/** Cyrillic and Greek texts consist mostly of letters beyond ASCII; Western ones do not. */
+function byLetters(bytes: Uint8Array): string {
+  const counts = { ascii: 0, upper: 0, lower: 0, a: 0 };
+  for (const byte of bytes) {
+    if ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) counts.ascii += 1;
+    else if (byte >= 0xe0) counts.lower += 1;
+    else if (byte >= 0xc0) counts.upper += 1;
+    if (byte === 0xe0) counts.a += 1;
+  }
+  const letters = counts.upper + counts.lower;
+  if (letters <= counts.ascii || letters < 10) {
+    return 'windows-1252';
+  }
+  if (counts.upper > counts.lower) {
+    return 'koi8-r';
+  }
+  return counts.a < letters * 0.01 && letters > 40 ? 'windows-1253' : 'windows-1251';
+}
+
+function decodes(bytes: Uint8Array, encoding: string): boolean {
+  try {
+    new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
