@@ -112,9 +112,9 @@ it('a turn takes five: read, claim, append, look, commit', async () => {
   expect(await engine.record(id)).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
 });
 
-it('a tool round takes twelve more: a turn, two steps of the ledger, and the search', async () => {
+it('a tool round takes thirteen more: a turn, two steps of the ledger, and the search', async () => {
   const id = await create('search');
-  expect(await counter.during(() => run(id))).toBeLessThanOrEqual(17);
+  expect(await counter.during(() => run(id))).toBeLessThanOrEqual(18);
   expect(await engine.record(id)).toMatchObject({
     status: 'completed',
     output: [{ type: 'file_search_call', status: 'completed' }, { type: 'message' }],

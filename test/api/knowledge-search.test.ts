@@ -115,7 +115,7 @@ describe('the search of a space', () => {
       collection_id: harbour,
       heading: 'Harbour guide › Beacons',
       page: null,
-      anchor: null,
+      anchor: 'heading Beacons',
       attributes: { lang: 'en' },
     });
     expect(text.slice(results[0].start, results[0].end)).toBe(results[0].text);

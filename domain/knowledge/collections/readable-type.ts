@@ -36,13 +36,29 @@ export function readableType(head: Uint8Array, declared: DocumentMediaType, tail
   const detected = detectMediaType(head, declared, tail);
   const known = supported(detected);
   if (known === undefined) {
-    const message = `content is ${detected}, not one of ${documentMediaTypes.join(', ')}.`;
-    throw new DomainError('unsupported_document_type', message, {
-      param: 'content',
-      errors: [{ in: 'body', pointer: '/content', code: 'unsupported', message }],
-    });
+    throw unsupported(`content is ${detected}, not one of ${documentMediaTypes.join(', ')}.`);
   }
   return known;
+}
+
+/** The type of a text. @throws `unsupported_document_type` for binary content, which JSON cannot carry unchanged */
+export function readableTextType(content: Uint8Array, declared: DocumentMediaType): DocumentMediaType {
+  const mediaType = readableType(content, declared);
+  if (!isText(mediaType)) {
+    throw unsupported(`content is ${mediaType}: upload it as a file.`);
+  }
+  return mediaType;
+}
+
+function isText(mediaType: DocumentMediaType): boolean {
+  return /^(?:text\/|message\/|application\/(?:json|x-ndjson)$)/.test(mediaType);
+}
+
+function unsupported(message: string): DomainError {
+  return new DomainError('unsupported_document_type', message, {
+    param: 'content',
+    errors: [{ in: 'body', pointer: '/content', code: 'unsupported', message }],
+  });
 }
 
 /** Refuses content that is not readable whatever follows. Which package an archive is may stand at its end. */

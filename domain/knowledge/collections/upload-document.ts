@@ -7,7 +7,7 @@ import { invalid } from '#domain/foundation/kernel/errors.ts';
 import { addDocument, type AddedDocument } from './add-document.ts';
 import { collectionLimits, contentLimits, type ContentLimits } from './collection-limits.ts';
 import type { DocumentMediaType } from './document-status.ts';
-import { readableType } from './readable-type.ts';
+import { readableTextType } from './readable-type.ts';
 
 export interface UploadDocument {
   collectionId: string;
@@ -39,7 +39,7 @@ export function uploadDocument(ctx: Context, input: UploadDocument): Promise<Add
 async function storeText({ em, caller }: Context, input: UploadDocument) {
   const text = cleanText(input.content);
   const content = Buffer.from(text);
-  const mediaType = readableType(content, input.mediaType);
+  const mediaType = readableTextType(content, input.mediaType);
   const maxBytes = Math.min((input.limits ?? contentLimits)[mediaType], collectionLimits.contentBytes);
   const refused = () => invalid('content', `content must have 1 to ${maxBytes} bytes that are not blank.`);
   if (text.trim() === '') {

@@ -1,6 +1,7 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { InTransaction } from '#domain/knowledge/embeddings/embed-document.ts';
-import { activeGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
+import { activeGeneration, type LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
 import { bytesToFloats } from '#domain/knowledge/embeddings/quantise.ts';
 import { recordUsage } from '#domain/knowledge/embeddings/record-usage.ts';
 
@@ -25,26 +26,37 @@ export interface QuestionVector {
 /** A question is answered by keyword rather than late. */
 const patienceMs = 4_000;
 
-/** Embeds a question with the model of the space's active generation. No transaction is open meanwhile. */
-export async function questionVector(
-  { inTransaction, embedders, signal }: QuestionAccess,
-  { spaceId, question, alpha }: { spaceId: string; question: string; alpha: number },
-): Promise<QuestionVector | KeywordReason> {
+/** With which vectors of a space a question can be compared, or why with none. */
+export async function questionTarget(
+  em: EntityManager,
+  { embedders }: QuestionAccess,
+  { spaceId, alpha }: { spaceId: string; alpha: number },
+): Promise<LiveGeneration | KeywordReason> {
   if (alpha === 0) {
     return 'alpha_is_zero';
   }
-  const active = await inTransaction((em) => activeGeneration(em, spaceId));
+  const active = await activeGeneration(em, spaceId);
   if (active === null) {
     return 'not_embedded';
   }
-  const { generation, model } = active;
-  if (embedders === undefined) {
-    return 'embedding_unavailable';
-  }
+  return embedders === undefined ? 'embedding_unavailable' : active;
+}
+
+/** Embeds a question. No transaction is open meanwhile. */
+export async function questionVector(
+  { inTransaction, embedders, signal }: QuestionAccess,
+  { generation, model }: LiveGeneration,
+  question: string,
+): Promise<QuestionVector | KeywordReason> {
   try {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-    const { vector, tokens } = await embedders.of(model).embedQuery(question, limited);
+    const embedded = await embedders?.of(model).embedQuery(question, limited);
+    if (embedded === undefined) {
+      return 'embedding_unavailable';
+    }
+    const { vector, tokens } = embedded;
     if (model.providerKind !== 'builtin' && tokens > 0) {
+      const { spaceId } = generation;
       await inTransaction((em) => recordUsage(em, { spaceId, model, purpose: 'query', tokens }));
     }
     return { embeddingId: generation.id, mean: bytesToFloats(generation.mean), vector };

@@ -10,6 +10,7 @@ import { matchKeywords } from './match-keywords.ts';
 import { nearestPassages } from './nearest-passages.ts';
 import { contentOf } from './question.ts';
 import {
+  questionTarget,
   questionVector,
   type KeywordReason,
   type QuestionAccess,
@@ -77,25 +78,41 @@ export async function searchKnowledge(
   access: QuestionAccess,
   query: KnowledgeQuery,
 ): Promise<KnowledgeAnswer> {
-  const question = contentOf(query.query);
-  const collections = await access.inTransaction((em) => searchable(em, query));
-  const found = await questionVector(access, { ...query, question: query.query });
+  const first = await access.inTransaction(async (em) => {
+    const collections = await searchable(em, query);
+    const target = await questionTarget(em, access, query);
+    return typeof target === 'string' || collections.length === 0
+      ? { answer: await rank(em, collections, query, typeof target === 'string' ? target : null) }
+      : { collections, target };
+  });
+  if ('answer' in first) {
+    return first.answer;
+  }
+  const vector = await questionVector(access, first.target, query.query);
+  return access.inTransaction((em) => rank(em, first.collections, query, vector));
+}
+
+/** @param found null: there is nothing to compare the question with */
+async function rank(
+  em: EntityManager,
+  collections: Collection[],
+  query: KnowledgeQuery,
+  found: QuestionVector | KeywordReason | null,
+): Promise<KnowledgeAnswer> {
   const vector = typeof found === 'string' ? null : found;
   const answer = {
-    mode: vector === null ? ('keyword' as const) : ('hybrid' as const),
+    mode: typeof found === 'string' ? ('keyword' as const) : ('hybrid' as const),
     reason: typeof found === 'string' ? found : null,
     generation: vector?.embeddingId ?? null,
   };
   if (collections.length === 0) {
     return { ...answer, passages: [] };
   }
-  return access.inTransaction(async (em) => {
-    const keyword = await byKeyword(em, collections, question, query);
-    const nearest = vector && (await byMeaning(em, collections, vector, query));
-    const limit = foldedFrom * query.limit;
-    const hits = fuseHits({ keyword, vector: nearest, alpha: query.alpha, limit });
-    return { ...answer, passages: foldPassages(await load(em, hits), query.limit) };
-  });
+  const keyword = await byKeyword(em, collections, contentOf(query.query), query);
+  const nearest = vector && (await byMeaning(em, collections, vector, query));
+  const limit = foldedFrom * query.limit;
+  const hits = fuseHits({ keyword, vector: nearest, alpha: query.alpha, limit });
+  return { ...answer, passages: foldPassages(await load(em, hits), query.limit) };
 }
 
 async function byKeyword(
