@@ -9,6 +9,7 @@ import {
   type Chunk,
   type DocumentExtractor,
   type DocumentContent,
+  type ExtractionFault,
 } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { noEmbedding, type Embedding } from '#domain/knowledge/ingestion/embedder.ts';
 import { finishIngestion, ingestionState } from '#domain/knowledge/ingestion/finish-ingestion.ts';
@@ -26,7 +27,7 @@ export interface DocumentDependencies {
   embedding?: Embedding;
 }
 
-type Outcome = { chunks: Chunk[] } | { failure: 'extraction_failed' };
+type Outcome = { chunks: Chunk[] } | { failure: ExtractionFault };
 
 /** Max extractions of one document that end with a crash of their worker. */
 const maxLostExtractions = 3;
@@ -111,7 +112,7 @@ async function extract(
       throw retryLater('extractor_busy', busyPauseMs(context.info.attempt));
     }
     if (error instanceof ExtractionFailure) {
-      return { failure: 'extraction_failed' };
+      return { failure: error.code };
     }
     throw error;
   } finally {

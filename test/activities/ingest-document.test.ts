@@ -83,7 +83,7 @@ describe('ingestDocument', () => {
   it('ends a document that cannot be extracted in time as failed', async () => {
     const { input } = await upload('<div>'.repeat(5_000), 'text/html');
     const hurried = createTextExtractor({ timeoutMs: 500, heapMb: 256 });
-    expect(await run(input, hurried)).toMatchObject({ status: 'failed', failureCode: 'extraction_failed' });
+    expect(await run(input, hurried)).toMatchObject({ status: 'failed', failureCode: 'too_slow' });
   });
 
   it('gives up a document whose extraction ended with its worker three times', async () => {

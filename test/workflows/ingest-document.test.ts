@@ -74,6 +74,6 @@ describe('ingestDocument', () => {
 
   it('fails with the code of its document, when that cannot be read', async () => {
     const { result, status } = await ingest('<div>'.repeat(5_000), 'text/html');
-    expect([status, result]).toEqual(['FAILED', 'extraction_failed']);
+    expect([status, result]).toEqual(['FAILED', 'too_slow']);
   });
 });
