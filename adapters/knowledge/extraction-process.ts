@@ -77,6 +77,6 @@ function faultOf(error: unknown): ExtractionFault {
   if (error instanceof ExtractionFailure) {
     return error.code;
   }
-  const tooLarge = error instanceof RangeError && /allocation failed|invalid .*length/i.test(error.message);
+  const tooLarge = error instanceof RangeError && /allocation failed|length/i.test(error.message);
   return tooLarge ? 'too_large' : 'malformed';
 }

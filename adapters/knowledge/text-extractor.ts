@@ -1,3 +1,4 @@
+import { assertNever } from '#domain/foundation/kernel/assert-never.ts';
 import { TooBusy } from '#domain/foundation/kernel/fair-semaphore.ts';
 import {
   ChildLimitExceeded,
@@ -80,6 +81,8 @@ function taskOf({
           return { result: { mediaType: message.mediaType, text: whole(), sections, chunks } };
         case 'failed':
           return { result: new ExtractionFailure(message.code) };
+        default:
+          return assertNever(message);
       }
     },
   };

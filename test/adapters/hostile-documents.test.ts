@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { markdownSections } from '#adapters/knowledge/formats/markdown-sections.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
@@ -7,6 +11,8 @@ import { ExtractionFailure, ExtractorBusy } from '#domain/knowledge/ingestion/do
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { attackStrings, expectLinear } from '../support/growth.ts';
 import { sourceOf } from '../support/document-source.ts';
+import { hostileDocuments } from '../support/hostile-documents.ts';
+import { residentBytes } from '../support/process-memory.ts';
 
 const never = new AbortController().signal;
 const slowPage = '<div>'.repeat(5_000);
@@ -83,4 +89,123 @@ describe('reading a document', () => {
     expect(reasons.some((reason) => reason instanceof ExtractorBusy)).toBe(true);
     expect(reasons.some((reason) => reason instanceof ExtractionFailure)).toBe(true);
   });
+});
+
+/** Processes that this one has started and that run now. */
+function childPids(): number[] {
+  const pids = readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0);
+  return pids.filter((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      return Number(stat.slice(stat.lastIndexOf(')')).split(' ')[2]) === process.pid;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** The most memory of a child, and the most processor time that this thread took between two turns of its loop. */
+function watch(): () => { residentMb: number; busyMs: number } {
+  let [residentMb, busyMs, before] = [0, 0, process.threadCpuUsage()];
+  const turns = setInterval(() => {
+    const { user, system } = process.threadCpuUsage(before);
+    busyMs = Math.max(busyMs, (user + system) / 1_000);
+    before = process.threadCpuUsage();
+  }, 5);
+  const looks = setInterval(() => {
+    for (const pid of childPids()) {
+      try {
+        residentMb = Math.max(residentMb, (residentBytes(pid) || 0) / 1_048_576);
+      } catch {
+        // It has ended.
+      }
+    }
+    // These looks are work of the test.
+    before = process.threadCpuUsage();
+  }, 50);
+  return () => {
+    clearInterval(turns);
+    clearInterval(looks);
+    return { residentMb, busyMs };
+  };
+}
+
+describe('a process of extraction', () => {
+  it('that others kill is replaced, and its document read by another one', async () => {
+    const extractor = createTextExtractor();
+    const read = (mediaType: DocumentMediaType, content: string) =>
+      extractor.extract(sourceOf({ tenantId: 'a', mediaType, content }), never);
+    const before = new Set(childPids());
+    await read('text/plain', 'First.');
+    const reading = read('text/markdown', `# A\n\n${'Text. '.repeat(200_000)}`);
+    const [pid] = childPids().filter((each) => !before.has(each));
+    setTimeout(() => process.kill(pid!, 'SIGKILL'), 30);
+    expect((await reading).chunks.length).toBeGreaterThan(1_000);
+    expect(childPids()).not.toContain(pid);
+  });
+
+  it('has no environment, and no right to write files', async () => {
+    const extractor = createTextExtractor();
+    const before = new Set(childPids());
+    await extractor.extract(sourceOf({ tenantId: 'a', mediaType: 'text/plain', content: 'A.' }), never);
+    const [pid] = childPids().filter((each) => !before.has(each));
+    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    const names = environment.map((each) => each.split('=')[0]).filter((name) => name !== '');
+    // The channel to the parent, and what the shell sets.
+    const usual = ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'PWD', 'OLDPWD', 'SHLVL', '_'];
+    expect(names.filter((name) => !usual.includes(name ?? ''))).toEqual([]);
+    expect(readFileSync(`/proc/${pid}/limits`, 'utf8')).toMatch(/Max file size +0 +0/);
+    expect(readFileSync(`/proc/${pid}/limits`, 'utf8')).toMatch(/Max data size +1610612736 /);
+    expect(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[18]).toBe('15');
+  });
+
+  it('ends with its parent, also while a document keeps it busy', async () => {
+    const script = new URL('../support/extract-endlessly.ts', import.meta.url);
+    const parent = spawn(process.execPath, [fileURLToPath(script)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(isRunning(pid)).toBe(true);
+    parent.kill('SIGKILL');
+    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return false;
+  }
+}
+
+describe('a hostile document', () => {
+  const timeoutMs = 6_000;
+  const extractor = createTextExtractor({ timeoutMs });
+
+  it.each(hostileDocuments)(
+    'ends with a reason, within its limits: $name',
+    async ({ make, declared = 'text/plain', ends }) => {
+      const content = make();
+      const read = (bytes: Uint8Array) =>
+        extractor.extract(
+          { tenantId: 'a', read: () => Promise.resolve({ mediaType: declared, content: bytes }) },
+          never,
+        );
+      const measure = watch();
+      const began = Date.now();
+      const outcome = await read(content).then(
+        ({ chunks }) => (chunks.length === 0 ? 'empty_document' : 'read'),
+        (error: unknown) => (error instanceof ExtractionFailure ? error.code : error),
+      );
+      const { residentMb, busyMs } = measure();
+      expect(ends).toContain(outcome);
+      expect(Date.now() - began).toBeLessThan(timeoutMs + 2_000);
+      expect(residentMb).toBeLessThan(700);
+      expect(busyMs).toBeLessThan(100);
+      expect((await read(Buffer.from('# A\n\nText.'))).chunks).toHaveLength(1);
+    },
+  );
 });

@@ -6,6 +6,8 @@ export interface CellStyles {
   dates: readonly ('date' | 'time' | 'both' | null)[];
 }
 
+/** Characters of a number format. */
+const maxFormat = 255;
 const dayMs = 86_400_000;
 /** Days from the first day of a workbook to 1970. */
 const epochDays = 25_569;
@@ -32,14 +34,27 @@ export function readCellStyles(xml: string, date1904: boolean): CellStyles {
 
 function dateKind(id: number, format: string | undefined): CellStyles['dates'][number] {
   if (format !== undefined) {
-    // Without quoted text, escaped characters and what is in brackets, such as colours.
-    const bare = format.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, '').toLowerCase();
+    const bare = bareFormat(format.slice(0, maxFormat)).toLowerCase();
     const [date, time] = [/[yd]|mmm/.test(bare), /[hs]/.test(bare)];
     return date ? (time ? 'both' : 'date') : time ? 'time' : null;
   }
   if (id === 22) return 'both';
   if ((id >= 18 && id <= 21) || (id >= 45 && id <= 47)) return 'time';
   return (id >= 14 && id <= 17) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58) ? 'date' : null;
+}
+
+/** A format without quoted text, escaped characters and what is in brackets, such as colours. */
+function bareFormat(format: string): string {
+  let [bare, until, escaped] = ['', '', false];
+  for (const character of format) {
+    if (escaped) escaped = false;
+    else if (until !== '') until = character === until ? '' : until;
+    else if (character === '\\') escaped = true;
+    else if (character === '"') until = '"';
+    else if (character === '[') until = ']';
+    else bare += character;
+  }
+  return bare;
 }
 
 /** The text of a cell: strings by their index, dates as ISO 8601, numbers without noise of floating point. */

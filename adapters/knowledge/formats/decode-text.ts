@@ -1,11 +1,26 @@
 import { detectEncoding } from '#domain/knowledge/collections/text-encoding.ts';
 import { ExtractionFailure } from '#domain/knowledge/ingestion/document-extractor.ts';
 
+const declaration = /^<\?xml[^>]*encoding\s*=\s*["']([\w-]+)|<meta[^>]*charset\s*=\s*["']?([\w-]+)/i;
+const declaredWithin = 2_048;
+
 /** @throws `ExtractionFailure` unsupported_format for content that is not text */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = detectEncoding(bytes);
   if (encoding === null) {
     throw new ExtractionFailure('unsupported_format');
   }
-  return new TextDecoder(encoding).decode(bytes);
+  // Unicode is certain; of older encodings a page or an XML file says which one it has.
+  const known = encoding.startsWith('utf-') ? encoding : (declaredEncoding(bytes) ?? encoding);
+  return new TextDecoder(known).decode(bytes);
+}
+
+function declaredEncoding(bytes: Uint8Array): string | null {
+  const head = new TextDecoder('latin1').decode(bytes.subarray(0, declaredWithin));
+  const [, ofXml, ofPage] = declaration.exec(head) ?? [];
+  try {
+    return new TextDecoder(ofXml ?? ofPage ?? '').encoding;
+  } catch {
+    return null;
+  }
 }

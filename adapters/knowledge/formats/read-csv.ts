@@ -7,6 +7,8 @@ import { TextBuilder } from './text-builder.ts';
 
 const delimiters = [',', ';', '\t', '|'];
 const sampleLines = 20;
+/** Lines that are read for them: comments may come first. */
+const maxSampled = 200;
 /** Characters of one record: an unclosed quote must not take the whole file for one. */
 const maxRecord = 1_000_000;
 
@@ -57,8 +59,8 @@ export function looksLikeTable(text: string): boolean {
 function firstLines(text: string): string[] {
   const lines = text.slice(0, 65_536).split(/\r\n|[\r\n]/);
   return lines
-    .slice(0, sampleLines + 1)
-    .filter((line) => line.trim() !== '')
+    .slice(0, maxSampled)
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
     .slice(0, sampleLines);
 }
 

@@ -34,7 +34,7 @@ export async function readDocument(
   scope: Scope = { budget: inflationBudget(), depth: 0 },
 ): Promise<ReadText> {
   const detected = detectMediaType(content, declared);
-  const isText = detected.startsWith('text/') || detected.startsWith('message/') || /json$/.test(detected);
+  const isText = detected.startsWith('text/') || detected.startsWith('message/') || detected.endsWith('json');
   const read = isText
     ? readText(content, detected as DocumentMediaType, scope)
     : readBinary(content, detected, scope);

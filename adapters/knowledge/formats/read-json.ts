@@ -57,7 +57,8 @@ function pathLines(value: unknown, path: string): string {
         write(each, `${at}${step}`, depth + 1);
       }
     } else if (child !== null && child !== '') {
-      const line = at === '' ? String(child) : `${at}: ${String(child)}`;
+      const shown = typeof child === 'string' ? child : JSON.stringify(child);
+      const line = at === '' ? shown : `${at}: ${shown}`;
       length += line.length;
       if (length > maxTextLength) throw new ExtractionFailure('too_large');
       lines.push(line);

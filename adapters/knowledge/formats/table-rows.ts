@@ -13,6 +13,9 @@ export interface RowRange {
   to: number;
 }
 
+/** Characters of the name of a column. */
+const maxName = 100;
+
 /**
  * Rows as text: with a header, `name: value` for each cell, so that each passage can be understood without the rest
  * of the table.
@@ -42,7 +45,7 @@ export class TableRows {
     const values = filled.map((column) => {
       const value = (cells[column] ?? '').trim();
       const name = header?.[column];
-      return isBlank(name) ? value : `${name?.trim().slice(0, 100)}: ${value}`;
+      return isBlank(name) ? value : `${name?.trim()}: ${value}`;
     });
     this.#group.add(values.join(header === null ? ' | ' : '; '), { number, from, to });
   }
@@ -52,15 +55,16 @@ export class TableRows {
   }
 
   #isHeader(cells: readonly (string | undefined)[], filled: readonly number[]): boolean {
-    if (this.#always) {
-      // Titles above a table have one cell.
-      return filled.length > 1;
+    const names = filled.map((column) => (cells[column] ?? '').trim());
+    // Titles above a table have one cell; comments and sentences are no names.
+    if (
+      names.length < 2 ||
+      names[0]?.startsWith('#') === true ||
+      names.some((name) => name.length > maxName)
+    ) {
+      return false;
     }
-    return (
-      this.#rows <= 3 &&
-      filled.length > 1 &&
-      filled.every((column) => !/^[\s\d.,:%€$-]+$/.test(cells[column] ?? ''))
-    );
+    return this.#always || (this.#rows <= 3 && names.every((name) => !/^[\d.,:%€$-]+$/.test(name)));
   }
 }
 

@@ -62,7 +62,7 @@ function unsupported(message: string): DomainError {
 }
 
 /** Refuses content that is not readable whatever follows. Which package an archive is may stand at its end. */
-export function refuseEarly(head: Uint8Array): void {
+export function rejectUnreadable(head: Uint8Array): void {
   if (detectMediaType(head, documentMediaTypes[0]) !== 'application/zip') {
     readableType(head, documentMediaTypes[0]);
   }

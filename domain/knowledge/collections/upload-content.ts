@@ -8,7 +8,7 @@ import { addDocument, rejectTooManyPending, type AddedDocument } from './add-doc
 import type { ContentLimits } from './collection-limits.ts';
 import { findCollection } from './find-collection.ts';
 import { sniffedBytes, sniffedTailBytes } from './media-type.ts';
-import { declaredType, readableType, refuseEarly } from './readable-type.ts';
+import { declaredType, readableType, rejectUnreadable } from './readable-type.ts';
 
 /** Runs one step with the caller's current permissions, in a transaction of its own. */
 type InContext = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
@@ -119,7 +119,7 @@ class Sniffed implements AsyncIterable<Uint8Array> {
         const rest = piece.subarray(0, sniffedBytes - this.head.byteLength);
         this.head = Buffer.concat([this.head, rest]);
         if (this.head.byteLength >= sniffedBytes) {
-          refuseEarly(this.head);
+          rejectUnreadable(this.head);
         }
       }
       this.tail = Buffer.concat([this.tail, piece.subarray(-sniffedTailBytes)]).subarray(-sniffedTailBytes);
