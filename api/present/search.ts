@@ -1,7 +1,8 @@
 import type { SearchAnswer } from '#api/contract/search.ts';
 import { roundScore } from '#domain/knowledge/search/knowledge-result.ts';
 import { promptContext } from '#domain/knowledge/search/prompt-context.ts';
-import type { KnowledgeAnswer, Passage } from '#domain/knowledge/search/search-knowledge.ts';
+import type { Passage } from '#domain/knowledge/search/passage.ts';
+import type { KnowledgeAnswer } from '#domain/knowledge/search/search-knowledge.ts';
 
 /** `maxTokens`: of the text for a prompt. */
 export function presentSearch(answer: KnowledgeAnswer, maxTokens: number): SearchAnswer {

@@ -1,9 +1,4 @@
-import type { Passage } from './search-knowledge.ts';
-
-/** A hit with its place in the document. */
-export interface PlacedPassage extends Passage {
-  position: number;
-}
+import type { Passage, PlacedPassage } from './passage.ts';
 
 /** Max passages that become one. */
 const maxJoined = 4;

@@ -1,4 +1,5 @@
-import type { KnowledgeAnswer, Passage } from './search-knowledge.ts';
+import type { Passage } from './passage.ts';
+import type { KnowledgeAnswer } from './search-knowledge.ts';
 
 /** A passage in the item of a search. */
 export interface SearchResult {

@@ -1,5 +1,5 @@
 import { estimateTokens } from '#domain/foundation/kernel/estimate-tokens.ts';
-import type { Passage } from './search-knowledge.ts';
+import type { Passage } from './passage.ts';
 
 /** Passages as text for a prompt. */
 export interface PromptContext {

@@ -4,7 +4,8 @@ import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import type { DocumentFilter } from './document-filter.ts';
-import { foldPassages, type PlacedPassage } from './fold-passages.ts';
+import { foldPassages } from './fold-passages.ts';
+import type { Passage, PlacedPassage } from './passage.ts';
 import { fuseHits, type FusedHit, type KeywordHit } from './fuse-hits.ts';
 import { matchKeywords } from './match-keywords.ts';
 import { nearestPassages } from './nearest-passages.ts';
@@ -28,31 +29,6 @@ export interface KnowledgeQuery {
   alpha: number;
   /** Omitted: every document. */
   filter?: DocumentFilter;
-}
-
-export interface Passage {
-  documentId: string;
-  filename: string;
-  collectionId: string;
-  mediaType: DocumentMediaType;
-  text: string;
-  /** The headings above the text, outermost first, joined by ` › `. */
-  heading: string | null;
-  /** From 1; null where the format has no pages. */
-  page: number | null;
-  /** A place within the format, such as a sheet or a slide; null: none. */
-  anchor: string | null;
-  /** 0 to 1. */
-  score: number;
-  /** What each search made of it, 0 to 1; 0 if it did not find it. */
-  keywordScore: number;
-  vectorScore: number;
-  /** Share of the question's weight that the passage contains, 0 to 1. */
-  coverage: number;
-  /** UTF-16 offsets in the document's extracted text. */
-  start: number;
-  end: number;
-  attributes: Record<string, string>;
 }
 
 export interface KnowledgeAnswer {

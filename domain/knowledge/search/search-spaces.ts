@@ -1,6 +1,7 @@
 import { embedOnce } from './embed-once.ts';
 import { findTargets, type SearchTarget } from './find-targets.ts';
-import type { KnowledgeAnswer, KnowledgeQuery, Passage } from './search-knowledge.ts';
+import type { Passage } from './passage.ts';
+import type { KnowledgeAnswer, KnowledgeQuery } from './search-knowledge.ts';
 import { searchSpace, type CallerAccess } from './search-space.ts';
 
 export interface SpacesQuery extends Omit<KnowledgeQuery, 'spaceId' | 'collectionIds'> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { foldPassages, type PlacedPassage } from '#domain/knowledge/search/fold-passages.ts';
+import { foldPassages } from '#domain/knowledge/search/fold-passages.ts';
+import type { PlacedPassage } from '#domain/knowledge/search/passage.ts';
 
 const passage = (position: number, rest: Partial<PlacedPassage> = {}): PlacedPassage => ({
   documentId: 'd',

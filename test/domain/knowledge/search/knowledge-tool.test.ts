@@ -5,7 +5,7 @@ import {
   renderKnowledgeResult,
   toSearchResults,
 } from '#domain/knowledge/search/knowledge-result.ts';
-import type { Passage } from '#domain/knowledge/search/search-knowledge.ts';
+import type { Passage } from '#domain/knowledge/search/passage.ts';
 
 const passage = (overrides: Partial<Passage> = {}): Passage => ({
   documentId: 'd1',

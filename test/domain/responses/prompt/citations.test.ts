@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderKnowledgeResult } from '#domain/knowledge/search/knowledge-result.ts';
-import type { Passage } from '#domain/knowledge/search/search-knowledge.ts';
+import type { Passage } from '#domain/knowledge/search/passage.ts';
 import { MessageComposer } from '#domain/responses/stream/message-composer.ts';
 import { citedFiles } from '#test/support/cited-files.ts';
 
