@@ -29,7 +29,7 @@ export function foldPassages(passages: readonly PlacedPassage[], limit: number):
       }
     }
   }
-  return runs.slice(0, limit).map(({ passage: { position: _, ...passage } }) => passage);
+  return runs.slice(0, limit).map(({ passage }) => passage);
 }
 
 function continues({ passage, first, last }: Run, next: PlacedPassage): boolean {
