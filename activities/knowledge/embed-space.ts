@@ -45,19 +45,23 @@ export async function embedSpace(
     isOver: () => Date.now() > end,
   };
   await ensureActive(slice.inTransaction, slice, (model) => embedders.of(model), signal).catch(waitFor);
-  const targets = await slice.inTransaction((em) => liveGenerations(em, spaceId));
-  for (const target of targets) {
-    const embedded = await (target.generation.state === 'active' ? embedPending : build)(slice, target).catch(
-      async (error: unknown) => {
-        await slice.inTransaction((em) => noteFailure(em, target.generation.id, codeOf(error)));
-        return waitFor(error);
-      },
-    );
-    if (!embedded) {
-      return { state: 'more' };
+  let failure: EmbeddingFailure | null = null;
+  for (const target of await slice.inTransaction((em) => liveGenerations(em, spaceId))) {
+    try {
+      if (!(await (target.generation.state === 'active' ? embedPending : build)(slice, target))) {
+        return { state: 'more' };
+      }
+    } catch (error) {
+      if (!(error instanceof EmbeddingFailure)) {
+        throw error;
+      }
+      const { code } = error;
+      await slice.inTransaction((em) => noteFailure(em, target.generation.id, code));
+      // Goes on: a model that no longer answers is replaced by another.
+      failure ??= error;
     }
   }
-  return { state: 'idle' };
+  return failure === null ? { state: 'idle' } : waitFor(failure);
 }
 
 /** @returns whether no document is left */
@@ -68,7 +72,7 @@ async function embedPending(slice: Slice, target: LiveGeneration): Promise<boole
   });
 }
 
-/** @returns whether the generation is no longer built */
+/** @returns whether nothing is left to do: after the activation, documents that were stored meanwhile may be */
 async function build(slice: Slice, given: LiveGeneration): Promise<boolean> {
   const { inTransaction, tenantId, spaceId, signal } = slice;
   const embeddingId = given.generation.id;
@@ -90,7 +94,7 @@ async function build(slice: Slice, given: LiveGeneration): Promise<boolean> {
   if (done === true) {
     await inTransaction((em) => activateGeneration(em, { tenantId, spaceId, embeddingId }));
   }
-  return done !== false;
+  return done === null;
 }
 
 class Cancelled extends Error {}
@@ -119,8 +123,6 @@ async function embedEach(
     }
   }
 }
-
-const codeOf = (error: unknown): string | null => (error instanceof EmbeddingFailure ? error.code : null);
 
 /** A model that does not answer is asked again by the workflow. */
 function waitFor(error: unknown): never {

@@ -282,7 +282,7 @@ async function findForeign(): Promise<Record<string, number>> {
           `select id from embedding_generations where space_id = $1 and state = 'active'`,
           [spaceId],
         );
-        const vector = wordVector(text);
+        const vector = wordVector(text, 384, 'bge-small-en-v1.5');
         const query = {
           tenantId: other.tenantId,
           embeddingId: active.rows[0]!.id,

@@ -7,6 +7,7 @@ import { Client as Postgres } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseRecord } from '#domain/responses/record/response-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startEmbeddingServer, type EmbeddingServer } from '../support/embedding-server.ts';
 import { holderOf } from '../support/holder.ts';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
 import { followResponse } from '../support/sse-recorder.ts';
@@ -63,6 +64,7 @@ describe('histories of real runs', () => {
   let models: ModelServer;
   let box: ToolServer;
   let receiver: TraceReceiver;
+  let vectors: EmbeddingServer;
   let anchors: string;
   /** Everything that Temporal stores of a run and shows in its UI, by scenario. */
   const shown = new Map<string, string[]>();
@@ -71,6 +73,7 @@ describe('histories of real runs', () => {
     models = await startModelServer(scripts);
     box = await startToolServer();
     receiver = await startTraceReceiver();
+    vectors = await startEmbeddingServer(8);
     database = await createTestDatabase();
     world = await createWorld(
       database.unitOfWork,
@@ -81,7 +84,7 @@ describe('histories of real runs', () => {
     await admin.query('update tenants set name = $1', [canaries.tenant]);
     await admin.query('update principals set name = $1, email = $2', [canaries.person, canaries.email]);
     await admin.end();
-    const origins = [new URL(models.url).origin, box.origin, receiver.origin];
+    const origins = [new URL(models.url).origin, box.origin, receiver.origin, vectors.origin];
     anchors = mkdtempSync(join(tmpdir(), 'anchors-'));
     const env = {
       EGRESS_ALLOW: origins.join(','),
@@ -97,6 +100,7 @@ describe('histories of real runs', () => {
     await models?.stop();
     await box?.stop();
     await receiver?.stop();
+    await vectors?.stop();
     await database?.drop();
     rmSync(anchors, { recursive: true, force: true });
   });
@@ -191,8 +195,36 @@ describe('histories of real runs', () => {
     while ((await call<{ status: string }>(path)).status !== 'ready') {
       await sleep(50);
     }
-    await keep('document', `document/${world.tenantId}/${document.id}`);
+    await keep('embedded-document', `document/${world.tenantId}/${document.id}`);
     expect(await detailsOf(`document/${world.tenantId}/${document.id}`)).toBe('Ready with 1 passages.');
+  });
+
+  it('of a change of the embedding model', async () => {
+    const reply = await fetch(`${stack.gateways[0]!.url}/api/v1/admin/embedding-models`, {
+      method: 'POST',
+      headers: headers(),
+      body: JSON.stringify({
+        alias: 'vectors',
+        provider_kind: 'openai_compatible',
+        provider_model: 'vectors',
+        base_url: `${vectors.origin}/v1`,
+        dims: 8,
+      }),
+    });
+    const { data } = (await reply.json()) as { data: { id: string } };
+    await call('/embedding', { model_id: data.id }, 'PUT');
+    const workflowId = `embeddings/${world.tenantId}/${world.spaceId}`;
+    await expect
+      .poll(async () => (await call<{ model: { id: string } | null }>('/embedding')).model?.id, {
+        timeout: 60_000,
+      })
+      .toBe(data.id);
+    const history = await keep('model-change', workflowId);
+    expect(new Set(activitiesOf(history).map(({ name }) => name))).toEqual(new Set(['embedSpace']));
+    expect(vectors.requests.some(({ texts }) => texts.some((text) => text.includes(canaries.document)))).toBe(
+      true,
+    );
+    expect(await detailsOf(workflowId)).toBe('Every passage has its vector.');
   });
 
   it('of an answer without tools', async () => {
@@ -357,7 +389,7 @@ describe('histories of real runs', () => {
   });
 
   it('hold none of the canaries, though each of them went through', async () => {
-    expect([...shown.keys()]).toHaveLength(14);
+    expect([...shown.keys()]).toHaveLength(15);
     expect(Object.fromEntries([...shown].map(([name, texts]) => [name, foundCanaries(texts)]))).toEqual(
       Object.fromEntries([...shown.keys()].map((name) => [name, []])),
     );

@@ -32,12 +32,12 @@ export async function activateGeneration(
   await withStatementTimeout(em, compareTimeoutMs, () =>
     em.execute(
       `update documents d set embedding_pending = n.embedded < d.chunk_count, embedded_count = n.embedded
-       from (select o.id, count(e.position)::int4 as embedded
+       from (select o.id, o.generation, count(e.position)::int4 as embedded
              from documents o join collections c on c.tenant_id = o.tenant_id and c.id = o.collection_id
              left join chunk_embeddings e on e.tenant_id = o.tenant_id and e.embedding_id = ?
                and e.document_id = o.id and e.generation = o.generation
-             where o.tenant_id = ? and c.space_id = ? group by o.id) n
-       where d.tenant_id = ? and d.id = n.id
+             where o.tenant_id = ? and c.space_id = ? group by o.id, o.generation) n
+       where d.tenant_id = ? and d.id = n.id and d.generation = n.generation
          and (d.embedding_pending, d.embedded_count) is distinct from (n.embedded < d.chunk_count, n.embedded)`,
       [embeddingId, tenantId, spaceId, tenantId],
     ),

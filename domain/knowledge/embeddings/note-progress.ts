@@ -15,13 +15,7 @@ export async function noteProgress(
   return updated.length > 0;
 }
 
-/** Stores why the model did not embed. Null leaves the stored code as it is. */
-export async function noteFailure(
-  em: EntityManager,
-  embeddingId: string,
-  code: string | null,
-): Promise<void> {
-  if (code !== null) {
-    await em.execute('update embedding_generations set last_error = ? where id = ?', [code, embeddingId]);
-  }
+/** Stores why the model did not embed. */
+export async function noteFailure(em: EntityManager, embeddingId: string, code: string): Promise<void> {
+  await em.execute('update embedding_generations set last_error = ? where id = ?', [code, embeddingId]);
 }

@@ -1,4 +1,3 @@
-import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Embedder } from './embedder.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
@@ -72,6 +71,8 @@ export async function calibrate(
   });
 }
 
+/** Lets vectors of the generation be stored, whose foreign key would wait for a stronger lock and end in a deadlock. */
 export async function lockGeneration(em: EntityManager, id: string): Promise<EmbeddingGeneration | null> {
-  return em.findOne(EmbeddingGeneration, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+  await em.execute('select from embedding_generations where id = ? for no key update', [id]);
+  return em.findOne(EmbeddingGeneration, { id }, { refresh: true });
 }

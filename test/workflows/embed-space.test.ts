@@ -1,0 +1,131 @@
+import { Connection, WorkflowClient } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { silenceRuntime } from '#test/replay/quiet.ts';
+import { EmbeddingSpace } from '#test/support/embedding-space.ts';
+import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { wordEmbedders } from '#test/support/word-embedders.ts';
+
+let world: KnowledgeWorld;
+let connection: Connection;
+let native: NativeConnection;
+let worker: Worker;
+let running: Promise<void>;
+const taskQueue = `embeddings-${newId()}`;
+const embedders = wordEmbedders();
+const builtin = 'bge-small-en-v1.5';
+
+beforeAll(async () => {
+  const { address } = inject('temporal');
+  silenceRuntime();
+  world = await openWorld();
+  connection = await Connection.connect({ address });
+  native = await NativeConnection.connect({ address });
+  worker = await Worker.create({
+    connection: native,
+    taskQueue,
+    workflowBundle: { codePath: inject('workflowBundle') },
+    activities: createKnowledgeActivities({
+      unitOfWork: world.unitOfWork,
+      extractor: createTextExtractor(),
+      embedders,
+    }),
+  });
+  running = worker.run();
+});
+afterEach(() => {
+  embedders.before = () => {};
+});
+afterAll(async () => {
+  worker.shutdown();
+  await running;
+  await native.close();
+  await connection.close();
+  await world.stop();
+});
+
+async function start({ fixture: { tenantId, spaceId } }: EmbeddingSpace) {
+  const client = new WorkflowClient({ connection, namespace: inject('temporal').namespace });
+  return client.start('embedSpace', {
+    taskQueue,
+    workflowId: `embeddings/${tenantId}/${spaceId}`,
+    args: [{ tenantId, spaceId }],
+  });
+}
+
+async function changing(): Promise<EmbeddingSpace> {
+  const space = await EmbeddingSpace.create(world, embedders);
+  await space.add('The canary-4711 is blue.');
+  await space.add('The canary-4712 is red.');
+  await space.change(await space.model());
+  return space;
+}
+
+describe('embedSpace', () => {
+  it('runs until the new model is in use and nothing is pending, and keeps texts out of its history', async () => {
+    const space = await changing();
+    const handle = await start(space);
+    expect(await handle.result()).toEqual({ status: 'completed', reason: null });
+    expect(await space.read()).toMatchObject({ building: null, pendingDocuments: 0 });
+    expect((await space.generations()).map(({ state, vectors }) => [state, vectors])).toEqual([
+      ['retired', 2],
+      ['active', 2],
+    ]);
+    const history = JSON.stringify(await handle.fetchHistory());
+    expect(history).not.toMatch(/canary/i);
+    expect(history).not.toContain(Buffer.from('canary').toString('base64').slice(0, 7));
+  });
+
+  it('looks once more when it is woken during a slice', async () => {
+    const space = await EmbeddingSpace.create(world, embedders);
+    await space.add('The canary-4711 is blue.');
+    embedders.before = () => {
+      throw new EmbeddingFailure('unavailable');
+    };
+    await space.add('The canary-4712 is red.');
+    const modelId = await space.model();
+    let woken = false;
+    const started = Promise.withResolvers<Awaited<ReturnType<typeof start>>>();
+    embedders.before = async () => {
+      if (!woken) {
+        woken = true;
+        // After the slice has listed the generations.
+        await space.change(modelId);
+        await (await started.promise).signal('wake');
+      }
+    };
+    const handle = await start(space);
+    started.resolve(handle);
+    await handle.result();
+    expect(woken).toBe(true);
+    expect((await space.read()).active?.model.id).toBe(modelId);
+  });
+
+  it('waits for a model that does not answer, and goes on by itself', async () => {
+    const space = await changing();
+    let refused = 0;
+    embedders.before = (model) => {
+      if (model !== builtin && refused < 2) {
+        refused += 1;
+        throw new EmbeddingFailure(refused === 1 ? 'unavailable' : 'refused');
+      }
+    };
+    const handle = await start(space);
+    await expect
+      .poll(async () => (await space.read()).building?.generation.lastError, { timeout: 10_000 })
+      .toBe('unavailable');
+    expect(await space.search('The canary-4712 is red.')).toMatchObject({ mode: 'hybrid' });
+    await handle.result();
+    expect(refused).toBe(2);
+    expect(await space.read()).toMatchObject({
+      building: null,
+      pendingDocuments: 0,
+      active: { generation: { lastError: null } },
+    });
+    expect(JSON.stringify(await handle.fetchHistory())).not.toMatch(/canary/i);
+  });
+});
