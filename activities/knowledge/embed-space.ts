@@ -46,18 +46,25 @@ export async function embedSpace(
   };
   await ensureActive(slice.inTransaction, slice, (model) => embedders.of(model), signal).catch(waitFor);
   const targets = await slice.inTransaction((em) => liveGenerations(em, spaceId));
+  let isDone = true;
+  const failures: unknown[] = [];
   for (const target of targets) {
-    const embedded = await (target.generation.state === 'active' ? embedPending : build)(slice, target).catch(
-      async (error: unknown) => {
-        await slice.inTransaction((em) => noteFailure(em, target.generation.id, codeOf(error)));
-        return waitFor(error);
-      },
-    );
-    if (!embedded) {
-      return { state: 'more' };
+    try {
+      const work = target.generation.state === 'active' ? embedPending : build;
+      isDone = (await work(slice, target)) && isDone;
+    } catch (error) {
+      await slice.inTransaction((em) => noteFailure(em, target.generation.id, codeOf(error)));
+      // A model that fails must not prevent the change to another one.
+      failures.push(error);
+    }
+    if (!isDone || signal.aborted) {
+      break;
     }
   }
-  return { state: 'idle' };
+  if (failures.length > 0) {
+    waitFor(failures[0]);
+  }
+  return { state: isDone ? 'idle' : 'more' };
 }
 
 /** @returns whether no document is left */
