@@ -21,6 +21,8 @@ export type EmbeddingScript =
   | 'zero'
   | 'not_json'
   | 'gzip_bomb'
+  | 'many_values'
+  | 'nested'
   | 'silence'
   | { status: number; headers?: Record<string, string>; body?: unknown };
 
@@ -101,6 +103,13 @@ function answer(response: ServerResponse, script: EmbeddingScript, { isGoogle, t
   if (script === 'gzip_bomb') {
     response.setHeader('content-encoding', 'gzip');
     response.end(gzipSync(Buffer.alloc(96 * 1_048_576, ' '), { level: 1 }));
+    return;
+  }
+  if (script === 'many_values' || script === 'nested') {
+    const size = 4 * 1_048_576;
+    response.end(
+      script === 'nested' ? '['.repeat(size) : `{"data":[{"embedding":[${'0,'.repeat(size / 2)}0]}]}`,
+    );
     return;
   }
   const vectors: (number | null)[][] = texts.map((text) =>
