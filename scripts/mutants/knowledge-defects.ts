@@ -1,6 +1,5 @@
 import type { Defect } from './defect.ts';
 
-const boundedAnswers = 'test/adapters/bounded-answers.test.ts';
 const bytes = 'test/domain/foundation/bytes/postgres-byte-store.test.ts';
 const meaning = 'test/domain/knowledge/search/meaning.test.ts';
 const ingestion = 'test/activities/ingest-document.test.ts';
@@ -134,8 +133,8 @@ export const knowledgeDefects: readonly Defect[] = [
     name: 'answers with embeddings of any size',
     file: 'adapters/egress/answer-limits.ts',
     replace: [['embedding: {\n    maxBytes: 24 * MiB', 'embedding: {\n    maxBytes: 2_048 * MiB']],
-    test: boundedAnswers,
-    caughtBy: 'no answer fills the memory of a process',
+    test: 'test/adapters/embeddings/vendor-embeddings.test.ts',
+    caughtBy: 'without end is no longer read',
   },
   {
     name: 'vectors of earlier readings left',

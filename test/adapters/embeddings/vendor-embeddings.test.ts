@@ -263,6 +263,12 @@ describe('a server that answers wrongly', () => {
     }
   });
 
+  it('without end is no longer read', async () => {
+    expect(await failureOf(embedderOf('openai'), 'flood')).toMatchObject({ code: 'malformed' });
+    await expect.poll(() => server.open()).toBe(0);
+    expect(server.sent()).toBeLessThan(64 * 1_048_576);
+  });
+
   it('by silence is given up, and its connection is closed', async () => {
     const embedder = embeddersOf({ limits: { headersMs: 200 } }).of(row('openai'));
     expect(await failureOf(embedder, 'silence')).toMatchObject({ code: 'unavailable' });
