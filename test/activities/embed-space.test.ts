@@ -1,3 +1,4 @@
+import type { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
@@ -86,13 +87,13 @@ async function change({ tenantId, spaceId }: SpaceFixture): Promise<string> {
   return generation;
 }
 
-const embed = (space: SpaceFixture, embedders: Embedders) => {
+const embed = (space: SpaceFixture, embedders: Embedders, attempt = 1) => {
   const { embedSpace } = createKnowledgeActivities({
     unitOfWork: world.unitOfWork,
     extractor: createTextExtractor(),
     embedders,
   });
-  return new MockActivityEnvironment().run(embedSpace, space);
+  return new MockActivityEnvironment({ attempt }).run(embedSpace, space);
 };
 const search = (space: SpaceFixture, embedders: Embedders) =>
   searchKnowledge(world.access(space, embedders), {
@@ -165,5 +166,25 @@ describe('a change of the model', () => {
     expect(await progressOf(documentId)).toEqual({ n: 0, pending: true });
     expect(await embed(space, embedders)).toEqual({ state: 'idle' });
     expect(await progressOf(documentId)).toEqual({ n: 1, pending: false });
+  });
+});
+
+describe('a model that does not answer', () => {
+  it('is asked rarely after some minutes, and before at the pace of the workflow', async () => {
+    const { builtin, embedders } = twoModels();
+    const { space, add } = await spaceWith(embedders, []);
+    await add(fact, null);
+    builtin.before = () => {
+      throw new EmbeddingFailure('unavailable');
+    };
+    const delayAt = (attempt: number) =>
+      embed(space, embedders, attempt).then(
+        () => 0,
+        (error: ApplicationFailure) => error.nextRetryDelay,
+      );
+    expect(await delayAt(20)).toBeUndefined();
+    const delay = Number(await delayAt(21));
+    expect(delay).toBeGreaterThanOrEqual(90_000);
+    expect(delay).toBeLessThanOrEqual(150_000);
   });
 });
