@@ -72,7 +72,7 @@ async function request(
     if (answer.status !== 200) {
       throw await failureOfStatus(answer);
     }
-    const { vectors, tokens } = await read(answer, dialect);
+    const { vectors, tokens } = await read(answer, dialect, texts.length * model.dims);
     if (vectors.length !== texts.length) {
       throw new EmbeddingFailure('malformed');
     }
@@ -101,11 +101,20 @@ function connectable({ tenantId, id, baseUrl, credentialId }: EmbeddingModel) {
   };
 }
 
+/** Digits of a double, with indentation: longer answers would take seconds to parse, and much memory. */
+const maxUnitsPerComponent = 48;
+/** What an answer has beside its vectors, such as the names of its fields. */
+const maxUnitsBeside = 65_536;
+
 async function read(
   answer: Response,
   dialect: EmbeddingDialect,
+  components: number,
 ): Promise<ReturnType<EmbeddingDialect['read']>> {
   const text = await answer.text();
+  if (text.length > components * maxUnitsPerComponent + maxUnitsBeside) {
+    throw new UnreadableAnswer();
+  }
   try {
     return dialect.read(JSON.parse(text));
   } catch {

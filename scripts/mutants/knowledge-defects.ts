@@ -1,16 +1,21 @@
 import type { Defect } from './defect.ts';
 
 const bytes = 'test/domain/foundation/bytes/postgres-byte-store.test.ts';
-const generations = 'test/domain/knowledge/ingestion/generations.test.ts';
+const meaning = 'test/domain/knowledge/search/meaning.test.ts';
+const ingestion = 'test/activities/ingest-document.test.ts';
+const ofSpace = 'test/activities/embed-space.test.ts';
+const nearest = 'domain/knowledge/search/nearest-passages.ts';
+const keywords = 'domain/operations/schema/functions/keyword-search.sql';
+const matches = 'test/domain/knowledge/search/match-keywords.test.ts';
 
 /** In stored content, in passages and their search. */
 export const knowledgeDefects: readonly Defect[] = [
   {
     name: 'old generation still searched',
-    file: 'domain/knowledge/search/match-keywords.ts',
-    replace: [[' and d.generation = c.generation', '']],
-    test: generations,
-    caughtBy: 'are searched from the end of the reading on',
+    file: keywords,
+    replace: [[' and d.generation = f.generation', '']],
+    test: matches,
+    caughtBy: 'ranks only passages of the present reading',
   },
   {
     name: 'byte store limit off',
@@ -32,5 +37,141 @@ export const knowledgeDefects: readonly Defect[] = [
     replace: [['if (used.length === 0)', 'if (used.length >= 0)']],
     test: 'test/domain/operations/maintenance/purge-content.test.ts',
     caughtBy: 'leaves bytes that are uploaded again before it comes',
+  },
+  {
+    name: 'bytes of an upload not limited',
+    file: 'domain/knowledge/collections/upload-content.ts',
+    replace: [
+      ['maxBytes: Math.max(...Object.values(limits)) }', 'maxBytes: Infinity }'],
+      ['received.byteSize > limits[mediaType]', 'received.byteSize > Infinity'],
+    ],
+    test: 'test/api/uploads.test.ts',
+    caughtBy: 'is refused with 413',
+  },
+  {
+    name: 'alpha ignored',
+    file: 'domain/knowledge/search/fuse-hits.ts',
+    replace: [['vector === null ? 0 : alpha', 'vector === null ? 0 : 0.75']],
+    test: 'test/domain/knowledge/search/fuse-hits.test.ts',
+    caughtBy: 'leaves only the passages of the keyword side at 0',
+  },
+  {
+    name: 'vectors of every generation searched',
+    file: nearest,
+    replace: [['v.embedding_id = ? and v.collection_id', '?::uuid is not null and v.collection_id']],
+    test: ofSpace,
+    caughtBy: 'is not seen by searches before its vectors are complete',
+  },
+  {
+    name: 'vectors searched that are being built',
+    file: 'domain/knowledge/embeddings/live-generations.ts',
+    replace: [
+      [
+        `{ spaceId, state: 'active' });`,
+        `{ spaceId, state: { $in: ['active', 'building'] } }, { orderBy: { createdAt: 'desc' } });`,
+      ],
+    ],
+    test: ofSpace,
+    caughtBy: 'is not seen by searches before its vectors are complete',
+  },
+  {
+    name: 'filter of a vector search behind its limit',
+    file: nearest,
+    replace: [
+      [
+        `select v.document_id, v.generation, v.position from chunk_vectors v
+       where`,
+        `select v.* from (select v.document_id, v.generation, v.position from chunk_vectors v
+       where`,
+      ],
+      [
+        ` \${filtered.sql('v.document_id')}
+       order by bit_count(v.bits # ?::bit varying) limit ?)`,
+        `
+       order by bit_count(v.bits # ?::bit varying) limit ?) v where true \${filtered.sql('v.document_id')})`,
+      ],
+      ['      ...filtered.params,\n', ''],
+      ['      scanned(query),\n', '      scanned(query),\n      ...filtered.params,\n'],
+    ],
+    test: meaning,
+    caughtBy: 'behind any number of better ones',
+  },
+  {
+    name: 'filter of a keyword search behind its limit',
+    file: keywords,
+    replace: [
+      [' and ($5 is null or f.document_id in (select unnest($5)))', ''],
+      [
+        'select c.document_id, c.generation, c.position,\n      tanh',
+        'select * from (select c.document_id, c.generation, c.position,\n      tanh',
+      ],
+      ['limit $8', 'limit $8) b where ($5 is null or b.document_id in (select unnest($5)))'],
+    ],
+    test: meaning,
+    caughtBy: 'behind any number of better ones',
+  },
+  {
+    name: "tenant of a search's arguments",
+    file: keywords,
+    replace: [
+      [
+        `nullif(current_setting('app.tenant_id', true), '')::uuid;\n  words`,
+        `(select c.tenant_id from public.collections c where c.id = any(p_collections) limit 1);\n  words`,
+      ],
+    ],
+    test: matches,
+    caughtBy: "finds nothing of another tenant, by another tenant's ids either",
+  },
+  {
+    name: 'answers with embeddings of any length',
+    file: 'adapters/embeddings/vendor-embedder.ts',
+    replace: [['text.length > components', 'text.length > Infinity * components']],
+    test: 'test/adapters/embeddings/vendor-embeddings.test.ts',
+    caughtBy: 'is refused before it is parsed',
+  },
+  {
+    name: 'answers with embeddings of any size',
+    file: 'adapters/egress/answer-limits.ts',
+    replace: [['embedding: {\n    maxBytes: 24 * MiB', 'embedding: {\n    maxBytes: 2_048 * MiB']],
+    test: 'test/adapters/embeddings/vendor-embeddings.test.ts',
+    caughtBy: 'without end is no longer read',
+  },
+  {
+    name: 'vectors of earlier readings left',
+    file: 'domain/knowledge/ingestion/store-passages.ts',
+    replace: [
+      [
+        'delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ?',
+        'delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ? and false',
+      ],
+    ],
+    test: ingestion,
+    caughtBy: 'gives passages that were replaced meanwhile no vector',
+  },
+  {
+    name: 'vectors for passages that were replaced',
+    file: 'domain/knowledge/embeddings/vectors.ts',
+    replace: [[' and d.generation = c.generation\n       for share of d', '\n       for share of d']],
+    test: ingestion,
+    caughtBy: 'gives passages that were replaced meanwhile no vector',
+  },
+  {
+    name: 'a change of model that counts no vectors',
+    file: 'domain/knowledge/embeddings/activate-generation.ts',
+    replace: [
+      [
+        'embedding_pending = n.embedded < d.chunk_count, embedded_count = n.embedded\n',
+        'embedding_pending = false, embedded_count = d.chunk_count\n',
+      ],
+    ],
+    test: ofSpace,
+    caughtBy: 'leaves documents pending that lack its vectors',
+  },
+  {
+    name: 'a failing model that keeps its place',
+    file: 'activities/knowledge/embed-space.ts',
+    replace: [['failures.push(error);', 'waitFor(error);']],
+    test: ofSpace,
+    caughtBy: 'goes on while the present model does not answer',
   },
 ];

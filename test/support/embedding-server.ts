@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 
@@ -21,6 +22,10 @@ export type EmbeddingScript =
   | 'zero'
   | 'not_json'
   | 'gzip_bomb'
+  | 'many_values'
+  | 'nested'
+  /** 256 MiB, if the client takes them. */
+  | 'flood'
   | 'silence'
   | { status: number; headers?: Record<string, string>; body?: unknown };
 
@@ -32,6 +37,8 @@ export interface EmbeddingServer {
   scripts: EmbeddingScript[];
   /** Open connections. */
   open(): number;
+  /** Bytes that were sent on connections that have ended. */
+  sent(): number;
   stop(): Promise<void>;
 }
 
@@ -48,6 +55,7 @@ export async function startEmbeddingServer(dims: number): Promise<EmbeddingServe
   const requests: EmbeddingRequest[] = [];
   const scripts: EmbeddingScript[] = [];
   let open = 0;
+  let sent = 0;
   const server = createServer((incoming, response) => {
     void (async () => {
       const body = (await json(incoming)) as Record<string, unknown>;
@@ -60,7 +68,10 @@ export async function startEmbeddingServer(dims: number): Promise<EmbeddingServe
   });
   server.on('connection', (socket) => {
     open += 1;
-    socket.on('close', () => (open -= 1));
+    socket.on('close', () => {
+      open -= 1;
+      sent += socket.bytesWritten;
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -69,6 +80,7 @@ export async function startEmbeddingServer(dims: number): Promise<EmbeddingServe
     requests,
     scripts,
     open: () => open,
+    sent: () => sent,
     stop: async () => {
       server.closeAllConnections();
       server.close();
@@ -101,6 +113,17 @@ function answer(response: ServerResponse, script: EmbeddingScript, { isGoogle, t
   if (script === 'gzip_bomb') {
     response.setHeader('content-encoding', 'gzip');
     response.end(gzipSync(Buffer.alloc(96 * 1_048_576, ' '), { level: 1 }));
+    return;
+  }
+  if (script === 'flood') {
+    Readable.from(Array.from({ length: 256 }, () => Buffer.alloc(1_048_576, ' '))).pipe(response);
+    return;
+  }
+  if (script === 'many_values' || script === 'nested') {
+    const size = 4 * 1_048_576;
+    response.end(
+      script === 'nested' ? '['.repeat(size) : `{"data":[{"embedding":[${'0,'.repeat(size / 2)}0]}]}`,
+    );
     return;
   }
   const vectors: (number | null)[][] = texts.map((text) =>

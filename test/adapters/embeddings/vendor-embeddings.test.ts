@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
@@ -248,6 +248,26 @@ describe('a server that answers wrongly', () => {
       }
     },
   );
+
+  it.each(['many_values', 'nested'] as const)('(%s) is refused before it is parsed', async (script) => {
+    const embedder = embedderOf('openai');
+    await embedder.embedQuery('tides', never);
+    const parse = vi.spyOn(JSON, 'parse');
+    try {
+      server.scripts.push(script);
+      await expect(embedder.embedQuery('tides', never)).rejects.toMatchObject({ code: 'malformed' });
+      const longest = Math.max(0, ...parse.mock.calls.map(([text]) => text.length));
+      expect(longest).toBeLessThan(1_048_576);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
+  it('without end is no longer read', async () => {
+    expect(await failureOf(embedderOf('openai'), 'flood')).toMatchObject({ code: 'malformed' });
+    await expect.poll(() => server.open()).toBe(0);
+    expect(server.sent()).toBeLessThan(64 * 1_048_576);
+  });
 
   it('by silence is given up, and its connection is closed', async () => {
     const embedder = embeddersOf({ limits: { headersMs: 200 } }).of(row('openai'));

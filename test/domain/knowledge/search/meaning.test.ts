@@ -112,6 +112,20 @@ describe('a search by meaning', () => {
     expect(await texts(space, 'the beacon is blue', { filter: past })).toHaveLength(5);
   });
 
+  it('finds a document that the filter lets through behind any number of better ones', async () => {
+    const space = await world.addSpace();
+    const collectionId = await collect(space);
+    const better = Array.from({ length: 450 }, (_, n) => `# ${n}\n\nthe beacon is blue\n`);
+    await add(space, collectionId, better.join('\n'), { site: 'north' });
+    await add(space, collectionId, 'one beacon among quite different words', { site: 'south' });
+    const filter = { metadata: { site: 'south' } };
+    for (const alpha of [0, 1]) {
+      expect(await texts(space, 'the beacon is blue', { filter, alpha })).toEqual([
+        'one beacon among quite different words',
+      ]);
+    }
+  }, 30_000);
+
   it('finds nothing of a deleted document from then on', async () => {
     const space = await world.addSpace();
     const collectionId = await collect(space);

@@ -1,0 +1,190 @@
+import type { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
+import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { activateGeneration } from '#domain/knowledge/embeddings/activate-generation.ts';
+import { EmbeddingFailure, type Embedder, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
+import { ingest } from '#test/support/ingest.ts';
+import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
+import { wordEmbedders, wordVector } from '#test/support/word-embedders.ts';
+
+let world: KnowledgeWorld;
+beforeAll(async () => {
+  world = await openWorld();
+}, 60_000);
+afterAll(async () => world.stop());
+
+/** Its vectors cannot be compared with those of the builtin model: they have other dimensions. */
+const otherDims = 32;
+
+/** The builtin model, and another one; `fail` is called before each of its passages' calls. */
+function twoModels() {
+  const builtin = wordEmbedders();
+  const other = { fail: (_call: number): void => {}, calls: 0 };
+  const short = (text: string) => wordVector(text).slice(0, otherDims);
+  const embedder: Embedder = {
+    id: 'other',
+    dims: otherDims,
+    maxTokens: 512,
+    embedQuery: async (text) => ({ vector: short(text), tokens: 1 }),
+    embedPassages: async (texts) => {
+      other.calls += 1;
+      other.fail(other.calls);
+      return { vectors: texts.map(short), tokens: texts.length };
+    },
+  };
+  const embedders: Embedders = {
+    of: (model) => (model.providerKind === 'builtin' ? builtin.of(model) : embedder),
+  };
+  return { builtin, other, embedders };
+}
+
+const fact = 'the beacon is blue';
+
+async function spaceWith(embedders: Embedders, texts: readonly string[]) {
+  const space = await world.addSpace();
+  const { collection } = await world.act(space, (ctx) => createCollection(ctx, { name: 'C' }));
+  const add = async (content: string, by: Embedders | null = embedders): Promise<string> => {
+    const { document } = await world.act(space, (ctx) =>
+      uploadDocument(ctx, {
+        collectionId: collection.id,
+        filename: 'a.md',
+        mediaType: 'text/markdown',
+        content,
+        metadata: {},
+      }),
+    );
+    await ingest(
+      { unitOfWork: world.unitOfWork, ...(by === null ? {} : { embedders: by }) },
+      { tenantId: space.tenantId, documentId: document.id },
+    );
+    return document.id;
+  };
+  for (const text of texts) {
+    await add(text);
+  }
+  return { space, add };
+}
+
+/** Begins a change of the space's model. @returns the generation */
+async function change({ tenantId, spaceId }: SpaceFixture): Promise<string> {
+  const [model, generation] = [newId(), newId()];
+  await world.admin.query(
+    `insert into embedding_models (tenant_id, id, alias, provider_kind, provider_model, dims, max_tokens)
+     values ($1, $2, 'other', 'openai', 'other', $3, 512)`,
+    [tenantId, model, otherDims],
+  );
+  await world.admin.query(
+    `insert into embedding_generations (tenant_id, id, space_id, model_id, state, mean)
+     values ($1, $2, $3, $4, 'building', '')`,
+    [tenantId, generation, spaceId, model],
+  );
+  return generation;
+}
+
+const embed = (space: SpaceFixture, embedders: Embedders, attempt = 1) => {
+  const { embedSpace } = createKnowledgeActivities({
+    unitOfWork: world.unitOfWork,
+    extractor: createTextExtractor(),
+    embedders,
+  });
+  return new MockActivityEnvironment({ attempt }).run(embedSpace, space);
+};
+const search = (space: SpaceFixture, embedders: Embedders) =>
+  searchKnowledge(world.access(space, embedders), {
+    spaceId: space.spaceId,
+    collectionIds: null,
+    query: fact,
+    limit: 5,
+    alpha: 1,
+  });
+const stateOf = async (generation: string) => {
+  const { rows } = await world.admin.query<{ state: string; last_error: string | null }>(
+    'select state, last_error from embedding_generations where id = $1',
+    [generation],
+  );
+  return rows[0];
+};
+const progressOf = async (documentId: string) => {
+  const { rows } = await world.admin.query<{ n: number; pending: boolean }>(
+    'select embedded_count as n, embedding_pending as pending from documents where id = $1',
+    [documentId],
+  );
+  return rows[0];
+};
+
+describe('a change of the model', () => {
+  it('is not seen by searches before its vectors are complete, and then they use only these', async () => {
+    const { other, embedders } = twoModels();
+    const { space } = await spaceWith(embedders, [fact, 'quite different words']);
+    const before = await search(space, embedders);
+    const generation = await change(space);
+    // Its calibration and the first document succeed.
+    other.fail = (call) => {
+      if (call === 3) {
+        throw new EmbeddingFailure('unavailable');
+      }
+    };
+    await expect(embed(space, embedders)).rejects.toMatchObject({ type: 'unavailable' });
+    expect(await stateOf(generation)).toEqual({ state: 'building', last_error: 'unavailable' });
+    expect(await search(space, embedders)).toEqual(before);
+    expect(await embed(space, embedders)).toEqual({ state: 'idle' });
+    const after = await search(space, embedders);
+    expect(after).toMatchObject({ mode: 'hybrid', generation });
+    expect(after.passages[0]?.text).toBe(fact);
+    expect(before.generation).not.toBe(generation);
+  });
+
+  it('goes on while the present model does not answer, though documents wait for it', async () => {
+    const { builtin, embedders } = twoModels();
+    const { space, add } = await spaceWith(embedders, ['quite different words']);
+    const waiting = await add(fact, null);
+    const generation = await change(space);
+    builtin.before = () => {
+      throw new EmbeddingFailure('refused');
+    };
+    await embed(space, embedders).catch(() => {});
+    expect(await stateOf(generation)).toEqual({ state: 'active', last_error: null });
+    expect(await progressOf(waiting)).toEqual({ n: 1, pending: false });
+    expect((await search(space, embedders)).passages[0]?.text).toBe(fact);
+  });
+
+  it('leaves documents pending that lack its vectors when it is activated', async () => {
+    const { embedders } = twoModels();
+    const { space, add } = await spaceWith(embedders, []);
+    const documentId = await add(fact);
+    expect(await progressOf(documentId)).toEqual({ n: 1, pending: false });
+    const embeddingId = await change(space);
+    await world.unitOfWork.inTenant(space.tenantId, (em) =>
+      activateGeneration(em, { tenantId: space.tenantId, spaceId: space.spaceId, embeddingId }),
+    );
+    expect(await progressOf(documentId)).toEqual({ n: 0, pending: true });
+    expect(await embed(space, embedders)).toEqual({ state: 'idle' });
+    expect(await progressOf(documentId)).toEqual({ n: 1, pending: false });
+  });
+});
+
+describe('a model that does not answer', () => {
+  it('is asked rarely after some minutes, and before at the pace of the workflow', async () => {
+    const { builtin, embedders } = twoModels();
+    const { space, add } = await spaceWith(embedders, []);
+    await add(fact, null);
+    builtin.before = () => {
+      throw new EmbeddingFailure('unavailable');
+    };
+    const delayAt = (attempt: number) =>
+      embed(space, embedders, attempt).then(
+        () => 0,
+        (error: ApplicationFailure) => error.nextRetryDelay,
+      );
+    expect(await delayAt(20)).toBeUndefined();
+    const delay = Number(await delayAt(21));
+    expect(delay).toBeGreaterThanOrEqual(90_000);
+    expect(delay).toBeLessThanOrEqual(150_000);
+  });
+});
