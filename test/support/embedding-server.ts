@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 
 export interface EmbeddingRequest {
@@ -30,6 +31,8 @@ export interface EmbeddingServer {
   requests: EmbeddingRequest[];
   /** One for each of the next requests; then the ordinary way. */
   scripts: EmbeddingScript[];
+  /** Each answer comes this much later. */
+  delayMs: number;
   /** Open connections. */
   open(): number;
   stop(): Promise<void>;
@@ -55,6 +58,7 @@ export async function startEmbeddingServer(dims: number): Promise<EmbeddingServe
       const isGoogle = path.endsWith(':batchEmbedContents');
       const texts = isGoogle ? googleTexts(body) : (body['input'] as string[]);
       requests.push({ path, headers: incoming.headers, body, texts });
+      if (running.delayMs > 0) await sleep(running.delayMs);
       answer(response, scripts.shift() ?? 'answer', { isGoogle, texts, dims });
     })();
   });
@@ -64,10 +68,11 @@ export async function startEmbeddingServer(dims: number): Promise<EmbeddingServe
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
+  const running: EmbeddingServer = {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     scripts,
+    delayMs: 0,
     open: () => open,
     stop: async () => {
       server.closeAllConnections();
@@ -75,6 +80,7 @@ export async function startEmbeddingServer(dims: number): Promise<EmbeddingServe
       await once(server, 'close');
     },
   };
+  return running;
 }
 
 function googleTexts(body: Record<string, unknown>): string[] {
