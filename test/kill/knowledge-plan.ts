@@ -2,6 +2,7 @@ import type { KnowledgeStrike } from './knowledge-strikes.ts';
 
 export interface KnowledgeOptions {
   seed: number;
+  /** An equal share of them is uploaded before each kill of `uploading`, and one at each change. */
   documents: number;
   /** Kills while documents are uploaded. */
   uploading: readonly KnowledgeStrike[];
@@ -20,7 +21,7 @@ const change: KnowledgeStrike[] = [...times(4, 'embedding'), ...times(2, 'anywhe
 
 /** 60 kills: 36 during uploads, and 8 during each of three changes of the model. */
 export const longKnowledge: Form = {
-  documents: 80,
+  documents: 117,
   uploading: [
     ...times(14, 'embedding'),
     ...times(8, 'stored'),

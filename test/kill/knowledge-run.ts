@@ -104,10 +104,10 @@ async function runOn(
     const waiting = documents.values();
     const uploads: Promise<unknown>[] = [];
     const kills = options.uploading.length + options.changing.length;
-    /** The share of the documents that belongs to one kill, or to one change. */
-    const upload = (all = false) => {
-      const some = all ? [...waiting] : [...take(waiting, Math.ceil(documents.length / kills))];
-      uploads.push(uploadEach(client, space, some));
+    /** The share of the documents that belongs to one kill, or to one change; the last change has the others. */
+    const upload = (isLast = false) => {
+      const share = isLast ? documents.length : Math.floor(documents.length / kills);
+      uploads.push(uploadEach(client, space, [...take(waiting, share)]));
     };
     for (const kind of shuffled(options.uploading, random)) {
       // Otherwise all of it may be done before the replacement of the worker that was killed before is ready.

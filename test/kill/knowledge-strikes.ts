@@ -50,7 +50,7 @@ export async function strikeKnowledge(
     return { kind, signal, at, held: [] };
   }
   const isWanted = kind === 'embedding' ? isInMidEmbedding : isStored;
-  for (let waitedMs = 0; waitedMs < searchMs; waitedMs += 20) {
+  for (const end = performance.now() + searchMs; performance.now() < end;) {
     const rows = await rowsOf(field, isWanted);
     const found = await holder(field, rows);
     if (found !== null) {
