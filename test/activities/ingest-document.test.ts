@@ -7,12 +7,14 @@ import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { ExtractorBusy, type DocumentExtractor } from '#domain/knowledge/ingestion/document-extractor.ts';
+import { changeSpaceEmbedding } from '#domain/knowledge/embeddings/change-space-embedding.ts';
+import { registerEmbeddingModel } from '#domain/knowledge/embeddings/register-embedding-model.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import type { IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { wordEmbedders, type WordEmbedders } from '#test/support/word-embedders.ts';
-import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
 
@@ -282,4 +284,45 @@ describe('embedding', () => {
     );
     expect(rows).toEqual([]);
   });
+
+  it('counts no vectors of a model that another one replaced meanwhile', async () => {
+    const { space, input } = await upload(many);
+    const embedders = wordEmbedders();
+    let calls = 0;
+    embedders.before = async () => {
+      calls += 1;
+      if (calls === 3) {
+        await changeModel(space);
+        expect(await progressOf(input.documentId)).toEqual({ n: 150, pending: false });
+      }
+      if (calls === 4) {
+        throw new EmbeddingFailure('unavailable');
+      }
+    };
+    expect(await ingest(input, embedders)).toMatchObject({
+      embedded: { state: 'unavailable' },
+      status: 'ready',
+    });
+    expect(await progressOf(input.documentId)).toEqual({ n: 150, pending: false });
+  });
+
+  /** To a second model, whose vectors are complete when it resolves. */
+  async function changeModel(space: SpaceFixture): Promise<void> {
+    const model = {
+      alias: 'other',
+      providerKind: 'openai_compatible',
+      providerModel: 'other',
+      baseUrl: 'https://models.example.com/v1',
+      dims: 64,
+      maxTokens: 512,
+    } as const;
+    const { model: added } = await world.act(space, (ctx) => registerEmbeddingModel(ctx, model));
+    await world.act(space, (ctx) => changeSpaceEmbedding(ctx, { modelId: added.id }));
+    const { embedSpace } = createKnowledgeActivities({
+      unitOfWork: world.unitOfWork,
+      extractor: createTextExtractor(),
+      embedders: wordEmbedders(),
+    });
+    expect(await new MockActivityEnvironment().run(embedSpace, space)).toEqual({ state: 'idle' });
+  }
 });

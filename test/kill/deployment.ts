@@ -62,9 +62,11 @@ export interface DeploymentSize {
   workers: number;
   /** The scripts of the models. */
   parts: readonly Part[];
+  /** Origins of more servers that the processes may call. */
+  egress?: readonly string[];
 }
 
-export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deployment> {
+export async function deploy({ parts, egress = [], ...size }: DeploymentSize): Promise<Deployment> {
   const folder = temporaryFolder();
   const undo: (() => Promise<unknown> | void)[] = [folder.remove];
   const stop = async () => {
@@ -102,6 +104,7 @@ export async function deploy({ parts, ...size }: DeploymentSize): Promise<Deploy
         TEMPORAL_ADDRESS: relays.temporal.address,
         EGRESS_ALLOW: [
           ...models.origins,
+          ...egress,
           ...(relays.tool === null ? [] : [`http://${relays.tool.address}`]),
         ].join(','),
         MAX_ACTIVE_RESPONSES_PER_SPACE: '100',

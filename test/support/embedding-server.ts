@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 
 export interface EmbeddingRequest {
@@ -35,6 +36,8 @@ export interface EmbeddingServer {
   requests: EmbeddingRequest[];
   /** One for each of the next requests; then the ordinary way. */
   scripts: EmbeddingScript[];
+  /** Each answer comes this much later. */
+  delayMs: number;
   /** Open connections. */
   open(): number;
   /** Bytes that were sent on connections that have ended. */
@@ -63,6 +66,7 @@ export async function startEmbeddingServer(dims: number): Promise<EmbeddingServe
       const isGoogle = path.endsWith(':batchEmbedContents');
       const texts = isGoogle ? googleTexts(body) : (body['input'] as string[]);
       requests.push({ path, headers: incoming.headers, body, texts });
+      if (running.delayMs > 0) await sleep(running.delayMs);
       answer(response, scripts.shift() ?? 'answer', { isGoogle, texts, dims });
     })();
   });
@@ -75,10 +79,11 @@ export async function startEmbeddingServer(dims: number): Promise<EmbeddingServe
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
+  const running: EmbeddingServer = {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     scripts,
+    delayMs: 0,
     open: () => open,
     sent: () => sent,
     stop: async () => {
@@ -87,6 +92,7 @@ export async function startEmbeddingServer(dims: number): Promise<EmbeddingServe
       await once(server, 'close');
     },
   };
+  return running;
 }
 
 function googleTexts(body: Record<string, unknown>): string[] {

@@ -62,7 +62,10 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
   }
 }
 
-/** Counted, not added up: a batch may have been repeated. */
+/**
+ * Counted, not added up: a batch may have been repeated. Another generation may have become the active one meanwhile,
+ * whose vectors the document's count is of from then on.
+ */
 async function showProgress(
   em: EntityManager,
   { tenantId, documentId, generation, embeddingId }: DocumentEmbedding['document'] & { embeddingId: string },
@@ -70,10 +73,22 @@ async function showProgress(
 ): Promise<void> {
   if (target.generation.state === 'active') {
     await em.execute(
-      `update documents set embedded_count = (
+      `with active as materialized (
+         select from embedding_generations where tenant_id = ? and id = ? and state = 'active' for share)
+       update documents set embedded_count = (
          select count(*) from chunk_embeddings where tenant_id = ? and embedding_id = ? and document_id = ? and generation = ?)
-       where tenant_id = ? and id = ? and generation = ?`,
-      [tenantId, embeddingId, documentId, generation, tenantId, documentId, generation],
+       where tenant_id = ? and id = ? and generation = ? and exists (select from active)`,
+      [
+        tenantId,
+        embeddingId,
+        tenantId,
+        embeddingId,
+        documentId,
+        generation,
+        tenantId,
+        documentId,
+        generation,
+      ],
     );
   }
 }
