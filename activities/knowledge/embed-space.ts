@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { activateGeneration } from '#domain/knowledge/embeddings/activate-generation.ts';
 import { embedDocument } from '#domain/knowledge/embeddings/embed-document.ts';
@@ -124,7 +125,17 @@ async function embedEach(
   }
 }
 
-/** A model that does not answer is asked again by the workflow. */
+/** Attempts at the pace of the workflow's retries: about ten minutes of them. */
+const quickAttempts = 20;
+const longPauseMs = 120_000;
+
+/** A model that does not answer is asked again by the workflow: after a long time rarely, since many spaces may wait. */
 function waitFor(error: unknown): never {
-  throw error instanceof EmbeddingFailure ? retryLater(error.code, error.retryAfterMs ?? undefined) : error;
+  if (!(error instanceof EmbeddingFailure)) {
+    throw error;
+  }
+  const { attempt } = Context.current().info;
+  const pauseMs = attempt > quickAttempts ? longPauseMs * (0.75 + Math.random() / 2) : 0;
+  const delayMs = Math.round(Math.max(error.retryAfterMs ?? 0, pauseMs));
+  throw retryLater(error.code, delayMs === 0 ? undefined : delayMs);
 }

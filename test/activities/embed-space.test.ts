@@ -133,7 +133,7 @@ describe('a change of the model', () => {
     await expect(embed(space, embedders)).rejects.toMatchObject({ type: 'unavailable' });
     expect(await stateOf(generation)).toEqual({ state: 'building', last_error: 'unavailable' });
     expect(await search(space, embedders)).toEqual(before);
-    expect(await embed(space, embedders)).toEqual({ state: 'idle' });
+    expect(await embed(space, embedders)).toEqual({ state: 'more' });
     const after = await search(space, embedders);
     expect(after).toMatchObject({ mode: 'hybrid', generation });
     expect(after.passages[0]?.text).toBe(fact);
