@@ -29,6 +29,7 @@ export class KnowledgeClient {
     this.#apiKey = apiKey;
   }
 
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
   async send<T>(
     method: string,
     path: string,
