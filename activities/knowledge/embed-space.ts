@@ -8,6 +8,7 @@ import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
 import { noteFailure, noteProgress } from '#domain/knowledge/embeddings/note-progress.ts';
 import { calibrate, ensureActive } from '#domain/knowledge/embeddings/start-generation.ts';
 import { nextToEmbed, type UnembeddedDocument } from '#domain/knowledge/embeddings/unembedded-documents.ts';
+import { embeddingFaults, type EmbeddingFault } from '#domain/knowledge/collections/document-status.ts';
 import type { EmbedSpaceInput, EmbedSpaceResult } from '#workflows/embed-space/messages.ts';
 import { retryLater } from '../failures.ts';
 import type { EmbeddingDependencies } from './embed-document.ts';
@@ -67,8 +68,8 @@ export async function embedSpace(
 
 /** @returns whether no document is left */
 async function embedPending(slice: Slice, target: LiveGeneration): Promise<boolean> {
-  return embedEach(slice, target, null, async (document) => {
-    const embedded = { ...document, tenantId: slice.tenantId, embeddingId: target.generation.id };
+  return embedEach(slice, target, null, async (document, fault) => {
+    const embedded = { ...document, tenantId: slice.tenantId, embeddingId: target.generation.id, fault };
     await slice.inTransaction((em) => markEmbedded(em, embedded));
   });
 }
@@ -104,7 +105,7 @@ async function embedEach(
   slice: Slice,
   target: LiveGeneration,
   through: string | null,
-  finish: (document: UnembeddedDocument) => Promise<void>,
+  finish: (document: UnembeddedDocument, fault: EmbeddingFault | null) => Promise<void>,
 ): Promise<boolean> {
   const { inTransaction, embedders, tenantId, signal, isOver } = slice;
   const embedder = embedders.of(target.model);
@@ -114,15 +115,25 @@ async function embedEach(
       return true;
     }
     const work = { target, embedder, document: { tenantId, ...document }, signal, isOver };
-    if (!(await embedDocument(inTransaction, work))) {
+    const embedded = await embedDocument(inTransaction, work).catch(faultOf);
+    if (embedded === false) {
       return false;
     }
-    await finish(document);
+    await finish(document, embedded === true ? null : embedded);
     after = document.documentId;
     if (isOver()) {
       return false;
     }
   }
+}
+
+/** A document that the model cannot embed does not hold up those behind it. @throws any other failure */
+function faultOf(error: unknown): EmbeddingFault {
+  const fault = error instanceof EmbeddingFailure && embeddingFaults.find((code) => code === error.code);
+  if (typeof fault !== 'string') {
+    throw error;
+  }
+  return fault;
 }
 
 /** Attempts at the pace of the workflow's retries: about ten minutes of them. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { collectionLimits } from '#domain/knowledge/collections/collection-limits.ts';
 import {
   documentFailureCodes,
+  embeddingFaults,
   documentMediaTypes,
   documentStatuses,
 } from '#domain/knowledge/collections/document-status.ts';
@@ -105,6 +106,11 @@ export const documentRecord = z
     failure_code: z.enum(documentFailureCodes).nullable(),
     byte_size: z.int(),
     chunk_count: z.int(),
+    embedded_count: z.int().meta({ description: 'Passages that are found by meaning, too.' }),
+    embedding_error: z
+      .enum(embeddingFaults)
+      .nullable()
+      .meta({ description: 'Why the model embeds only a part of them.' }),
     content_hash: z.string().meta({ description: 'SHA-256 of the stored content in hex.' }),
     metadata: z.record(z.string(), z.string()),
     created_by: uuid,

@@ -36,6 +36,8 @@ export function presentDocument(document: Document): DocumentRecord {
     failure_code: document.failureCode ?? null,
     byte_size: document.byteSize,
     chunk_count: document.chunkCount,
+    embedded_count: document.embeddedCount,
+    embedding_error: document.embeddingError ?? null,
     content_hash: document.contentHash,
     metadata: document.metadata,
     created_by: document.createdBy,

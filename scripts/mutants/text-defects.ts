@@ -21,8 +21,8 @@ export const textDefects: readonly Defect[] = [
   },
   {
     name: 'one tenant in all threads',
-    file: 'adapters/process/thread-pool.ts',
-    replace: [['slotsPerKey: threads - 1', 'slotsPerKey: threads']],
+    file: 'adapters/process/child-pool.ts',
+    replace: [['slotsPerKey: processes - 1', 'slotsPerKey: processes']],
     test: hostileDocuments,
     caughtBy: 'does not delay another tenant',
   },

@@ -169,6 +169,29 @@ describe('a change of the model', () => {
   });
 });
 
+describe('a document that the model cannot embed', () => {
+  it('says why, is found by keyword, and does not hold up the others', async () => {
+    const { builtin, embedders } = twoModels();
+    const { space, add } = await spaceWith(embedders, []);
+    const [bad, good] = [await add('quite different words', null), await add(fact, null)];
+    let calls = 0;
+    builtin.before = () => {
+      calls += 1;
+      // After the calibration, the first document's passages.
+      if (calls === 2) {
+        throw new EmbeddingFailure('too_large');
+      }
+    };
+    expect(await embed(space, embedders)).toEqual({ state: 'idle' });
+    expect(await progressOf(bad)).toEqual({ n: 0, pending: false });
+    expect(await progressOf(good)).toEqual({ n: 1, pending: false });
+    const { rows } = await world.admin.query('select embedding_error as error from documents where id = $1', [
+      bad,
+    ]);
+    expect(rows).toEqual([{ error: 'too_large' }]);
+  });
+});
+
 describe('a model that does not answer', () => {
   it('is asked rarely after some minutes, and before at the pace of the workflow', async () => {
     const { builtin, embedders } = twoModels();

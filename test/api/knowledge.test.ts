@@ -100,6 +100,8 @@ describe('documents of a collection', () => {
       status: 'processing',
       failure_code: null,
       chunk_count: 0,
+      embedded_count: 0,
+      embedding_error: null,
       metadata: { lang: 'en' },
     });
     expect(JSON.stringify(added.body)).not.toContain('beacon');

@@ -221,8 +221,8 @@ describe('a file as a body', () => {
   });
 
   it.each([
-    ['..%2F..%2Fetc%2Fpasswd', 'passwd'],
-    ['C:%5Ctemp%5Cb.txt', 'b.txt'],
+    ['..%2F..%2Fetc%2Fpasswd', 'etc/passwd'],
+    ['C:%5Ctemp%5Cb.txt', 'C:/temp/b.txt'],
     ['a%0D%0Ab%1F%E2%80%AEtxt.exe', 'abtxt.exe'],
   ])('named %s is stored as %s', async (name, stored) => {
     const target = await aTarget();
@@ -230,7 +230,7 @@ describe('a file as a body', () => {
     expect(added.body.data.filename).toBe(stored);
   });
 
-  it.each(['..', '%0A%0B', 'a%2F', 'x'.repeat(300), ''])('named “%s” is refused with 422', async (name) => {
+  it.each(['..', '%0A%0B', '%2F', 'x'.repeat(300), ''])('named “%s” is refused with 422', async (name) => {
     const target = await aTarget();
     const refused = await send(target, `/content?filename=${name}`, { body: 'A' });
     expect(refused).toMatchObject({ status: 422, body: { error: { param: 'filename' } } });

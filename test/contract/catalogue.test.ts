@@ -143,6 +143,7 @@ describe('the cross-tenant functions', () => {
       { routine: 'app.list_chains(uuid,integer)', ...system },
       { routine: 'app.list_deleted_threads(uuid,uuid,integer)', ...system },
       { routine: 'app.list_due_invites(uuid,uuid,integer)', ...system },
+      { routine: 'app.list_ended_generations(uuid,uuid,integer)', ...system },
       { routine: 'app.list_event_tenants(timestamp with time zone)', ...system },
       { routine: 'app.list_expired(timestamp with time zone,text,integer)', ...system },
       { routine: 'app.list_lost_calls(uuid,text,integer)', ...system },
@@ -151,6 +152,7 @@ describe('the cross-tenant functions', () => {
       { routine: 'app.list_stale(timestamp with time zone,text,integer)', ...system },
       { routine: 'app.list_stale_chunks(uuid,uuid,integer)', ...system },
       { routine: 'app.list_tenants(uuid,integer)', ...system },
+      { routine: 'app.list_unembedded_spaces(uuid,uuid,integer)', ...system },
       { routine: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
       { routine: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { routine: 'app.list_unsealed()', ...system },
@@ -161,6 +163,12 @@ describe('the cross-tenant functions', () => {
         grantees: ['app_purge'],
       },
       { routine: 'app.outbox_age_seconds()', ...system },
+      {
+        routine:
+          'app.rank_passages(uuid[],text[],double precision[],integer,double precision,uuid[],integer)',
+        ...system,
+        config: [...path, 'enable_seqscan=off', 'jit=off'],
+      },
       { routine: 'app.sealing_lag()', ...system },
     ]);
   });
@@ -172,7 +180,10 @@ describe('the cross-tenant functions', () => {
     );
     expect(policies.rows.map(({ name, command }) => `${name} ${command}`)).toEqual([
       'api_keys r',
+      'chunks r',
+      'collections r',
       'documents r',
+      'embedding_generations r',
       'event_chains r',
       'event_dedupe r',
       'events r',
@@ -200,7 +211,7 @@ describe('the cross-tenant functions', () => {
     const { rows } = await admin.query(
       `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'documents', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('api_keys', 'chunks', 'collections', 'documents', 'embedding_generations', 'event_chains', 'event_dedupe', 'events', 'fan_outs', 'idempotency_keys', 'identity_providers', 'invites', 'items', 'login_transactions', 'notifications', 'notified_periods', 'principals', 'response_context', 'response_ids', 'responses', 'session_tokens', 'sessions', 'stored_objects', 'tenants', 'threads', 'tool_calls', 'used_id_tokens')
          and has_column_privilege('app_system', c.oid, a.attnum, 'select') group by 1 order by 1`,
     );
     expect(rows).toEqual([
@@ -217,7 +228,25 @@ describe('the cross-tenant functions', () => {
           'tenant_id',
         ],
       },
-      { name: 'documents', columns: ['created_at', 'id', 'stale_since', 'status', 'tenant_id'] },
+      {
+        name: 'chunks',
+        columns: ['collection_id', 'document_id', 'generation', 'position', 'tenant_id', 'tsv'],
+      },
+      { name: 'collections', columns: ['id', 'space_id', 'tenant_id'] },
+      {
+        name: 'documents',
+        columns: [
+          'collection_id',
+          'created_at',
+          'embedding_pending',
+          'generation',
+          'id',
+          'stale_since',
+          'status',
+          'tenant_id',
+        ],
+      },
+      { name: 'embedding_generations', columns: ['ended_at', 'id', 'space_id', 'state', 'tenant_id'] },
       {
         name: 'event_chains',
         columns: ['last_event_id', 'last_transaction_id', 'retained_from', 'tenant_id'],
@@ -273,6 +302,7 @@ describe('the cross-tenant functions', () => {
        where p.pronamespace = 'app'::regnamespace and not p.prosecdef order by 1`,
     );
     expect(rows.map(({ name }) => name)).toEqual([
+      'add_builtin_embedding_model',
       'add_due_month',
       'append_stream',
       'coalesce_fan_out',
@@ -288,6 +318,8 @@ describe('the cross-tenant functions', () => {
       'hold_call',
       'is_fleeting',
       'join_event_months',
+      'lexeme_key',
+      'lexeme_keys',
       'list_events',
       'log_beginning',
       'log_position',
@@ -308,6 +340,7 @@ describe('the cross-tenant functions', () => {
       'read_unfinished',
       'record_event',
       'record_events',
+      'refresh_lexeme_stats',
       'refuse_change',
       'release_content',
       'remove_outbox',

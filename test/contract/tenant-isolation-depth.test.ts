@@ -117,6 +117,11 @@ async function leaveTraces(
     [collection, document],
   );
   await run(
+    `insert into lexeme_stats (tenant_id, collection_id, lexeme, df)
+     select tenant_id, id, 'beacon', 1 from collections where id = $1 on conflict do nothing`,
+    [collection],
+  );
+  await run(
     'insert into turns (tenant_id, response_id, iteration, first_n, first_output_index) values ($1, $2, 0, 1, 0)',
     [tenantId, response],
   );
@@ -314,6 +319,7 @@ describe('with every check of ours replaced by a check that allows all', () => {
       'read_streams',
       'read_turn',
       'read_unfinished',
+      'searchKnowledge',
     ]);
   });
 });

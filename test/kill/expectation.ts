@@ -53,6 +53,7 @@ function message(text: string, phase: string, cites: boolean): Json {
   const annotations = marks.map(({ index }) => ({
     type: 'file_citation',
     filename: knowledge.filename,
+    anchor: knowledge.anchor,
     index: 0,
     start_index: index,
     end_index: index + 3,

@@ -4,6 +4,7 @@ import type { Manner, Script } from '../support/model-script.ts';
 /** The document that the search finds: one short document, so that the mark [1] cites it. */
 export const knowledge = {
   filename: 'harbour-almanac.md',
+  anchor: 'heading Harbour almanac',
   content:
     '# Harbour almanac\n\nThe lighthouse of Vell was lit in 1874 and is tended by two keepers and a heron.\n',
   query: 'When was the lighthouse of Vell lit?',

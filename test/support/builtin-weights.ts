@@ -1,9 +1,12 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import type { ModelFiles } from '#adapters/embeddings/builtin-package.ts';
 import { modelFiles } from '#adapters/embeddings/model-files.ts';
 import type { BuiltinModel } from '#adapters/embeddings/builtin-model.ts';
 import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 
+// Also where the network trusts authorities of its own.
+setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')]);
 const source = modelFilesSource({}, process.env);
 
 /**

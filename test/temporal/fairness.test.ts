@@ -57,7 +57,7 @@ it('a tenant’s backlog does not delay another tenant until its end', async () 
     maxConcurrentWorkflowTaskExecutions: 2,
     maxCachedWorkflows: 2,
     activities: {
-      ingestDocument: async ({ tenantId }: IngestDocumentInput) => {
+      extractDocument: async ({ tenantId }: IngestDocumentInput) => {
         order.push(tenantId);
         return { status: 'ready', chunkCount: 0, failureCode: null };
       },

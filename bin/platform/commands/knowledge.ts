@@ -114,6 +114,7 @@ export function addDocuments(program: Command): void {
           failure: (row) => row.failure_code,
           bytes: (row) => row.byte_size,
           passages: (row) => row.chunk_count,
+          embedded: (row) => row.embedded_count,
         }),
         meta,
       ),

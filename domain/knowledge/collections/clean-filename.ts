@@ -7,12 +7,17 @@ import { collectionLimits } from './collection-limits.ts';
 const hidden = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
 /**
- * The last step of a path, whichever system's, without characters that a reader does not see.
+ * The name with its folders, in whichever system's notation they are given, without characters that a reader does not
+ * see and without steps that lead out of a folder.
  * @throws `invalid_request` when no name is left, or when it is too long
  */
 export function cleanFilename(given: string): string {
-  const name = (cleanText(given).split(/[/\\]/).at(-1) ?? '').replaceAll(hidden, '').trim();
-  if (name === '' || name === '.' || name === '..' || name.length > collectionLimits.filename) {
+  const name = cleanText(given)
+    .split(/[/\\]/)
+    .map((step) => step.replaceAll(hidden, '').trim())
+    .filter((step) => step !== '' && step !== '.' && step !== '..')
+    .join('/');
+  if (name === '' || name.length > collectionLimits.filename) {
     throw invalid('filename', `filename must be a name of 1 to ${collectionLimits.filename} characters.`);
   }
   return name;

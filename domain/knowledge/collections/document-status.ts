@@ -52,3 +52,7 @@ export const documentFailureCodes = [
   'too_slow',
 ] as const;
 export type DocumentFailureCode = (typeof documentFailureCodes)[number];
+
+/** Why passages of a document stay without a vector: the model refuses them for their size, or answers unusably. */
+export const embeddingFaults = ['too_large', 'malformed'] as const;
+export type EmbeddingFault = (typeof embeddingFaults)[number];

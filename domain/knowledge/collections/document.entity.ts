@@ -1,5 +1,10 @@
 import { defineEntity } from '@mikro-orm/core';
-import type { DocumentFailureCode, DocumentMediaType, DocumentStatus } from './document-status.ts';
+import type {
+  DocumentFailureCode,
+  EmbeddingFault,
+  DocumentMediaType,
+  DocumentStatus,
+} from './document-status.ts';
 
 const schema = defineEntity({
   name: 'Document',
@@ -25,6 +30,8 @@ const schema = defineEntity({
     ingestedBy: p.text().nullable(),
     /** Passages that have a vector of the active embedding generation. */
     embeddedCount: p.integer().default(0),
+    /** Why the model embeds it only in part: its other passages are found by keyword. */
+    embeddingError: p.text().$type<EmbeddingFault>().nullable(),
     /** The active embedding generation lacks vectors of the document. */
     embeddingPending: p.boolean().default(false),
     metadata: p.json<Record<string, string>>().defaultRaw("'{}'"),
@@ -50,6 +57,7 @@ export class Document extends schema.class {
     this.chunkCount = chunkCount;
     this.embeddedCount = 0;
     this.embeddingPending = true;
+    this.embeddingError = null;
   }
 
   markReady(): void {

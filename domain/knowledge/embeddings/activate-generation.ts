@@ -31,7 +31,8 @@ export async function activateGeneration(
   await em.flush();
   await withStatementTimeout(em, compareTimeoutMs, () =>
     em.execute(
-      `update documents d set embedding_pending = n.embedded < d.chunk_count, embedded_count = n.embedded
+      `update documents d
+       set embedding_error = null, embedding_pending = n.embedded < d.chunk_count, embedded_count = n.embedded
        from (select o.id, o.generation, count(e.position)::int4 as embedded
              from documents o join collections c on c.tenant_id = o.tenant_id and c.id = o.collection_id
              left join chunk_embeddings e on e.tenant_id = o.tenant_id and e.embedding_id = ?

@@ -112,9 +112,13 @@ alter table documents
   -- the run of the workflow that stored the current passages
   add column ingested_by text,
   add column embedded_count integer not null default 0,
+  -- why the model embeds the document only in part; null otherwise
+  add column embedding_error text,
   -- the active generation lacks vectors of the document
   add column embedding_pending boolean not null default false;
 update documents set embedding_pending = true where chunk_count > 0;
+-- For the statistics of a collection.
+create index on documents (tenant_id, collection_id, status) include (byte_size);
 create index documents_embedding_pending on documents (tenant_id, collection_id, id) where embedding_pending;
 
 -- The bodies of trigger functions stand in ../functions/.
