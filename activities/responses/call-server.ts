@@ -19,6 +19,7 @@ import { retryLater } from '../failures.ts';
 import { commitWithRetry } from './commit-with-retry.ts';
 import { screenResult } from './screen-call.ts';
 import type { ScreeningDependencies } from './screening.ts';
+import type { CallHold } from './with-call-lease.ts';
 
 export interface ServerCallDependencies extends ScreeningDependencies {
   toolServers: ToolServerGateway;
@@ -29,24 +30,31 @@ type ServerTarget = Extract<CallTarget, { kind: 'mcp' }>;
 /** Delays before retries of an unreachable server. */
 const retryDelaysMs = [250, 1_000];
 
-/** One call at a tool server. @throws an ApplicationFailure when another attempt may succeed */
+/**
+ * One call at a tool server.
+ * @returns null when the lease was lost before the call was sent: its outcome belongs to another attempt
+ * @throws an ApplicationFailure when another attempt may succeed
+ */
 export async function callServer(
   deps: ServerCallDependencies & { metrics: Pick<Metrics, 'toolMisfit'> },
   call: ClaimedCall,
   target: ServerTarget,
-): Promise<CallOutcome> {
+  hold: CallHold,
+): Promise<CallOutcome | null> {
   const parsed = parseArguments(call.arguments);
   if (parsed === null) {
     const text = 'The arguments must be a JSON object.';
     return failed(text, { type: 'mcp_protocol_error', code: -32_602, message: text });
   }
   hitFailpoint('call.before_effect');
-  const reply = await reachServer(deps, call, { target, arguments: parsed });
+  const reply = await reachServer(deps, call, { target, arguments: parsed, hold });
   hitFailpoint('call.after_effect');
   if (reply instanceof ToolServerFailure) {
     return toFailedOutcome(reply, target);
   }
   switch (reply.kind) {
+    case 'unconfirmed':
+      return null;
     case 'succeeded': {
       noteMisfit(deps, call, reply);
       const result = truncateResult(await screenResult(deps, call, reply.text));
@@ -94,7 +102,11 @@ function noteMisfit(
 async function reachServer(
   deps: ServerCallDependencies,
   call: ClaimedCall,
-  { target, arguments: args }: { target: ServerTarget; arguments: Record<string, unknown> },
+  {
+    target,
+    arguments: args,
+    hold,
+  }: { target: ServerTarget; arguments: Record<string, unknown>; hold: CallHold },
 ): Promise<ToolReply | ToolServerFailure> {
   for (let retry = 0; ; retry += 1) {
     try {
@@ -108,7 +120,9 @@ async function reachServer(
       // outcome.
       const { signal } = new AbortController();
       const session = sessionOf(deps, call, target);
-      return await deps.toolServers.call(target.server, outgoing, { signal, session });
+      const confirm = () => hold.confirm();
+      const options = { signal, session, confirm, retryRead: commitWithRetry };
+      return await deps.toolServers.call(target.server, outgoing, options);
     } catch (error) {
       if (!(error instanceof ToolServerFailure)) {
         throw error;

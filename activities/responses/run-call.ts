@@ -101,7 +101,8 @@ async function resolveOutcome(
       }
       return withCallLease(deps.database, { key, nonce: claimant.nonce, since }, async (hold) => {
         const call = await commitWithRetry(() => restoreArguments(deps, claim.call));
-        return (await hold.confirm()) ? commit(await callServer(deps, call, target)) : null;
+        const outcome = await callServer(deps, call, target, hold);
+        return outcome === null ? null : commit(outcome);
       });
     }
   }

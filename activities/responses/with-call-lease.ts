@@ -5,7 +5,7 @@ import { commitWithRetry } from './commit-with-retry.ts';
 
 /** The lease of a call, as seen by the attempt that holds it. */
 export interface CallHold {
-  /** Whether this attempt still holds the call: checked before anything is sent. */
+  /** Whether this attempt still holds the call: checked directly before the call is sent. */
   confirm(): Promise<boolean>;
 }
 

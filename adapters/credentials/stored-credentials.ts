@@ -20,8 +20,8 @@ export function createStoredCredentials({ open, now, ...egress }: StoredCredenti
   const fetch = boundedFetch('token_endpoint', egress);
   const tokens = new ClientTokens(now);
   return {
-    read: async (use) => {
-      const opened = await open(use);
+    read: async (use, retryRead = (read) => read()) => {
+      const opened = await retryRead(() => open(use));
       if (opened === null) {
         throw new CredentialFailure('missing');
       }

@@ -5,6 +5,7 @@ import { cleanText } from '#domain/foundation/kernel/clean-text.ts';
 import {
   schemaHash,
   ToolServerFailure,
+  type CallOptions,
   type DiscoveredTool,
   type OutgoingCall,
   type ToolReply,
@@ -57,6 +58,8 @@ interface SessionOptions {
   leavesOpen?: boolean;
 }
 
+type CallAttempt = Pick<SessionOptions, 'credential' | 'signal' | 'resumed'> & Pick<CallOptions, 'confirm'>;
+
 interface Session {
   client: Client;
   transport: EndingTransport;
@@ -66,6 +69,9 @@ interface Session {
   /** Removes the credential that the session sends. */
   remover: SecretRemover;
 }
+
+/** Carries an error of the caller's `confirm`, which says nothing about the server, out of the session. */
+class ConfirmFailed extends Error {}
 
 /** Tool servers over Streamable HTTP, in both revisions of the protocol. Nothing is retried here. */
 export function createToolServers(options: ToolClientOptions): ToolServerGateway {
@@ -137,6 +143,9 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       eras.set(place, discover === undefined ? { kind: 'legacy' } : { kind: 'modern', discover });
       return await work({ client, transport, call, place, remover });
     } catch (error) {
+      if (error instanceof ConfirmFailed) {
+        throw error.cause;
+      }
       eras.delete(place);
       lists.delete(place);
       // A local failure after a call was sent does not undo the call.
@@ -186,7 +195,7 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
   const callIn = async (
     server: ToolServerSpec,
     call: OutgoingCall,
-    { credential, signal, resumed }: Pick<SessionOptions, 'credential' | 'signal' | 'resumed'>,
+    { credential, signal, resumed, confirm }: CallAttempt,
   ): Promise<ToolReply> =>
     inSession(server, { credential, signal, key: call.idempotencyKey, resumed }, async (session) => {
       const tools = await list(session, signal);
@@ -196,6 +205,12 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
       if (tool === undefined || isOther || found.requiresTask === true) {
         lists.delete(session.place);
         return { kind: 'changed', tools: toDiscovered(tools, session.remover) };
+      }
+      const confirmed = await confirm().catch((cause: unknown) => {
+        throw new ConfirmFailed('not confirmed', { cause });
+      });
+      if (!confirmed) {
+        return { kind: 'unconfirmed' };
       }
       const reply = await callTool(session, { call, tool, signal });
       return 'text' in reply ? { ...reply, text: session.remover.text(reply.text) } : reply;
@@ -210,19 +225,19 @@ export function createToolServers(options: ToolClientOptions): ToolServerGateway
         return toDiscovered(await list(session, bounded), session.remover);
       });
     },
-    call: async (server, call, { signal, session }) => {
-      const credential = await credentialOf(server, options);
+    call: async (server, call, { signal, session, confirm, retryRead }) => {
+      const credential = await credentialOf(server, options, retryRead);
       const bound = bindingOf(server, credential.identity);
       const acquire = (lost: string | null) =>
         sessions.acquire(session, { bound, lost, open: () => openSession(server, credential, signal) });
       const resumed = await acquire(null);
       try {
-        return await callIn(server, call, { credential, signal, resumed });
+        return await callIn(server, call, { credential, signal, resumed, confirm });
       } catch (error) {
         if (resumed === null || !isForgotten(error)) {
           throw error;
         }
-        return callIn(server, call, { credential, signal, resumed: await acquire(resumed.id) });
+        return callIn(server, call, { credential, signal, resumed: await acquire(resumed.id), confirm });
       }
     },
     endSession: async (server, stored) => {

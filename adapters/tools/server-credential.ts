@@ -2,6 +2,7 @@ import { ToolServerFailure, type ToolServerSpec } from '#domain/capabilities/too
 import {
   CredentialFailure,
   type CredentialSource,
+  type RetryRead,
 } from '#domain/capabilities/credentials/credential-source.ts';
 import { own } from '#domain/foundation/kernel/own.ts';
 
@@ -29,6 +30,7 @@ export interface SentCredential {
 export async function credentialOf(
   server: ToolServerSpec,
   options: CredentialOptions,
+  retryRead?: RetryRead,
 ): Promise<SentCredential> {
   if (server.stored === undefined) {
     const headers = serverCredential(server, options);
@@ -39,7 +41,7 @@ export async function credentialOf(
       throw new CredentialFailure('missing');
     }
     const use = { ...server.stored, url: server.url };
-    const { header, version, secrets } = await options.stored.read(use);
+    const { header, version, secrets } = await options.stored.read(use, retryRead);
     return { headers: { [header.name]: header.value }, identity: { version }, secrets };
   } catch (error) {
     throw error instanceof CredentialFailure

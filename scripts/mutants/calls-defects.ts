@@ -13,6 +13,19 @@ export const callsDefects: readonly Defect[] = [
     caughtBy: 'waits for the result of the first attempt',
   },
   {
+    name: 'the lease is confirmed before the credential is opened',
+    file: 'adapters/tools/mcp-client.ts',
+    replace: [
+      [
+        'const credential = await credentialOf(server, options, retryRead);',
+        "if (!(await confirm())) return { kind: 'unconfirmed' }; const credential = await credentialOf(server, options, retryRead);",
+      ],
+      ['if (!confirmed) {', 'if (session.place === "" && !confirmed) {'],
+    ],
+    test: 'test/activities/lease-before-send.test.ts',
+    caughtBy: 'while its token is requested is not sent after its outcome',
+  },
+  {
     name: 'a claim that does not know itself again',
     file: 'domain/responses/calls/claim-call.ts',
     replace: [['const isOwn = row.claimNonce === claimant.nonce;', 'const isOwn = false;']],

@@ -75,7 +75,7 @@ const call = (server: ToolServerSpec, tool: DiscoveredTool): Promise<ToolReply> 
   gateway.call(
     server,
     { tool: tool.name, arguments: {}, idempotencyKey: 'key', schemaHash: schemaHash(tool) },
-    { signal: forever, session: unsharedSession() },
+    { signal: forever, session: unsharedSession(), confirm: () => Promise.resolve(true) },
   );
 
 /** Each sees and calls what is its own; the other's tool is not there, however lately it was listed. */

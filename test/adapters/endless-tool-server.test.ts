@@ -29,7 +29,11 @@ async function call(tool: string) {
   const gateway = gatewayTo(server);
   const found = (await gateway.discover(specOf(server), forever)).find(({ name }) => name === tool)!;
   const outgoing = { tool, arguments: {}, idempotencyKey: 'key', schemaHash: schemaHash(found) };
-  return gateway.call(specOf(server), outgoing, { signal: forever, session: unsharedSession() });
+  return gateway.call(specOf(server), outgoing, {
+    signal: forever,
+    session: unsharedSession(),
+    confirm: () => Promise.resolve(true),
+  });
 }
 
 it('the pages of its list have a limit together', async () => {

@@ -23,7 +23,11 @@ async function call(tool: string) {
   const spec = { tenantId: 'tenant', spaceId, url: server.url, credentialRef: null, credentialHeader: null };
   const found = (await gateway.discover(spec, forever)).find(({ name }) => name === tool)!;
   const outgoing = { tool, arguments: {}, idempotencyKey: 'key', schemaHash: schemaHash(found) };
-  return gateway.call(spec, outgoing, { signal: forever, session: unsharedSession() });
+  return gateway.call(spec, outgoing, {
+    signal: forever,
+    session: unsharedSession(),
+    confirm: () => Promise.resolve(true),
+  });
 }
 
 /** Answers when the client has made too many requests or has had enough time for them. */

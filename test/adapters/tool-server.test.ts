@@ -39,7 +39,11 @@ describe.each(eras)('a tool server of the %s revision', (era) => {
       idempotencyKey: key,
       schemaHash: schemaHash(tools.get(name)!),
     };
-    return gateway.call(toSpec(server.url), outgoing, { signal: forever, session: unsharedSession() });
+    return gateway.call(toSpec(server.url), outgoing, {
+      signal: forever,
+      session: unsharedSession(),
+      confirm: () => Promise.resolve(true),
+    });
   };
 
   it('gets the key with a call as a header and in _meta', async () => {
@@ -72,8 +76,28 @@ describe.each(eras)('a tool server of the %s revision', (era) => {
       schemaHash: 'other',
     };
     expect(
-      await gateway.call(toSpec(server.url), outgoing, { signal: forever, session: unsharedSession() }),
+      await gateway.call(toSpec(server.url), outgoing, {
+        signal: forever,
+        session: unsharedSession(),
+        confirm: () => Promise.resolve(true),
+      }),
     ).toMatchObject({ kind: 'changed' });
+    expect(server.arrivals()).toHaveLength(before);
+  });
+
+  it('is not called unless the caller confirms it, and an error of that is no failure of the server', async () => {
+    const before = server.arrivals().length;
+    const lookup = {
+      tool: 'keyed_add',
+      arguments: { item: 'e' },
+      idempotencyKey: 'k',
+      schemaHash: schemaHash(tools.get('keyed_add')!),
+    };
+    const confirming = (confirm: () => Promise<boolean>) =>
+      gateway.call(toSpec(server.url), lookup, { signal: forever, session: unsharedSession(), confirm });
+    expect(await confirming(() => Promise.resolve(false))).toEqual({ kind: 'unconfirmed' });
+    const away = new Error('the database is away');
+    await expect(confirming(() => Promise.reject(away))).rejects.toBe(away);
     expect(server.arrivals()).toHaveLength(before);
   });
 

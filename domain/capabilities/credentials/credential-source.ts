@@ -2,12 +2,16 @@
 export interface CredentialSource {
   /**
    * The current value of the credential, for one request to `url`.
+   * @param retryRead omitted: the database read is tried once
    * @throws CredentialFailure
    */
-  read(use: CredentialUse): Promise<UsableCredential>;
+  read(use: CredentialUse, retryRead?: RetryRead): Promise<UsableCredential>;
   /** Reports that the server refused the value: its cached copy is not used again. */
   refused(identity: CredentialIdentity): void;
 }
+
+/** Repeats a read while the database is unavailable. */
+export type RetryRead = <T>(read: () => Promise<T>) => Promise<T>;
 
 /**
  * The credential and the principal for whom it is used. Every cache of results obtained with it must include all of

@@ -1,5 +1,5 @@
 import { canonicalJson, sha256 } from '#domain/foundation/kernel/canonical-json.ts';
-import type { CredentialIdentity } from '#domain/capabilities/credentials/credential-source.ts';
+import type { CredentialIdentity, RetryRead } from '#domain/capabilities/credentials/credential-source.ts';
 import type { ServerError } from './server-status.ts';
 
 /** The port to tool servers; its implementation stands in adapters/tools. */
@@ -8,15 +8,24 @@ export interface ToolServerGateway {
   discover(server: ToolServerSpec, signal: AbortSignal): Promise<DiscoveredTool[]>;
   /**
    * One tool call. Every answer of the server is a reply, also an error of the tool or a changed definition.
-   * @throws ToolServerFailure; its `sent` says whether the call may have reached the tool.
+   * @throws ToolServerFailure; its `sent` says whether the call may have reached the tool. Errors of `confirm` are
+   * thrown unchanged.
    */
-  call(
-    server: ToolServerSpec,
-    call: OutgoingCall,
-    options: { signal: AbortSignal; session: SharedSession },
-  ): Promise<ToolReply>;
+  call(server: ToolServerSpec, call: OutgoingCall, options: CallOptions): Promise<ToolReply>;
   /** Ends a session that calls have shared, if the server still has it and is unchanged. */
   endSession(server: ToolServerSpec, session: string): Promise<void>;
+}
+
+export interface CallOptions {
+  signal: AbortSignal;
+  session: SharedSession;
+  /**
+   * Whether the call may still be made: awaited directly before each time it is sent, since credential, session and
+   * tool list can take longer than the caller's right to the call lasts.
+   */
+  confirm: () => Promise<boolean>;
+  /** Repeats the database read of a stored credential; requests to other servers are not repeated with it. */
+  retryRead?: RetryRead;
 }
 
 export interface ToolServerSpec {
@@ -75,6 +84,8 @@ export type ToolReply =
   | { kind: 'succeeded'; text: string; media?: ToolMedia[]; misfit?: Misfit }
   /** The tool ran and reported a failure, or the server refused the call. `text` is for the model alone. */
   | { kind: 'failed'; error: 'mcp_tool_execution_error' | 'mcp_protocol_error'; code: number; text: string }
+  /** No call was made: `confirm` answered false. */
+  | { kind: 'unconfirmed' }
   /** No call was made: the tool is not as approved. */
   | { kind: 'changed'; tools: DiscoveredTool[] };
 

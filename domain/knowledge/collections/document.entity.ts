@@ -47,10 +47,13 @@ export class Document extends schema.class {
     return this.generation + 1;
   }
 
-  /** From now on, searches use the passages of the next generation instead of the last. */
-  replacePassages(readingId: string, chunkCount: number): void {
+  /**
+   * From now on, searches use the passages of the next generation instead of the last.
+   * @param now the database's time, to which the purge compares
+   */
+  replacePassages(readingId: string, chunkCount: number, now: Date): void {
     if (this.generation > 0) {
-      this.staleSince = new Date();
+      this.staleSince = now;
     }
     this.generation = this.nextGeneration();
     this.ingestedBy = readingId;
@@ -64,10 +67,13 @@ export class Document extends schema.class {
     this.finish('ready');
   }
 
-  /** Passages of an earlier generation stay searchable; the purge deletes those of the failed reading. */
-  markFailed(code: DocumentFailureCode): void {
+  /**
+   * Passages of an earlier generation stay searchable; the purge deletes those of the failed reading.
+   * @param now the database's time, to which the purge compares
+   */
+  markFailed(code: DocumentFailureCode, now: Date): void {
     this.finish('failed');
-    this.staleSince = new Date();
+    this.staleSince = now;
     this.failureCode = code;
   }
 

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import type { Document } from '#domain/knowledge/collections/document.entity.ts';
 import type { DocumentFailureCode, DocumentStatus } from '#domain/knowledge/collections/document-status.ts';
 import { lockForReading } from './store-passages.ts';
@@ -26,7 +27,7 @@ export async function finishIngestion(
   if (failure === null) {
     document.markReady();
   } else {
-    document.markFailed(failure);
+    document.markFailed(failure, await databaseNow(em));
   }
   await em.flush();
   return ingestionState(document);

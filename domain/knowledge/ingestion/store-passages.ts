@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
@@ -39,7 +40,7 @@ export async function storePassages(em: EntityManager, reading: Reading): Promis
     generation,
   ]);
   await insertChunks(em, document, reading.chunks);
-  document.replacePassages(reading.readingId, reading.chunks.length);
+  document.replacePassages(reading.readingId, reading.chunks.length, await databaseNow(em));
   await em.flush();
   await em.execute('delete from chunk_vectors where tenant_id = ? and document_id = ? and generation < ?', [
     document.tenantId,

@@ -22,10 +22,16 @@ export const purgePassages = listedSweep<{ tenant_id: string; document_id: strin
 });
 
 async function removeStale(em: EntityManager, tenantId: string, documentId: string): Promise<number> {
-  await em.execute('select 1 from documents where tenant_id = ? and id = ? for update', [
-    tenantId,
-    documentId,
-  ]);
+  // A reading may have replaced passages since the document was listed: searches that know those are still running.
+  // The same interval as in app.list_stale_chunks.
+  const [document] = await em.execute<{ stale: boolean | null }[]>(
+    `select stale_since < now() - interval '30 seconds' as stale from documents
+     where tenant_id = ? and id = ? for update`,
+    [tenantId, documentId],
+  );
+  if (document?.stale !== true) {
+    return 0;
+  }
   const [row] = await em.execute<{ removed: number }[]>(
     `with gone as (
        delete from chunks where ctid = any (array(

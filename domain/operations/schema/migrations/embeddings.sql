@@ -117,8 +117,8 @@ alter table documents
   -- the active generation lacks vectors of the document
   add column embedding_pending boolean not null default false;
 update documents set embedding_pending = true where chunk_count > 0;
--- For the statistics of a collection.
-create index on documents (tenant_id, collection_id, status) include (byte_size);
+-- Statistics of a collection are counted in the index alone.
+create index documents_statistics on documents (tenant_id, collection_id, status) include (byte_size);
 create index documents_embedding_pending on documents (tenant_id, collection_id, id) where embedding_pending;
 
 -- The bodies of trigger functions stand in ../functions/.

@@ -1,4 +1,6 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collectionStatistics } from '#domain/knowledge/collections/collection-statistics.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { deleteCollection } from '#domain/knowledge/collections/delete-collection.ts';
 import { deleteDocument } from '#domain/knowledge/collections/delete-document.ts';
@@ -261,5 +263,27 @@ describe('deleteDocument and deleteCollection', () => {
       event_type: 'collection.deleted',
       metadata: { documents: 1 },
     });
+  });
+});
+
+describe('collectionStatistics', () => {
+  it('counts the documents of a collection in an index, without their rows', async () => {
+    const space = await world.addSpace();
+    const collection = await addCollection(space);
+    await addDocument(space, collection.id);
+    await world.admin.query('vacuum analyze documents');
+    const plan = await world.unitOfWork.inTenant(space.tenantId, async (em) => {
+      // A table of a few rows is read as a whole.
+      await em.execute('set local enable_seqscan = off');
+      let plans: object[] = [];
+      const execute = async (sql: string, values: unknown[]) => {
+        plans = await em.execute(`explain (format json) ${sql}`, values);
+        return [];
+      };
+      await collectionStatistics({ execute } as unknown as EntityManager, collection);
+      return JSON.stringify(plans);
+    });
+    expect(plan).toContain('"Node Type":"Index Only Scan"');
+    expect(plan).toContain('"Index Name":"documents_statistics"');
   });
 });

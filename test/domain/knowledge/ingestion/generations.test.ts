@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
@@ -17,6 +17,7 @@ import { sweeps } from '#domain/operations/maintenance/sweeps.ts';
 import { openWorld, type KnowledgeWorld, type SpaceFixture } from '#test/support/knowledge-world.ts';
 import { Purge } from '../../../support/purge.ts';
 import { sweepOnce } from '../../../support/sweeps.ts';
+import { connect, untilBlocked } from '../../../support/tables.ts';
 
 let world: KnowledgeWorld;
 let purge: Purge;
@@ -184,6 +185,52 @@ describe('the purge of passages', () => {
     expect(await rowsOf(read)).toEqual([{ generation: 3, text: 'The beacon is red.' }]);
     expect(await found(read)).toEqual(['The beacon is red.']);
     expect(await sweep()).toMatchObject({ done: 0 });
+  });
+
+  it('deletes none of a document whose passages are replaced between its listing and its lock', async () => {
+    const read = await aDocument();
+    await reread(read, ['The beacon is red.']);
+    await age();
+    await readAgain(read);
+    const holder = await connect(world.database.adminUrl);
+    try {
+      await holder.query('begin');
+      await holder.query('update documents set stale_since = clock_timestamp() where id = $1', [
+        read.documentId,
+      ]);
+      const sweeping = sweep();
+      await untilBlocked(holder);
+      await holder.query('commit');
+      expect(await sweeping).toMatchObject({ done: 0, failed: 0 });
+    } finally {
+      await holder.end();
+    }
+    expect(await rowsOf(read)).toHaveLength(2 + 1);
+    await age();
+    expect(await sweep()).toMatchObject({ done: 1, failed: 0 });
+    expect(await rowsOf(read)).toHaveLength(1);
+  });
+
+  it.each<{ end: string; failure: DocumentFailureCode | null }>([
+    { end: 'that replaces passages', failure: null },
+    { end: 'that fails', failure: 'extraction_failed' },
+  ])('waits by the clock of the database after a reading $end', async ({ failure }) => {
+    const read = await aDocument();
+    await readAgain(read);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 86_400_000 });
+    try {
+      if (failure === null) {
+        await store(read, ['The beacon is red.']);
+      }
+      await finish(read, failure);
+    } finally {
+      vi.useRealTimers();
+    }
+    const { rows } = await world.admin.query<{ fresh: boolean }>(
+      `select stale_since between now() - interval '20 seconds' and now() as fresh from documents where id = $1`,
+      [read.documentId],
+    );
+    expect(rows).toEqual([{ fresh: true }]);
   });
 });
 
