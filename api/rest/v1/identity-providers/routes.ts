@@ -10,6 +10,7 @@ import { registerProvider } from '#domain/identity/identity-providers/add-provid
 import { linkIdentity } from '#domain/identity/identity-providers/link-identity.ts';
 import { listProviders, readProvider } from '#domain/identity/identity-providers/read-providers.ts';
 import { updateProvider } from '#domain/identity/identity-providers/update-provider.ts';
+import { markCreated } from '../created.ts';
 import { idempotencyOf } from '../idempotency.ts';
 import { toChanges, toNewProvider } from './settings.ts';
 
@@ -44,10 +45,7 @@ export async function identityProviderRoutes(instance: FastifyInstance): Promise
       const { provider, replayed } = await request.inContext(null, (ctx) =>
         registerProvider(ctx, { ...toNewProvider(body), idempotency }),
       );
-      if (replayed) {
-        reply.header('Idempotent-Replayed', 'true');
-      }
-      reply.status(replayed ? 200 : 201);
+      markCreated(reply, replayed);
       return { data: presentProvider(provider) };
     },
   );

@@ -10,6 +10,7 @@ import { deleteCollection } from '#domain/knowledge/collections/delete-collectio
 import { listCollections } from '#domain/knowledge/collections/list-collections.ts';
 import { readCollection } from '#domain/knowledge/collections/read-collection.ts';
 import { updateCollection } from '#domain/knowledge/collections/update-collection.ts';
+import { markCreated } from '../created.ts';
 import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Collections'];
@@ -42,10 +43,7 @@ export async function collectionRoutes(instance: FastifyInstance): Promise<void>
           idempotency: idempotencyOf(headers['idempotency-key'], path, body),
         }),
       );
-      if (replayed) {
-        reply.header('Idempotent-Replayed', 'true');
-      }
-      reply.status(replayed ? 200 : 201);
+      markCreated(reply, replayed);
       return { data: presentCollection(collection) };
     },
   );

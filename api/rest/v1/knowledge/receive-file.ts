@@ -4,6 +4,7 @@ import { presentDocument } from '#api/present/knowledge.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import type { ContentLimits } from '#domain/knowledge/collections/collection-limits.ts';
 import { uploadContent, type FileDescription } from '#domain/knowledge/collections/upload-content.ts';
+import { markCreated } from '../created.ts';
 
 export interface UploadedFile {
   source: AsyncIterable<Uint8Array>;
@@ -42,9 +43,6 @@ export async function receiveFile(
       idempotency: key === undefined ? null : { key, scope: `POST ${path}` },
     });
   });
-  if (replayed) {
-    reply.header('Idempotent-Replayed', 'true');
-  }
-  reply.status(replayed ? 200 : 201);
+  markCreated(reply, replayed);
   return { data: presentDocument(document) };
 }

@@ -12,6 +12,7 @@ import { withIdleLimit } from '#api/plugins/arrival.ts';
 import { presentDocument } from '#api/present/knowledge.ts';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
+import { markCreated } from '../created.ts';
 import { idempotencyOf } from '../idempotency.ts';
 import { receiveFile } from './receive-file.ts';
 import { openForm } from './upload-form.ts';
@@ -84,10 +85,7 @@ export const uploadRoutes = ({ config }: Pick<GatewayDependencies, 'config'>) =>
             idempotency: idempotencyOf(key, path, body),
           }),
         );
-        if (replayed) {
-          reply.header('Idempotent-Replayed', 'true');
-        }
-        reply.status(replayed ? 200 : 201);
+        markCreated(reply, replayed);
         return { data: presentDocument(document) };
       },
     );

@@ -10,6 +10,7 @@ import { createSkill } from '#domain/capabilities/skills/create-skill.ts';
 import { deleteSkill } from '#domain/capabilities/skills/delete-skill.ts';
 import { listSkills, readSkill } from '#domain/capabilities/skills/read-skills.ts';
 import { updateSkill } from '#domain/capabilities/skills/update-skill.ts';
+import { markCreated } from '../created.ts';
 import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Skills'];
@@ -43,10 +44,7 @@ export async function skillRoutes(instance: FastifyInstance): Promise<void> {
           idempotency: idempotencyOf(headers['idempotency-key'], `/v1${all}`, body),
         }),
       );
-      if (replayed) {
-        reply.header('Idempotent-Replayed', 'true');
-      }
-      reply.status(replayed ? 200 : 201);
+      markCreated(reply, replayed);
       return { data: presentSkill(skill) };
     },
   );

@@ -10,6 +10,7 @@ import { deprecateVersion } from '#domain/capabilities/skills/deprecate-version.
 import { draftVersion, editDraft } from '#domain/capabilities/skills/draft-version.ts';
 import { publishVersion } from '#domain/capabilities/skills/publish-version.ts';
 import { listVersions, readVersion } from '#domain/capabilities/skills/read-skills.ts';
+import { markCreated } from '../created.ts';
 import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Skills'];
@@ -46,10 +47,7 @@ export async function skillVersionRoutes(instance: FastifyInstance): Promise<voi
           idempotency: idempotencyOf(headers['idempotency-key'], path, body),
         }),
       );
-      if (replayed) {
-        reply.header('Idempotent-Replayed', 'true');
-      }
-      reply.status(replayed ? 200 : 201);
+      markCreated(reply, replayed);
       return { data: presentVersion(version) };
     },
   );

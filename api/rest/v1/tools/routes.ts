@@ -11,6 +11,7 @@ import { refreshServer } from '#domain/capabilities/tools/refresh-server.ts';
 import { registerServer } from '#domain/capabilities/tools/register-server.ts';
 import { removeServer } from '#domain/capabilities/tools/remove-server.ts';
 import { updateServer } from '#domain/capabilities/tools/update-server.ts';
+import { markCreated } from '../created.ts';
 import { idempotencyOf } from '../idempotency.ts';
 
 const tags = ['Tool servers'];
@@ -51,10 +52,7 @@ export async function serverRoutes(instance: FastifyInstance): Promise<void> {
           idempotency: idempotencyOf(headers['idempotency-key'], path, body),
         }),
       );
-      if (replayed) {
-        reply.header('Idempotent-Replayed', 'true');
-      }
-      reply.status(replayed ? 200 : 201);
+      markCreated(reply, replayed);
       return { data: presentServer(registered) };
     },
   );
