@@ -1,11 +1,10 @@
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { embedDocument as embed } from '#domain/knowledge/embeddings/embed-document.ts';
+import { embedDocument as embed, type InTransaction } from '#domain/knowledge/embeddings/embed-document.ts';
 import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
-import { liveGenerations } from '#domain/knowledge/embeddings/live-generations.ts';
 import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
-import { ensureActive } from '#domain/knowledge/embeddings/start-generation.ts';
+import { ensureLive } from '#domain/knowledge/embeddings/start-generation.ts';
 import type { EmbedDocumentResult, IngestDocumentInput } from '#workflows/ingest-document/messages.ts';
 import { retryLater } from '../failures.ts';
 
@@ -15,8 +14,8 @@ export interface EmbeddingDependencies {
   embedders?: Embedders;
 }
 
-/** An activity ends after this time, so that other documents get its slot. */
-const sliceMs = 30_000;
+/** An activity ends after this time, so that its progress is in the history and others get its slot. */
+export const sliceMs = 30_000;
 
 /**
  * Gives the passages of a document vectors of each live generation of its space, for up to half a minute. Without a
@@ -27,8 +26,7 @@ export async function embedDocument(
   { tenantId, documentId }: IngestDocumentInput,
   signal: AbortSignal,
 ): Promise<EmbedDocumentResult> {
-  const inTransaction = <T>(work: Parameters<typeof unitOfWork.inTenant<T>>[1]) =>
-    unitOfWork.inTenant(tenantId, work);
+  const inTransaction: InTransaction = (work) => unitOfWork.inTenant(tenantId, work);
   const found = await inTransaction(async (em) => {
     const document = await em.findOne(Document, { id: documentId });
     const collection = document && (await em.findOne(Collection, { id: document.collectionId }));
@@ -41,8 +39,7 @@ export async function embedDocument(
   const end = Date.now() + sliceMs;
   const passages = { tenantId, documentId, generation: document.generation };
   try {
-    await ensureActive(inTransaction, { tenantId, spaceId }, (model) => embedders.of(model), signal);
-    for (const target of await inTransaction((em) => liveGenerations(em, spaceId))) {
+    for (const target of await ensureLive({ inTransaction, embedders, tenantId, spaceId, signal })) {
       if (target.generation.mean.length === 0) {
         // Its own workflow begins it.
         continue;

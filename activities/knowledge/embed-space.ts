@@ -1,23 +1,19 @@
 import { Context } from '@temporalio/activity';
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { activateGeneration } from '#domain/knowledge/embeddings/activate-generation.ts';
-import { embedDocument } from '#domain/knowledge/embeddings/embed-document.ts';
+import { embedDocument, type InTransaction } from '#domain/knowledge/embeddings/embed-document.ts';
 import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
-import { liveGenerations, type LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
+import type { LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
 import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
 import { noteFailure, noteProgress } from '#domain/knowledge/embeddings/note-progress.ts';
-import { calibrate, ensureActive } from '#domain/knowledge/embeddings/start-generation.ts';
+import { calibrate, ensureLive } from '#domain/knowledge/embeddings/start-generation.ts';
 import { nextToEmbed, type UnembeddedDocument } from '#domain/knowledge/embeddings/unembedded-documents.ts';
 import { embeddingFaults, type EmbeddingFault } from '#domain/knowledge/collections/document-status.ts';
 import type { EmbedSpaceInput, EmbedSpaceResult } from '#workflows/embed-space/messages.ts';
 import { retryLater } from '../failures.ts';
-import type { EmbeddingDependencies } from './embed-document.ts';
-
-/** Time after which an activity ends, so that its progress is in the history and other spaces get its slot. */
-const sliceMs = 30_000;
+import { sliceMs, type EmbeddingDependencies } from './embed-document.ts';
 
 interface Slice {
-  inTransaction: <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>;
+  inTransaction: InTransaction;
   embedders: Embedders;
   tenantId: string;
   spaceId: string;
@@ -46,9 +42,9 @@ export async function embedSpace(
     signal,
     isOver: () => Date.now() > end,
   };
-  await ensureActive(slice.inTransaction, slice, (model) => embedders.of(model), signal).catch(waitFor);
+  const targets = await ensureLive(slice).catch(waitFor);
   let failure: EmbeddingFailure | null = null;
-  for (const target of await slice.inTransaction((em) => liveGenerations(em, spaceId))) {
+  for (const target of targets) {
     try {
       if (!(await (target.generation.state === 'active' ? embedPending : build)(slice, target))) {
         return { state: 'more' };

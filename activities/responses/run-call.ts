@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { hitFailpoint } from '#domain/foundation/kernel/failpoint.ts';
 import type { Metrics } from '#domain/foundation/kernel/metrics.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import type { QuestionAccess } from '#domain/knowledge/search/question-vector.ts';
 import { runKnowledgeTool } from '#domain/knowledge/search/knowledge-tool.ts';
 import { executionError } from '#domain/responses/store/call-items.ts';
 import { callLease, newClaimant, type Claimant } from '#domain/responses/calls/call-lease.ts';
@@ -115,9 +115,8 @@ async function search(
   tool: OfferedSearch,
   signal: AbortSignal,
 ): Promise<CallOutcome> {
-  const access = {
-    inTransaction: <T>(work: (em: EntityManager) => Promise<T>) =>
-      deps.unitOfWork.inTenant(call.tenantId, work),
+  const access: QuestionAccess = {
+    inTransaction: (work) => deps.unitOfWork.inTenant(call.tenantId, work),
     embedders: deps.embedders,
     signal,
   };

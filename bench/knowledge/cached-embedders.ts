@@ -1,22 +1,34 @@
-import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
-import { localModel } from './local-model.ts';
+import { builtinEmbedder } from '#adapters/embeddings/builtin-embedder.ts';
+import { createInferenceThreads } from '#adapters/embeddings/inference-threads.ts';
+import type { Embedder, Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import { embeddingModel, readyModel } from '#test/support/builtin-weights.ts';
 import { VectorCache } from './vector-cache.ts';
 
-/** The local model behind a cache on disk: only a first run takes long. */
+/** The builtin model behind a cache on disk: only a first run takes long. */
 export async function cachedEmbedders(folder: string): Promise<Embedders> {
-  const { id, dims, maxTokens, queryPrefix, embed } = await localModel(folder);
-  const cache = new VectorCache(folder, id, dims);
-  const get = (text: string) => cache.get(text, () => embed(text));
-  const embedder = {
-    id,
-    dims,
-    maxTokens,
-    embedQuery: async (text: string) => ({ vector: await get(queryPrefix + text), tokens: 1 }),
-    embedPassages: async (texts: readonly string[]) => {
+  const embedder = builtinEmbedder(embeddingModel(), createInferenceThreads(await readyModel()));
+  const cache = new VectorCache(folder, embedder.id, embedder.dims);
+  const cached: Embedder = {
+    ...embedder,
+    embedQuery: async (text, signal) => ({
+      vector: await cache.get(
+        `question: ${text}`,
+        async () => (await embedder.embedQuery(text, signal)).vector,
+      ),
+      tokens: 1,
+    }),
+    embedPassages: async (texts, signal) => {
       const vectors: Float32Array[] = [];
-      for (const text of texts) vectors.push(await get(text));
-      return { vectors, tokens: 1 };
+      for (const text of texts) {
+        vectors.push(
+          await cache.get(text, async () => {
+            const [vector] = (await embedder.embedPassages([text], signal)).vectors;
+            return vector ?? new Float32Array(embedder.dims);
+          }),
+        );
+      }
+      return { vectors, tokens: texts.length };
     },
   };
-  return { of: () => embedder };
+  return { of: () => cached };
 }

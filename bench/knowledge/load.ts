@@ -3,7 +3,7 @@ import { createCollection } from '#domain/knowledge/collections/create-collectio
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { embedDocument } from '#domain/knowledge/embeddings/embed-document.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
-import { ensureActive } from '#domain/knowledge/embeddings/start-generation.ts';
+import { ensureLive } from '#domain/knowledge/embeddings/start-generation.ts';
 import { chunkText } from '#domain/knowledge/ingestion/chunk-text.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
@@ -31,8 +31,8 @@ export async function loadCollection(
   const { tenantId } = space;
   const inTransaction = world.access(space).inTransaction;
   const { collection } = await world.act(space, (ctx) => createCollection(ctx, { name }));
-  const target = await ensureActive(inTransaction, space, (model) => embedders.of(model), signal);
-  if (target === null) throw new Error('The tenant has no embedding model.');
+  const [target] = await ensureLive({ ...space, inTransaction, embedders, signal });
+  if (target === undefined) throw new Error('The tenant has no embedding model.');
   const embedder = embedders.of(target.model);
   const sourceIds = new Map<string, string>();
   let passages = 0;

@@ -78,8 +78,11 @@ function packageType(head: Uint8Array, tail: Uint8Array): string {
 
 /** Text that was declared as a binary format is plain text. */
 function textType(declared: DocumentMediaType): DocumentMediaType {
-  const isText = declared.startsWith('text/') || /^application\/(?:json|x-ndjson)$|^message\//.test(declared);
-  return isText ? declared : 'text/plain';
+  return isText(declared) ? declared : 'text/plain';
+}
+
+export function isText(mediaType: DocumentMediaType): boolean {
+  return /^(?:text\/|message\/|application\/(?:json|x-ndjson)$)/.test(mediaType);
 }
 
 function latin1(bytes: Uint8Array): string {

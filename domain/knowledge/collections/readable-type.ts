@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { documentMediaTypes, type DocumentMediaType } from './document-status.ts';
-import { detectMediaType } from './media-type.ts';
+import { detectMediaType, isText } from './media-type.ts';
 
 /** What a name says about texts, which look alike. */
 const byExtension = new Map([
@@ -48,10 +48,6 @@ export function readableTextType(content: Uint8Array, declared: DocumentMediaTyp
     throw unsupported(`content is ${mediaType}: upload it as a file.`);
   }
   return mediaType;
-}
-
-function isText(mediaType: DocumentMediaType): boolean {
-  return /^(?:text\/|message\/|application\/(?:json|x-ndjson)$)/.test(mediaType);
 }
 
 function unsupported(message: string): DomainError {

@@ -3,11 +3,12 @@ import { authorize } from '#domain/foundation/access/policy.ts';
 import { spaceOf } from '#domain/foundation/access/space-of.ts';
 import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { recordEvent } from '#domain/foundation/events/record-event.ts';
-import { DomainError, invalid, notFound } from '#domain/foundation/kernel/errors.ts';
+import { DomainError, invalid } from '#domain/foundation/kernel/errors.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
 import { EmbeddingGeneration } from './embedding-generation.entity.ts';
-import { EmbeddingModel } from './embedding-model.entity.ts';
+import { findEmbeddingModel } from './find-embedding-model.ts';
+import { liveGenerations, type LiveGeneration } from './live-generations.ts';
 import { spaceEmbedding, type SpaceEmbedding } from './read-space-embedding.ts';
 
 /**
@@ -24,17 +25,14 @@ export async function changeSpaceEmbedding(
   const { em, caller } = ctx;
   const spaceId = spaceOf(caller);
   const { tenantId } = caller;
-  const model = await em.findOne(EmbeddingModel, { id: input.modelId });
-  if (model === null) {
-    throw notFound('model_not_found');
-  }
-  await lockSpaceEmbedding(ctx, spaceId);
-  const { active, building } = await spaceEmbedding(em, spaceId);
-  const isUnchanged = building === null ? active?.model.id === model.id : building.model.id === model.id;
-  if (isUnchanged) {
+  const model = await findEmbeddingModel(ctx, input.modelId);
+  const live = await lockLiveGenerations(ctx, spaceId);
+  const building = buildingOf(live);
+  // The last is what the space has, or will have.
+  if (live.at(-1)?.model.id === model.id) {
     return spaceEmbedding(em, spaceId);
   }
-  if (building !== null) {
+  if (building !== undefined) {
     throw new DomainError(
       'invalid_state',
       `A change to ${building.model.alias} is under way: cancel it first.`,
@@ -68,9 +66,8 @@ export async function changeSpaceEmbedding(
 export async function cancelSpaceEmbedding(ctx: Context): Promise<SpaceEmbedding> {
   authorize(ctx.caller, 'spaces.manage_models');
   const spaceId = spaceOf(ctx.caller);
-  await lockSpaceEmbedding(ctx, spaceId);
-  const { building } = await spaceEmbedding(ctx.em, spaceId);
-  if (building !== null) {
+  const building = buildingOf(await lockLiveGenerations(ctx, spaceId));
+  if (building !== undefined) {
     Object.assign(building.generation, { state: 'cancelled', endedAt: await databaseNow(ctx.em) });
     await ctx.em.flush();
     await recordChange(ctx, spaceId, { alias: building.model.alias, state: 'cancelled' });
@@ -79,15 +76,19 @@ export async function cancelSpaceEmbedding(ctx: Context): Promise<SpaceEmbedding
 }
 
 /** Changes of a space's model take turns; its activation locks the same rows. */
-async function lockSpaceEmbedding({ em, caller }: Context, spaceId: string): Promise<void> {
+async function lockLiveGenerations({ em, caller }: Context, spaceId: string): Promise<LiveGeneration[]> {
   await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
     `${caller.tenantId}/embedding/${spaceId}`,
   ]);
   await em.execute(
-    `select from embedding_generations where space_id = ? and state in ('active', 'building') order by state for update`,
+    `select from embedding_generations where space_id = ? and state in ('active', 'building') order by state for no key update`,
     [spaceId],
   );
+  return liveGenerations(em, spaceId);
 }
+
+const buildingOf = (live: readonly LiveGeneration[]): LiveGeneration | undefined =>
+  live.find(({ generation }) => generation.state === 'building');
 
 async function recordChange(
   { em, caller }: Context,

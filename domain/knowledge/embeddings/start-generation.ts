@@ -1,11 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Embedder } from './embedder.ts';
+import type { Embedder, Embedders } from './embedder.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { calibrationTexts } from './calibration-texts.ts';
 import type { InTransaction } from './embed-document.ts';
 import { EmbeddingGeneration } from './embedding-generation.entity.ts';
 import { EmbeddingModel } from './embedding-model.entity.ts';
-import { activeGeneration, liveGenerations, type LiveGeneration } from './live-generations.ts';
+import { liveGenerations, type LiveGeneration } from './live-generations.ts';
 import { floatsToBytes } from './quantise.ts';
 
 /** Vectors of a model crowd in one direction: their mean, over texts that are the same for all. */
@@ -20,22 +20,29 @@ export async function meanVector(embedder: Embedder, signal: AbortSignal): Promi
   return mean;
 }
 
-/** The active generation of a space; the first one is created with the tenant's builtin model, unless that of
- * another is being built. */
-export async function ensureActive(
-  inTransaction: InTransaction,
-  { tenantId, spaceId }: { tenantId: string; spaceId: string },
-  embedderOf: (model: EmbeddingModel) => Embedder,
-  signal: AbortSignal,
-): Promise<LiveGeneration | null> {
-  const { live, model } = await inTransaction(async (em) => ({
-    live: await liveGenerations(em, spaceId),
-    model: await em.findOne(EmbeddingModel, { providerKind: 'builtin', disabledAt: null }),
-  }));
-  if (live.length > 0 || model === null) {
-    return live.find(({ generation }) => generation.state === 'active') ?? null;
+interface SpaceWork {
+  inTransaction: InTransaction;
+  embedders: Embedders;
+  tenantId: string;
+  spaceId: string;
+  signal: AbortSignal;
+}
+
+/**
+ * The live generations of a space. Without any, its first one is created active, with the tenant's builtin model.
+ * @throws `EmbeddingFailure`
+ */
+export async function ensureLive(work: SpaceWork): Promise<LiveGeneration[]> {
+  const { inTransaction, embedders, tenantId, spaceId, signal } = work;
+  const { live, model } = await inTransaction(async (em) => {
+    const live = await liveGenerations(em, spaceId);
+    const builtin = { providerKind: 'builtin', disabledAt: null } as const;
+    return { live, model: live.length > 0 ? null : await em.findOne(EmbeddingModel, builtin) };
+  });
+  if (model === null) {
+    return live;
   }
-  const mean = floatsToBytes(await meanVector(embedderOf(model), signal));
+  const mean = floatsToBytes(await meanVector(embedders.of(model), signal));
   return inTransaction(async (em) => {
     await em.execute(
       `insert into embedding_generations (tenant_id, id, space_id, model_id, state, mean, activated_at)
@@ -43,7 +50,7 @@ export async function ensureActive(
        on conflict do nothing`,
       [tenantId, newId(), model.id, mean, tenantId, spaceId],
     );
-    return activeGeneration(em, spaceId);
+    return liveGenerations(em, spaceId);
   });
 }
 

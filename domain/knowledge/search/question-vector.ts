@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
+import { EmbeddingFailure, type Embedder, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { InTransaction } from '#domain/knowledge/embeddings/embed-document.ts';
 import { activeGeneration, type LiveGeneration } from '#domain/knowledge/embeddings/live-generations.ts';
 import { bytesToFloats } from '#domain/knowledge/embeddings/quantise.ts';
@@ -26,12 +26,17 @@ export interface QuestionVector {
 /** A question is answered by keyword rather than late. */
 const patienceMs = 4_000;
 
+/** The vectors that a question is compared with. */
+export interface QuestionTarget extends LiveGeneration {
+  embedder: Embedder;
+}
+
 /** With which vectors of a space a question can be compared, or why with none. */
 export async function questionTarget(
   em: EntityManager,
   { embedders }: QuestionAccess,
   { spaceId, alpha }: { spaceId: string; alpha: number },
-): Promise<LiveGeneration | KeywordReason> {
+): Promise<QuestionTarget | KeywordReason> {
   if (alpha === 0) {
     return 'alpha_is_zero';
   }
@@ -39,22 +44,20 @@ export async function questionTarget(
   if (active === null) {
     return 'not_embedded';
   }
-  return embedders === undefined ? 'embedding_unavailable' : active;
+  return embedders === undefined
+    ? 'embedding_unavailable'
+    : { ...active, embedder: embedders.of(active.model) };
 }
 
 /** Embeds a question. No transaction is open meanwhile. */
 export async function questionVector(
-  { inTransaction, embedders, signal }: QuestionAccess,
-  { generation, model }: LiveGeneration,
+  { inTransaction, signal }: QuestionAccess,
+  { generation, model, embedder }: QuestionTarget,
   question: string,
 ): Promise<QuestionVector | KeywordReason> {
   try {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-    const embedded = await embedders?.of(model).embedQuery(question, limited);
-    if (embedded === undefined) {
-      return 'embedding_unavailable';
-    }
-    const { vector, tokens } = embedded;
+    const { vector, tokens } = await embedder.embedQuery(question, limited);
     if (model.providerKind !== 'builtin' && tokens > 0) {
       const { spaceId } = generation;
       await inTransaction((em) => recordUsage(em, { spaceId, model, purpose: 'query', tokens }));

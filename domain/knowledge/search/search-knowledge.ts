@@ -57,8 +57,8 @@ export async function searchKnowledge(
   const first = await access.inTransaction(async (em) => {
     const collections = await searchable(em, query);
     const target = await questionTarget(em, access, query);
-    return typeof target === 'string' || collections.length === 0
-      ? { answer: await rank(em, collections, query, typeof target === 'string' ? target : null) }
+    return typeof target === 'string'
+      ? { answer: await rank(em, collections, query, target) }
       : { collections, target };
   });
   if ('answer' in first) {
@@ -68,12 +68,11 @@ export async function searchKnowledge(
   return access.inTransaction((em) => rank(em, first.collections, query, vector));
 }
 
-/** @param found null: there is nothing to compare the question with */
 async function rank(
   em: EntityManager,
   collections: Collection[],
   query: KnowledgeQuery,
-  found: QuestionVector | KeywordReason | null,
+  found: QuestionVector | KeywordReason,
 ): Promise<KnowledgeAnswer> {
   const vector = typeof found === 'string' ? null : found;
   const answer = {
