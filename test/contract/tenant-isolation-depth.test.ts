@@ -111,8 +111,8 @@ async function leaveTraces(
        insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
        select m.tenant_id, m.id, $1, d.document_id, d.generation, d.position, b'1'
        from made m join chunks d on d.document_id = $2)
-     insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, scale, vector)
-     select m.tenant_id, m.id, d.document_id, d.generation, d.position, 'h', 1, 'v'
+     insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
+     select m.tenant_id, m.id, d.document_id, d.generation, d.position, 'h', 'v'
      from made m join chunks d on d.document_id = $2`,
     [collection, document],
   );

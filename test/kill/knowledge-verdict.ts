@@ -14,7 +14,7 @@ export interface Comparison {
 async function passages(query: Deployment['query'], { spaceId, collectionId }: KnowledgeSpace) {
   const rows = await query<{ place: string; vector: string | null; bits: string | null }>(
     `select d.filename || ' ' || c.position as place, c.heading, c.text, c.start_offset, c.end_offset, c.page, c.anchor,
-       encode(e.text_hash, 'hex') as text_hash, e.scale, encode(e.vector, 'hex') as vector, v.bits::text as bits
+       encode(e.text_hash, 'hex') as text_hash, encode(e.vector, 'hex') as vector, v.bits::text as bits
      from documents d
      join embedding_generations g on g.tenant_id = d.tenant_id and g.space_id = $2 and g.state = 'active'
      join chunks c on c.tenant_id = d.tenant_id and c.document_id = d.id and c.generation = d.generation

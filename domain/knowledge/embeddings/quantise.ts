@@ -1,21 +1,17 @@
-/** A vector as it is stored: `values[i] * scale` is about the i-th component. */
-export interface QuantisedVector {
-  /** int8, one per dimension. */
-  values: Buffer;
-  scale: number;
-}
-
 /** Max magnitude of a stored component. */
 const steps = 127;
 
-/** Rounds each component to one of 255 steps up to the largest of them. */
-export function quantise(vector: Float32Array): QuantisedVector {
+/**
+ * int8 for each component: one of 255 steps up to the largest of them. Only the direction is kept, since the length of
+ * a vector is 1.
+ */
+export function quantise(vector: Float32Array): Buffer {
   let largest = 0;
   for (const component of vector) {
     largest = Math.max(largest, Math.abs(component));
   }
-  const scale = largest === 0 ? 1 : Math.fround(largest / steps);
-  return { values: Buffer.from(Int8Array.from(vector, (component) => Math.round(component / scale))), scale };
+  const step = largest === 0 ? 1 : largest / steps;
+  return Buffer.from(Int8Array.from(vector, (component) => Math.round(component / step)));
 }
 
 /** The signs of the components around `mean`, as PostgreSQL writes a bit string. */
@@ -23,9 +19,9 @@ export function signBits(vector: Float32Array, mean: Float32Array): string {
   return Array.from(vector, (component, index) => (component > (mean[index] ?? 0) ? '1' : '0')).join('');
 }
 
-/** Cosine of a vector of length 1 with a stored one. */
-export function similarity(vector: Float32Array, { values }: Pick<QuantisedVector, 'values'>): number {
-  const stored = new Int8Array(values.buffer, values.byteOffset, values.length);
+/** Cosine of a vector of length 1 with a quantised one. */
+export function similarity(vector: Float32Array, quantised: Buffer): number {
+  const stored = new Int8Array(quantised.buffer, quantised.byteOffset, quantised.length);
   let sum = 0;
   let square = 0;
   for (let index = 0; index < stored.length; index += 1) {

@@ -24,26 +24,22 @@ export async function storeVectors(
   target: Target & { mean: Float32Array },
   embedded: readonly EmbeddedPassage[],
 ): Promise<void> {
-  const rows = embedded.map(({ position, textHash, vector }) => {
-    const { values, scale } = quantise(vector);
-    return {
-      position,
-      hash: textHash.toString('hex'),
-      scale,
-      vector: values.toString('hex'),
-      bits: signBits(vector, target.mean),
-    };
-  });
+  const rows = embedded.map(({ position, textHash, vector }) => ({
+    position,
+    hash: textHash.toString('hex'),
+    vector: quantise(vector).toString('hex'),
+    bits: signBits(vector, target.mean),
+  }));
   await em.execute(
     `with given as materialized (
        select r.*, c.collection_id
-       from jsonb_to_recordset(?::jsonb) as r(position integer, hash text, scale real, vector text, bits text)
+       from jsonb_to_recordset(?::jsonb) as r(position integer, hash text, vector text, bits text)
        join chunks c on c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position = r.position
        join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
        for share of d),
      stored as (
-       insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, scale, vector)
-       select ?, ?, ?, ?, position, decode(hash, 'hex'), scale, decode(vector, 'hex') from given
+       insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
+       select ?, ?, ?, ?, position, decode(hash, 'hex'), decode(vector, 'hex') from given
        on conflict do nothing)
      insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)
      select ?, ?, collection_id, ?, ?, position, bits::bit varying from given
@@ -61,7 +57,7 @@ export async function reuseVectors(
   const rows = passages.map(({ position, textHash }) => ({ position, hash: textHash.toString('hex') }));
   const reused = await em.execute<{ position: number }[]>(
     `with given as materialized (
-       select r.position, c.collection_id, known.text_hash, known.scale, known.vector, bits.bits
+       select r.position, c.collection_id, known.text_hash, known.vector, bits.bits
        from jsonb_to_recordset(?::jsonb) as r(position integer, hash text)
        join chunks c on c.tenant_id = ? and c.document_id = ? and c.generation = ? and c.position = r.position
        join documents d on d.tenant_id = c.tenant_id and d.id = c.document_id and d.generation = c.generation
@@ -73,8 +69,8 @@ export async function reuseVectors(
          and bits.position = known.position
        for share of d),
      stored as (
-       insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, scale, vector)
-       select ?, ?, ?, ?, position, text_hash, scale, vector from given
+       insert into chunk_embeddings (tenant_id, embedding_id, document_id, generation, position, text_hash, vector)
+       select ?, ?, ?, ?, position, text_hash, vector from given
        on conflict do nothing),
      scanned as (
        insert into chunk_vectors (tenant_id, embedding_id, collection_id, document_id, generation, position, bits)

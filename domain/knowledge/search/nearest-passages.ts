@@ -64,7 +64,7 @@ export async function nearestPassages(em: EntityManager, query: NearestQuery): P
   const hits: NearestPassages['hits'] = [];
   const sample: number[] = [];
   for (const { document_id: documentId, generation, position, vector } of rows) {
-    const cosine = similarity(query.vector, { values: vector });
+    const cosine = similarity(query.vector, vector);
     if (documentId === null) {
       sample.push(cosine);
     } else {

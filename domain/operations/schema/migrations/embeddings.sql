@@ -79,7 +79,6 @@ create table chunk_embeddings (
   generation integer not null,
   position integer not null,
   text_hash bytea not null,
-  scale real not null,
   vector bytea not null,
   primary key (tenant_id, embedding_id, document_id, generation, position),
   foreign key (tenant_id, embedding_id) references embedding_generations,
