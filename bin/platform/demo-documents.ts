@@ -34,14 +34,19 @@ export async function refreshDocuments(inSpace: InSpace, collectionId: string): 
   }
 }
 
-/** Resolves when no document is being ingested any more, or after so many seconds. */
+/**
+ * Resolves when every document is found by its words, or after so many seconds. A start does not wait for their vectors,
+ * which take longer.
+ */
 export async function waitUntilSearchable(
   inSpace: InSpace,
   collectionId: string,
   seconds: number,
 ): Promise<void> {
   for (const deadline = Date.now() + seconds * 1_000; Date.now() < deadline; await sleep(200)) {
-    const left = await inSpace((ctx) => ctx.em.count(Document, { collectionId, status: 'processing' }));
+    const left = await inSpace((ctx) =>
+      ctx.em.count(Document, { collectionId, status: 'processing', generation: 0 }),
+    );
     if (left === 0) {
       return;
     }
