@@ -3,6 +3,8 @@ import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
+import { hasCause } from '../egress/has-cause.ts';
+import { retryAfterMs } from '../egress/retry-after.ts';
 
 /** An answer of status 200 that cannot be read as vectors. */
 export class UnreadableAnswer extends Error {}
@@ -23,7 +25,9 @@ export function toEmbeddingFailure(error: unknown): EmbeddingFailure {
     // Of the stored credential.
     return new EmbeddingFailure(error.retryable ? 'unavailable' : 'refused');
   }
-  return new EmbeddingFailure(causedBy(error, EgressRefused) ? 'refused' : 'unavailable');
+  return new EmbeddingFailure(
+    hasCause(error, (cause) => cause instanceof EgressRefused) ? 'refused' : 'unavailable',
+  );
 }
 
 /** Reads no more of an error answer than its bounded beginning. */
@@ -36,7 +40,7 @@ export async function failureOfStatus(answer: Response): Promise<EmbeddingFailur
   }
   if (status === 429 || status === 503) {
     const code = status === 429 ? 'rate_limited' : 'unavailable';
-    return new EmbeddingFailure(code, retryAfterMs(answer.headers.get('retry-after')));
+    return new EmbeddingFailure(code, retryAfterMs(answer.headers.get('retry-after'), maxRetryAfterMs));
   }
   if (status === 408 || status >= 500) {
     return new EmbeddingFailure('unavailable');
@@ -48,24 +52,10 @@ export async function failureOfStatus(answer: Response): Promise<EmbeddingFailur
 
 const maxRetryAfterMs = 900_000;
 
-/** Seconds or an HTTP date. */
-function retryAfterMs(header: string | null): number | null {
-  if (header === null) {
-    return null;
-  }
-  const seconds = Number(header);
-  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), maxRetryAfterMs) : null;
-}
-
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return null;
   }
-}
-
-function causedBy(error: unknown, kind: new () => Error): boolean {
-  return error instanceof kind || (error instanceof Error && causedBy(error.cause, kind));
 }

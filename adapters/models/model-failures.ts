@@ -3,6 +3,11 @@ import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
 import { deniesAccess, toVendorRefusal } from '#domain/capabilities/models/vendor-refusal.ts';
 import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
+import { hasCause } from '../egress/has-cause.ts';
+import { retryAfterMs } from '../egress/retry-after.ts';
+
+/** A deadline runs meanwhile. */
+const maxDelayMs = 60_000;
 
 /** Reduces a vendor's error to a code: the original carries the prompt and may quote it. */
 export function toModelFailure(error: unknown): ModelFailure {
@@ -17,23 +22,26 @@ export function toModelFailure(error: unknown): ModelFailure {
   if (APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 400) {
     return fromStatus(error.statusCode, error);
   }
-  return new ModelFailure('model_error', { retryable: !causedBy(error, EgressRefused) });
+  return new ModelFailure('model_error', {
+    retryable: !hasCause(error, (cause) => cause instanceof EgressRefused),
+  });
 }
 
 function fromStatus(status: number, error: APICallError): ModelFailure {
   const refusal = toVendorRefusal(status, parsed(error.responseBody));
+  const delay = retryAfterMs(error.responseHeaders?.['retry-after'], maxDelayMs);
   const text = `${error.message} ${error.responseBody ?? ''}`;
   if (deniesAccess(refusal)) {
     return new ModelFailure('model_error', { retryable: false, refusal });
   }
   if (status === 429) {
-    return new ModelFailure('rate_limited', { retryable: true, refusal, retryAfterMs: retryAfterMs(error) });
+    return new ModelFailure('rate_limited', { retryable: true, refusal, retryAfterMs: delay });
   }
   if (status === 408 || status === 504) {
     return new ModelFailure('model_timeout', { retryable: true, refusal });
   }
   if (status >= 500) {
-    return new ModelFailure('model_error', { retryable: true, refusal, retryAfterMs: retryAfterMs(error) });
+    return new ModelFailure('model_error', { retryable: true, refusal, retryAfterMs: delay });
   }
   if (/context.{0,20}(length|window)|maximum context|too many tokens/i.test(text)) {
     return new ModelFailure('context_length_exceeded', { retryable: false, refusal });
@@ -54,19 +62,4 @@ function parsed(body: string | undefined): unknown {
   } catch {
     return null;
   }
-}
-
-/** Seconds or an HTTP date; at most a minute, since a deadline runs. */
-function retryAfterMs(error: APICallError): number | null {
-  const header = error.responseHeaders?.['retry-after'];
-  if (header === undefined) {
-    return null;
-  }
-  const seconds = Number(header);
-  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 60_000) : null;
-}
-
-function causedBy(error: unknown, kind: new () => Error): boolean {
-  return error instanceof kind || (error instanceof Error && causedBy(error.cause, kind));
 }

@@ -1,6 +1,7 @@
 import { isJSONRPCRequest, type FetchLike } from '@modelcontextprotocol/client';
 import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
 import { EgressRefused } from '../egress/guarded-fetch.ts';
+import { hasCause } from '../egress/has-cause.ts';
 import { AnswerHead } from './answer-head.ts';
 
 /** What happened on the wire with the call, or with all other requests: the client's own errors do not say. */
@@ -112,14 +113,6 @@ function isNeverSent(error: Error): boolean {
     ('code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT') ||
     ('syscall' in error && beforeConnection.has(String(error.syscall)))
   );
-}
-
-function hasCause(error: unknown, holds: (error: Error) => boolean): boolean {
-  if (!(error instanceof Error)) {
-    return false;
-  }
-  const inner = error instanceof AggregateError ? (error.errors as unknown[]) : [];
-  return holds(error) || hasCause(error.cause, holds) || inner.some((each) => hasCause(each, holds));
 }
 
 /** Max bytes of all pages of a tool list together; see `answerLimits` for the limit of one answer. */
