@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runCall } from '#activities/responses/run-call.ts';
 import { Database } from '#domain/foundation/persistence/database.ts';
 import { newClaimant } from '#domain/responses/calls/call-lease.ts';
 import { claimCall } from '#domain/responses/calls/claim-call.ts';
@@ -10,9 +8,8 @@ import { commitCall } from '#domain/responses/calls/commit-call.ts';
 import type { ToolServerGateway } from '#domain/capabilities/tools/tool-server.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
+import { attemptCall, plannedCall } from '../support/planned-call.ts';
 import { startPostgresRelay, type PostgresRelay } from '../support/postgres-relay.ts';
-import { longTexts } from '../support/long-texts.ts';
-import { secrets } from '../support/world.ts';
 
 let engine: Engine;
 let relay: PostgresRelay;
@@ -54,15 +51,6 @@ afterAll(async () => {
   await engine?.stop();
 });
 
-const metrics = {
-  modelTurn: () => undefined,
-  toolCall: () => undefined,
-  toolMisfit: () => undefined,
-  workflowStart: () => undefined,
-  workflowSignal: () => undefined,
-};
-const names = { find: () => Promise.resolve([]) };
-
 /** A tool that takes effect at once and answers when released. */
 let effects: number;
 let answers: Promise<unknown>;
@@ -80,26 +68,8 @@ const toolServers: ToolServerGateway = {
   },
 };
 
-async function planned(): Promise<CallKey> {
-  const responseId = await engine.create();
-  const calls = [{ name: 'mcp__crm__pay', arguments: '{}' }];
-  await (await engine.attempt(responseId)).commit({ calls, reason: 'tool_calls' });
-  return { tenantId: engine.world.tenantId, responseId, iteration: 0, callIndex: 0 };
-}
-
-/** One attempt, as Temporal starts it. */
-function attempt(key: CallKey, database = engine.database.database): Promise<{ outcome: string }> {
-  const deps = {
-    database,
-    unitOfWork: engine.database.unitOfWork,
-    secrets,
-    toolServers,
-    metrics,
-    names,
-    longTexts,
-  };
-  return new MockActivityEnvironment().run(() => runCall(deps, key));
-}
+const planned = () => plannedCall(engine);
+const attempt = (key: CallKey, database?: Database) => attemptCall(engine, toolServers, key, database);
 
 async function callOf({ responseId }: CallKey): Promise<unknown> {
   return (await engine.record(responseId)).output[0];

@@ -1,9 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { runCall } from '#activities/responses/run-call.ts';
 import { createStoredCredentials } from '#adapters/credentials/stored-credentials.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createToolServers } from '#adapters/tools/mcp-client.ts';
@@ -16,8 +14,8 @@ import { createOrm } from '#domain/operations/schema/orm.ts';
 import type { CallKey } from '#domain/responses/record/turn-key.ts';
 import { connectServer, tool } from '../support/connected-server.ts';
 import { openEngine, type Engine } from '../support/engine.ts';
-import { longTexts } from '../support/long-texts.ts';
 import { answerJson, startOddToolServer, type OddToolServer } from '../support/odd-tool-server.ts';
+import { attemptCall, plannedCall } from '../support/planned-call.ts';
 import { startPostgresRelay, type PostgresRelay } from '../support/postgres-relay.ts';
 import { secrets } from '../support/world.ts';
 
@@ -159,32 +157,8 @@ afterAll(async () => {
   await engine?.stop();
 });
 
-async function planned(): Promise<CallKey> {
-  const responseId = await engine.create();
-  const calls = [{ name: 'mcp__crm__pay', arguments: '{}' }];
-  await (await engine.attempt(responseId)).commit({ calls, reason: 'tool_calls' });
-  return { tenantId: engine.world.tenantId, responseId, iteration: 0, callIndex: 0 };
-}
-
-/** One attempt, as Temporal starts it. */
-function attempt(key: CallKey, database = engine.database.database): Promise<{ outcome: string }> {
-  const deps = {
-    database,
-    unitOfWork: engine.database.unitOfWork,
-    secrets,
-    toolServers: gateway,
-    metrics: {
-      modelTurn: () => undefined,
-      toolCall: () => undefined,
-      toolMisfit: () => undefined,
-      workflowStart: () => undefined,
-      workflowSignal: () => undefined,
-    },
-    names: { find: () => Promise.resolve([]) },
-    longTexts,
-  };
-  return new MockActivityEnvironment().run(() => runCall(deps, key));
-}
+const planned = () => plannedCall(engine);
+const attempt = (key: CallKey, database?: Database) => attemptCall(engine, gateway, key, database);
 
 const itemOf = async ({ responseId }: CallKey) => (await engine.record(responseId)).output[0];
 

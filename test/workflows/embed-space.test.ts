@@ -1,57 +1,38 @@
-import { Connection, WorkflowClient } from '@temporalio/client';
-import { NativeConnection, Worker } from '@temporalio/worker';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
-import { newId } from '#domain/foundation/kernel/ids.ts';
-import { silenceRuntime } from '#test/replay/quiet.ts';
 import { EmbeddingSpace } from '#test/support/embedding-space.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
+import { startWorkflowWorker, type WorkflowWorker } from '#test/support/workflow-worker.ts';
 import { wordEmbedders } from '#test/support/word-embedders.ts';
 
 let world: KnowledgeWorld;
-let connection: Connection;
-let native: NativeConnection;
-let worker: Worker;
-let running: Promise<void>;
-const taskQueue = `embeddings-${newId()}`;
+let worker: WorkflowWorker;
 const embedders = wordEmbedders();
 const builtin = 'bge-small-en-v1.5';
 
 beforeAll(async () => {
-  const { address } = inject('temporal');
-  silenceRuntime();
   world = await openWorld();
-  connection = await Connection.connect({ address });
-  native = await NativeConnection.connect({ address });
-  worker = await Worker.create({
-    connection: native,
-    taskQueue,
-    workflowBundle: { codePath: inject('workflowBundle') },
-    activities: createKnowledgeActivities({
+  worker = await startWorkflowWorker(
+    createKnowledgeActivities({
       unitOfWork: world.unitOfWork,
       extractor: createTextExtractor(),
       embedders,
     }),
-  });
-  running = worker.run();
+  );
 });
 afterEach(() => {
   embedders.before = () => {};
 });
 afterAll(async () => {
-  worker.shutdown();
-  await running;
-  await native.close();
-  await connection.close();
+  await worker.stop();
   await world.stop();
 });
 
 async function start({ fixture: { tenantId, spaceId } }: EmbeddingSpace) {
-  const client = new WorkflowClient({ connection, namespace: inject('temporal').namespace });
-  return client.start('embedSpace', {
-    taskQueue,
+  return worker.client.start('embedSpace', {
+    taskQueue: worker.taskQueue,
     workflowId: `embeddings/${tenantId}/${spaceId}`,
     args: [{ tenantId, spaceId }],
   });

@@ -1,45 +1,28 @@
-import { Connection, WorkflowClient, WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { NativeConnection, Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKnowledgeActivities } from '#activities/knowledge/create-knowledge-activities.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
-import { newId } from '#domain/foundation/kernel/ids.ts';
-import { silenceRuntime } from '#test/replay/quiet.ts';
+import { startWorkflowWorker, type WorkflowWorker } from '#test/support/workflow-worker.ts';
 import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
 
 let world: KnowledgeWorld;
-let connection: Connection;
-let native: NativeConnection;
-let worker: Worker;
-let running: Promise<void>;
-const taskQueue = `documents-${newId()}`;
+let worker: WorkflowWorker;
 
 beforeAll(async () => {
-  const { address } = inject('temporal');
-  silenceRuntime();
   world = await openWorld();
-  connection = await Connection.connect({ address });
-  native = await NativeConnection.connect({ address });
-  worker = await Worker.create({
-    connection: native,
-    taskQueue,
-    workflowBundle: { codePath: inject('workflowBundle') },
-    activities: createKnowledgeActivities({
+  worker = await startWorkflowWorker(
+    createKnowledgeActivities({
       unitOfWork: world.unitOfWork,
       extractor: createTextExtractor({ timeoutMs: 5_000, heapMb: 256 }),
     }),
-  });
-  running = worker.run();
+  );
 });
 afterAll(async () => {
-  worker.shutdown();
-  await running;
-  await native.close();
-  await connection.close();
+  await worker.stop();
   await world.stop();
 });
 
@@ -50,9 +33,8 @@ async function ingest(content: string, mediaType: DocumentMediaType) {
     uploadDocument(ctx, { collectionId: collection.id, filename: 'a', mediaType, content }),
   );
   const pending = world.dispatches.at(-1)!;
-  const client = new WorkflowClient({ connection, namespace: inject('temporal').namespace });
-  const handle = await client.start(pending.workflowType, {
-    taskQueue,
+  const handle = await worker.client.start(pending.workflowType, {
+    taskQueue: worker.taskQueue,
     workflowId: pending.workflowId,
     args: [pending.payload],
   });
