@@ -1,4 +1,4 @@
-/** Whether an error, or one that caused it, `holds`. Clients wrap what was thrown below them. */
+/** Whether `holds` is true of an error or of any of its causes. Clients wrap what was thrown below them. */
 export function hasCause(error: unknown, holds: (error: Error) => boolean): boolean {
   if (!(error instanceof Error)) {
     return false;

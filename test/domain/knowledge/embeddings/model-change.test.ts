@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { purgeEmbeddings } from '#domain/operations/maintenance/purge-embeddings.ts';
@@ -47,8 +46,8 @@ describe('a change of the embedding model', () => {
     };
     embedders.before = async (model) => {
       // On a busy machine the change could be over before the first searches.
-      while (model !== builtin && seen.length < 2) {
-        await sleep(5);
+      if (model !== builtin) {
+        await expect.poll(() => seen.length, { interval: 5 }).toBeGreaterThanOrEqual(2);
       }
     };
     const built = space.embedAll().then(() => true);
