@@ -85,6 +85,13 @@ export const answerLimits = {
     maxErrorBytes: 64 * KiB,
     ...oneDocumentWithin(60_000),
   },
+  /** Pages, files and listings of the sources of connectors. */
+  source: {
+    maxBytes: 104 * MiB,
+    maxErrorBytes: 64 * KiB,
+    ...oneDocumentWithin(30_000),
+    totalMs: 300_000,
+  },
   /** The package of the builtin embedding model, from an address that the operator has chosen. */
   model_files: {
     maxBytes: 64 * MiB,

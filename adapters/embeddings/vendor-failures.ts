@@ -2,7 +2,7 @@ import { deniesAccess, toVendorRefusal } from '#domain/capabilities/models/vendo
 import { ModelFailure } from '#domain/capabilities/models/model-gateway.ts';
 import { EmbeddingFailure } from '#domain/knowledge/embeddings/embedder.ts';
 import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
-import { EgressRefused } from '../egress/guarded-fetch.ts';
+import { EgressRefused } from '../egress/public-address.ts';
 import { hasCause } from '../egress/has-cause.ts';
 import { retryAfterMs } from '../egress/retry-after.ts';
 

@@ -1,7 +1,7 @@
 import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { AnswerLimitExceeded } from '#adapters/egress/answer-limit-exceeded.ts';
 import { boundedFetch, type BoundedFetchOptions } from '#adapters/egress/bounded-fetch.ts';
-import { EgressRefused } from '#adapters/egress/guarded-fetch.ts';
+import { EgressRefused } from '#adapters/egress/public-address.ts';
 import type { ResponseTrace } from '#domain/operations/observability/response-trace.ts';
 import {
   TraceExportFailure,

@@ -1,6 +1,6 @@
 import { isJSONRPCRequest, type FetchLike } from '@modelcontextprotocol/client';
 import { AnswerLimitExceeded } from '../egress/answer-limit-exceeded.ts';
-import { EgressRefused } from '../egress/guarded-fetch.ts';
+import { EgressRefused } from '../egress/public-address.ts';
 import { hasCause } from '../egress/has-cause.ts';
 import { AnswerHead } from './answer-head.ts';
 

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { buildConnector } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createGuardedFetch, EgressRefused, isPublic } from '#adapters/egress/guarded-fetch.ts';
+import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { EgressRefused, isPublic } from '#adapters/egress/public-address.ts';
 
 const server = createServer((_request, response) => response.end('here'));
 let origin: string;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EgressRefused } from '#adapters/egress/guarded-fetch.ts';
+import { EgressRefused } from '#adapters/egress/public-address.ts';
 import { watchedFetch } from '#adapters/tools/watched-fetch.ts';
 
 const system = (syscall: string, code: string) => Object.assign(new Error(code), { syscall, code });

@@ -1,24 +1,24 @@
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import { originOf } from '#domain/foundation/kernel/origin.ts';
 
 /** Scheme, host and port in normal form. @throws `url_not_allowed` for anything else */
 export function requireOrigin(text: string): string {
-  const url = URL.parse(text);
-  const isWeb = url !== null && (url.protocol === 'https:' || url.protocol === 'http:');
-  const isPlain = url !== null && `${url.origin}/` === url.href;
-  if (!isWeb || !isPlain) {
+  const origin = originOf(text);
+  const href = URL.parse(text)?.href;
+  if (origin === null || (href !== origin && href !== `${origin}/`)) {
     throw new DomainError(
       'url_not_allowed',
-      'origin must be http(s)://host or http(s)://host:port and nothing more.',
+      'origin must be http(s)://host or http(s)://host:port and nothing more; imap(s) and postgres are schemes too.',
       {
         param: 'origin',
         errors: [{ in: 'body', pointer: '/origin', code: 'invalid', message: 'must be an origin' }],
       },
     );
   }
-  return url.origin;
+  return origin;
 }
 
 /** Whether a credential of `origin` may be sent to `url`. */
 export function isAtOrigin(origin: string, url: string): boolean {
-  return URL.parse(url)?.origin === origin;
+  return originOf(url) === origin;
 }

@@ -83,6 +83,8 @@ const shared = {
   EXIT_WITH_PARENT: z.enum(['0', '1']).default('0'),
   /** Origins (scheme, host, port) on private addresses that models, tool servers and recognisers may use. */
   EGRESS_ALLOW: list,
+  /** Folders that connectors of any tenant may read, as `name=/path` entries. */
+  CONNECTOR_ROOTS: list,
   /** The package of the builtin embedding model. Empty: its public address. */
   EMBEDDING_MODEL_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default(''),
   /** The same package as a file, or the folder of its unpacked files, instead. */

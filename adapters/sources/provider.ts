@@ -1,0 +1,36 @@
+import type { Socket } from 'node:net';
+import type { z } from 'zod';
+import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import type { ProviderDescription, SourceUse } from '#domain/knowledge/connectors/source-providers.ts';
+import type { Source } from '#domain/knowledge/connectors/source.ts';
+
+/** What a provider may use to reach its source; every way out is guarded and bounded. */
+export interface SourceAccess {
+  use: SourceUse;
+  /**
+   * Public addresses over https, and the origins that the operator lists; bounded in bytes after inflation and in time.
+   * Never follows a redirect: `shared/follow-redirects.ts` does, with each address checked.
+   */
+  fetch: typeof globalThis.fetch;
+  /** A TCP connection under the same rules, for protocols other than HTTP; its origin is `<scheme>://host:port`. */
+  connect(target: { scheme: string; host: string; port: number; signal: AbortSignal }): Promise<Socket>;
+  /** The opened value of the connector's credential, bound to the origin of `endpoint`; null: it has none. */
+  credential: CredentialValue | null;
+  /** A bearer token for an `oauth2_client` credential, from its token endpoint, cached. */
+  bearer(): Promise<string>;
+  /** Folders that the operator opens to connectors, by name. */
+  roots: ReadonlyMap<string, string>;
+}
+
+/** A provider: its description, the form of its scope, and the way to open a source. One file `adapters/sources/<slug>/provider.ts`. */
+export interface SourceProvider<Scope = unknown> extends Omit<ProviderDescription, 'scopeSchema'> {
+  /** Strict; with defaults and descriptions, from which the JSON Schema is made. */
+  scope: z.ZodType<Scope>;
+  /** See `SourceProviders.endpoint`. */
+  endpoint(scope: Scope): { host: string | null; origin: string | null };
+  open(scope: Scope, access: SourceAccess): Source | Promise<Source>;
+}
+
+export function defineProvider<Scope>(provider: SourceProvider<Scope>): SourceProvider<Scope> {
+  return provider;
+}

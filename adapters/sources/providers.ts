@@ -1,0 +1,4 @@
+import type { SourceProvider } from './provider.ts';
+
+/** Every provider, in the order in which people see them. */
+export const providers: readonly SourceProvider[] = [];

@@ -1,0 +1,53 @@
+import type { CredentialKind } from '#domain/capabilities/credentials/credential-value.ts';
+import type { Source } from './source.ts';
+
+export interface ProviderDescription {
+  slug: string;
+  title: string;
+  /** One sentence for administrators. */
+  description: string;
+  /** Tested against a fake that speaks the published wire format only, never against the service itself. */
+  beta: boolean;
+  /** JSON Schema of `scope_config`. */
+  scopeSchema: object;
+  /** Kinds of the credential that it takes; empty: none. */
+  credentialKinds: readonly CredentialKind[];
+  credentialRequired: boolean;
+  detects: {
+    /** Whether a listing shows that a document is unchanged, or its content must be asked for. */
+    changes: 'listing' | 'request';
+    /** Whether the source reports deletions, they follow from a whole listing, or documents are kept for ever. */
+    deletions: 'source' | 'listing' | 'never';
+    /** Whether it tells who may read a document there. */
+    readers: boolean;
+  };
+}
+
+/** The connector whose source is opened. */
+export interface SourceUse {
+  tenantId: string;
+  spaceId: string;
+  /** For whom its credential is used. */
+  principalId: string;
+  connectorId: string;
+  providerSlug: string;
+  /** As `parseScope` returned it. */
+  scopeConfig: unknown;
+  credentialId: string | null;
+}
+
+/** The port to sources of documents; implemented in adapters/sources. */
+export interface SourceProviders {
+  /** In a fixed order. */
+  list(): readonly ProviderDescription[];
+  find(slug: string): ProviderDescription | null;
+  /**
+   * The scope in its normal form, defaults included.
+   * @throws `invalid_request` with pointers below `/scope_config`
+   */
+  parseScope(slug: string, scopeConfig: unknown): unknown;
+  /** `host:port` for the shared rate limit, and the origin that a credential must be bound to; null: no such thing. */
+  endpoint(slug: string, scopeConfig: unknown): { host: string | null; origin: string | null };
+  /** @throws SourceFailure, also where the credential cannot be used */
+  open(use: SourceUse): Promise<Source>;
+}

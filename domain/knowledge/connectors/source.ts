@@ -1,0 +1,137 @@
+/** A document as a source lists it. */
+export interface ListedDocument {
+  /** Its identity at the source, stable while it is not moved: a path, an address, a row's key. At most 2,000 bytes. */
+  ref: string;
+  /** Shown as the document's file name; folders are kept. */
+  name: string;
+  /** Equal versions have equal content: an ETag, a blob's hash, a modification sequence. Null: unknown until it is fetched. */
+  version: string | null;
+  /** Bytes, where the listing tells. */
+  byteSize: number | null;
+  /** As the source declares it; the content decides. */
+  mediaType: string | null;
+  /** Where people open it; shown in citations. */
+  url: string | null;
+  /** The content, where the listing brings it anyway; `fetch` is not called for it. */
+  content?: Uint8Array;
+  /** Who may read it at the source; omitted: the source has no such rights. */
+  readers?: SourceReaders;
+}
+
+/** Who may read a document at its source: everybody, or these addresses (lower case) and groups. */
+export type SourceReaders = 'public' | { addresses: readonly string[]; groups: readonly string[] };
+
+export interface SourcePage {
+  documents: readonly ListedDocument[];
+  /** References that the source itself says to be deleted or moved away. */
+  gone: readonly string[];
+  /** Where the next page begins; null: this was the last one. Equal cursors in a row end the listing as truncated. */
+  next: string | null;
+  /** With the last page: what the next run begins with to list changes only. Null: it lists everything again. */
+  checkpoint: string | null;
+  /** Documents of the whole listing, where the source tells. */
+  total: number | null;
+  /**
+   * Whether the listing is of everything at the source, so that what it does not contain is deleted there, or of
+   * changes since the checkpoint. The same for each page of one listing.
+   */
+  scope: 'everything' | 'changes';
+  /** A limit of the scope or of the provider cut the listing: nothing counts as deleted. */
+  truncated?: boolean;
+}
+
+export interface ListInput {
+  /** `next` of the page before; null: the first page. */
+  cursor: string | null;
+  /** Of the last complete run; null: list everything. */
+  checkpoint: string | null;
+}
+
+export interface FetchInput {
+  ref: string;
+  /** Of the stored copy: a source that can, answers `unchanged`. */
+  version: string | null;
+  /** As listed. */
+  mediaType: string | null;
+  /** A longer content is not read to its end: `skipped` with `too_large`. */
+  maxBytes: number;
+}
+
+export type Fetched =
+  | {
+      kind: 'content';
+      content: Uint8Array;
+      mediaType: string | null;
+      /** Of this content; null: the listed one. */
+      version: string | null;
+    }
+  | { kind: 'unchanged' }
+  | { kind: 'gone' }
+  /** Not a document, or more than `maxBytes`: recorded with its reason, and no failure. */
+  | { kind: 'skipped'; code: SkipCode };
+
+export type SkipCode = 'too_large' | 'unsupported_format' | 'not_a_document' | 'forbidden_by_source';
+
+/** A group of the source and the addresses (lower case) of its members. */
+export interface SourceGroup {
+  id: string;
+  members: readonly string[];
+}
+
+/** An opened source: of one connector, for one slice of work. Every method throws `SourceFailure` and nothing else. */
+export interface Source {
+  /** Whether address, credential and scope work, in a few requests. */
+  check(signal: AbortSignal): Promise<void>;
+  /** One page, of up to about a hundred documents. */
+  list(input: ListInput, signal: AbortSignal): Promise<SourcePage>;
+  fetch(input: FetchInput, signal: AbortSignal): Promise<Fetched>;
+  /** Asked once more before a document that the listing lacks is deleted. */
+  exists(ref: string, signal: AbortSignal): Promise<boolean>;
+  /** The members of its groups, page by page; omitted: it names addresses only. */
+  groups?(
+    cursor: string | null,
+    signal: AbortSignal,
+  ): Promise<{ groups: SourceGroup[]; next: string | null }>;
+  /** Ends connections. */
+  close?(): Promise<void>;
+}
+
+export const sourceFailureCodes = [
+  'auth_failed',
+  'scope_invalid',
+  'source_unreachable',
+  'rate_limited',
+  'cursor_expired',
+  'quota_exceeded',
+  'source_invalid',
+] as const;
+
+/**
+ * Why a source could not be read:
+ * - `auth_failed`: it refuses the credential; a person must renew it
+ * - `scope_invalid`: what the scope names does not exist there, or may not be reached from here
+ * - `source_unreachable`: no answer, a broken one, or an error of the server: tried again
+ * - `rate_limited`: it asks for a pause
+ * - `cursor_expired`: the listing has to begin again
+ * - `quota_exceeded`: it refuses until its owner raises a limit
+ * - `source_invalid`: its answers break their protocol, or exceed a limit of bytes
+ */
+export type SourceFailureCode = (typeof sourceFailureCodes)[number];
+
+export class SourceFailure extends Error {
+  readonly code: SourceFailureCode;
+  /** With `rate_limited`, where the source says it. */
+  readonly retryAfterMs: number | null;
+
+  /** @param message one sentence of our own for administrators; holds no secret and no text from the source */
+  constructor(
+    code: SourceFailureCode,
+    message: string,
+    options: { retryAfterMs?: number | null; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'SourceFailure';
+    this.code = code;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+}
