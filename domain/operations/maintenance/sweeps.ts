@@ -32,6 +32,7 @@ export const sweeps = {
   reconcileResponses: { sweep: reconciliation.generateResponse, pace: 'sweep', budgetSeconds: 20 },
   reconcileDocuments: { sweep: reconciliation.ingestDocument, pace: 'sweep', budgetSeconds: 20 },
   reconcileEmbeddings: { sweep: reconciliation.embedSpace, pace: 'sweep', budgetSeconds: 20 },
+  reconcileConnectors: { sweep: reconciliation.runConnector, pace: 'sweep', budgetSeconds: 20 },
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
   expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },

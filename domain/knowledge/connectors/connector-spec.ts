@@ -1,0 +1,52 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
+import { invalid } from '#domain/foundation/kernel/errors.ts';
+import type { ProviderDescription, SourceProviders } from './source-providers.ts';
+
+export interface GivenSource {
+  providerSlug: string;
+  scopeConfig: unknown;
+  credentialId: string | null;
+}
+
+/** Max characters of a scope as JSON. */
+const maxScope = 65_536;
+
+/**
+ * The scope in its normal form, with a credential that may be used for it.
+ * @throws `invalid_request` naming `provider_slug`, places in `scope_config`, or `credential_id`
+ */
+export async function requireSource(
+  ctx: Context,
+  providers: SourceProviders,
+  { providerSlug, scopeConfig, credentialId }: GivenSource,
+  spaceId: string,
+): Promise<unknown> {
+  const provider = requireProvider(providers, providerSlug);
+  if (JSON.stringify(scopeConfig).length > maxScope) {
+    throw invalid('scope_config', `scope_config must have at most ${maxScope} characters.`);
+  }
+  const scope = providers.parseScope(providerSlug, scopeConfig);
+  const { origin } = providers.endpoint(providerSlug, scope);
+  if (credentialId === null) {
+    if (provider.credentialRequired) {
+      throw invalid('credential_id', `credential_id is needed: a credential of kind ${kindsOf(provider)}.`);
+    }
+  } else if (provider.credentialKinds.length === 0 || origin === null) {
+    throw invalid('credential_id', `The provider ${providerSlug} takes no credential.`);
+  } else {
+    await requireUsable(ctx, { credentialId, spaceId, url: origin, kinds: provider.credentialKinds });
+  }
+  return scope;
+}
+
+export function requireProvider(providers: SourceProviders, slug: string): ProviderDescription {
+  const provider = providers.find(slug);
+  if (provider === null) {
+    const known = providers.list().map((each) => each.slug);
+    throw invalid('provider_slug', `provider_slug must be one of ${known.join(', ')}.`);
+  }
+  return provider;
+}
+
+const kindsOf = ({ credentialKinds }: ProviderDescription): string => credentialKinds.join(' or ');
