@@ -1,4 +1,4 @@
-import { dropFormerMembers, saveGroups } from '#domain/knowledge/connectors/save-groups.ts';
+import { dropFormerMembers, saveGroups } from '#domain/knowledge/synchronisation/save-groups.ts';
 import type { SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
 import { withSource, type SourceDependencies } from './run-steps.ts';
 

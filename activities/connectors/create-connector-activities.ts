@@ -5,14 +5,15 @@ import type {
   SyncConnectorInput,
 } from '#workflows/sync-connector/messages.ts';
 import { planRun, type Plan } from '#domain/knowledge/connectors/plan-run.ts';
-import { purgeConnector } from '#domain/knowledge/connectors/purge-connector.ts';
+import { purgeConnector } from '#domain/knowledge/synchronisation/purge-connector.ts';
 import { reportStale } from '#domain/knowledge/connectors/report-stale.ts';
-import { restartListing } from '#domain/knowledge/connectors/restart-listing.ts';
-import { RunEnded } from '#domain/knowledge/connectors/running-run.ts';
+import { restartListing } from '#domain/knowledge/synchronisation/restart-listing.ts';
+import { RunEnded } from '#domain/knowledge/synchronisation/running-run.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { checkSource } from './check-source.ts';
 import { detectDeletions } from './detect-deletions.ts';
-import { fetchPages, type FetchDependencies } from './fetch-pages.ts';
+import type { FetchDependencies } from './fetch-document.ts';
+import { fetchPages } from './fetch-pages.ts';
 import { finishSync } from './finish-sync.ts';
 
 export type ConnectorDependencies = FetchDependencies;

@@ -3,8 +3,8 @@ import {
   deleteMissing,
   heldDeletions,
   missingDocuments,
-} from '#domain/knowledge/connectors/delete-missing.ts';
-import { findRunning } from '#domain/knowledge/connectors/running-run.ts';
+} from '#domain/knowledge/synchronisation/delete-missing.ts';
+import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import type { DetectDeletionsInput, DetectDeletionsResult } from '#workflows/sync-connector/messages.ts';
 import { withSource, type OpenRun, type SourceDependencies } from './run-steps.ts';
 

@@ -1,16 +1,12 @@
-import type { DocumentExtractor } from '#domain/knowledge/ingestion/document-extractor.ts';
 import { signalWithStart } from '#domain/foundation/durable/messages.ts';
 import { enqueue } from '#domain/foundation/durable/outbox.ts';
-import { PageStored, type PageEnd } from '#domain/knowledge/connectors/store-batch.ts';
+import { PageStored, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
 import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
-import { findRunning } from '#domain/knowledge/connectors/running-run.ts';
+import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
 import type { FetchPagesResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
+import type { FetchDependencies, FetchWork } from './fetch-document.ts';
 import { fetchPage } from './fetch-page.ts';
-import { pauseOf, withSource, type OpenRun, type SourceDependencies } from './run-steps.ts';
-
-export interface FetchDependencies extends SourceDependencies {
-  extractor: DocumentExtractor;
-}
+import { pauseOf, withSource } from './run-steps.ts';
 
 /** A step ends after so much time or so many documents, so that its progress is in the history. */
 const slice = { ms: 60_000, documents: 5_000 };
@@ -25,15 +21,12 @@ export async function fetchPages(
   input: SyncConnectorInput,
   signal: AbortSignal,
 ): Promise<FetchPagesResult> {
-  const result = await withSource(deps, input, (open) => fetchSlice(deps, open, signal));
+  const result = await withSource(deps, input, (open) => fetchSlice({ deps, open, signal }));
   return result === 'ended' ? { state: 'ended', recordsFetched: 0 } : result;
 }
 
-async function fetchSlice(
-  deps: FetchDependencies,
-  open: OpenRun,
-  signal: AbortSignal,
-): Promise<FetchPagesResult> {
+async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
+  const { deps, open, signal } = work;
   const { tenantId, source } = open;
   const { spaceId } = open.connector;
   const began = Date.now();
@@ -52,7 +45,7 @@ async function fetchSlice(
       const seen = run.recordsFetched;
       const end = endOf(page, { cursor, pages: run.pages, repeats });
       try {
-        run = await fetchPage(deps, { ...open, run }, page, end, signal);
+        run = await fetchPage({ ...work, open: { ...open, run } }, page, end);
       } catch (error) {
         if (!(error instanceof PageStored)) {
           throw error;

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
-import { findRunning, RunEnded, type RunningRun } from '#domain/knowledge/connectors/running-run.ts';
-import { pauseHost, takeRequests } from '#domain/knowledge/connectors/source-pace.ts';
+import { findRunning, RunEnded, type RunningRun } from '#domain/knowledge/synchronisation/running-run.ts';
+import { pauseHost, takeRequests } from '#domain/knowledge/synchronisation/source-pace.ts';
 import type { SourceProviders } from '#domain/knowledge/connectors/source-providers.ts';
 import { SourceFailure, type Source } from '#domain/knowledge/connectors/source.ts';
 import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';

@@ -30,8 +30,10 @@ const schema = defineEntity({
     lastSyncedAt: p.datetime().nullable(),
     /** When people were last notified that no run has succeeded for three intervals. */
     staleNotifiedAt: p.datetime().nullable(),
+    /** When the sweep takes the connector's actor to be lost; null: nothing is due. */
+    dueAt: p.datetime().nullable(),
     /** While `deleting`: its documents stay as documents of the collection. */
-    keepDocuments: p.boolean().default(false),
+    retainDocuments: p.boolean().default(false),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),
   }),

@@ -14,7 +14,7 @@ import { lockConnector, type ConnectorRef } from './find-connector.ts';
  */
 export async function deleteConnector(
   ctx: Context,
-  input: ConnectorRef & { keepDocuments: boolean },
+  input: ConnectorRef & { retainDocuments: boolean },
 ): Promise<Connector> {
   const { caller, em } = ctx;
   authorize(caller, 'connectors.delete');
@@ -23,14 +23,14 @@ export async function deleteConnector(
     return connector;
   }
   connector.become('deleting');
-  connector.keepDocuments = input.keepDocuments;
+  connector.retainDocuments = input.retainDocuments;
   await em.flush();
   await em.execute('update connectors set due_at = now() where tenant_id = ? and id = ?', [
     connector.tenantId,
     connector.id,
   ]);
   await cancelRuns(ctx, connector);
-  const metadata = { keep_documents: input.keepDocuments };
+  const metadata = { retain_documents: input.retainDocuments };
   await recordEvent(em, caller, eventOf('collection.connector_deleted', connector, { metadata }));
   const ids = { tenantId: caller.tenantId, connectorId: connector.id };
   await ctx.enqueue(signalWithStart('runConnector', ids, 'deleted', []));

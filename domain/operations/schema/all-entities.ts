@@ -5,6 +5,8 @@ import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import { SourceDocument } from '#domain/knowledge/connectors/source-document.entity.ts';
+import { SourceGroupMember } from '#domain/knowledge/synchronisation/source-group-member.entity.ts';
+import { SourceHost } from '#domain/knowledge/synchronisation/source-host.entity.ts';
 import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { EmbeddingGeneration } from '#domain/knowledge/embeddings/embedding-generation.entity.ts';
 import { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
@@ -58,6 +60,8 @@ export const allEntities = [
   Connector,
   SyncRun,
   SourceDocument,
+  SourceGroupMember,
+  SourceHost,
   EmbeddingGeneration,
   EmbeddingModel,
   McpServer,

@@ -115,8 +115,8 @@ export class ConnectorSpace {
     );
   }
 
-  delete(keepDocuments = false) {
-    return this.world.act(this.fixture, (ctx) => deleteConnector(ctx, { ...this.ref, keepDocuments }));
+  delete(retainDocuments = false) {
+    return this.world.act(this.fixture, (ctx) => deleteConnector(ctx, { ...this.ref, retainDocuments }));
   }
 
   /** Texts of the passages that a search by keyword finds. */

@@ -22,7 +22,7 @@ create table connectors (
   stale_notified_at timestamptz,
   -- when its actor must have looked at it: earlier than now means that the actor is lost
   due_at timestamptz,
-  keep_documents boolean not null default false,
+  retain_documents boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   primary key (tenant_id, id),

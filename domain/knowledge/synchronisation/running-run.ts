@@ -1,8 +1,8 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
-import { Connector } from './connector.entity.ts';
-import { SyncRun } from './sync-run.entity.ts';
+import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
+import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 
 /** The run is over, or is to be cancelled, or its connector is gone: nothing more may be stored for it. */
 export class RunEnded extends Error {

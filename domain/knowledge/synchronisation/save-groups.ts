@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { lockRunning } from './running-run.ts';
-import type { SourceGroup } from './source.ts';
+import type { SourceGroup } from '#domain/knowledge/connectors/source.ts';
 
 /** Saves members of groups of the source, as the run has seen them. @throws RunEnded */
 export async function saveGroups(

@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { newId } from '#domain/foundation/kernel/ids.ts';
-import type { Connector } from './connector.entity.ts';
+import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import type { KnownDocument } from './known-documents.ts';
-import { expectWithin } from './plan-run.ts';
-import { lockRunning } from './running-run.ts';
-import type { ListedDocument } from './source.ts';
+import { expectWithin } from '#domain/knowledge/connectors/plan-run.ts';
+import { lockRunning, type RunningRun } from './running-run.ts';
+import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
 import { forgetDocuments, storeDocuments, updateReaders, type ReadContent } from './store-documents.ts';
-import type { SyncRun } from './sync-run.entity.ts';
-import { maxSyncErrors, type SyncError } from './sync-status.ts';
+import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
+import { maxSyncErrors, type SyncError } from '#domain/knowledge/connectors/sync-status.ts';
 
 /** What became of a listed document. */
 export type Outcome =
@@ -79,7 +79,7 @@ export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncR
     skipped.flatMap(({ known }) => known?.documentId ?? []),
   );
   await updateReaders(em, connector, unchanged);
-  await saveRows(em, connector, run, batch.outcomes, documentIds);
+  await saveRows(em, { connector, run }, batch.outcomes, documentIds);
   run.recordsFetched += batch.outcomes.length;
   run.added += stored.filter(({ known }) => known?.documentId == null).length;
   run.updated += stored.filter(({ known }) => known?.documentId != null).length;
@@ -105,8 +105,7 @@ function errorOf(outcome: Extract<Outcome, { is: 'failed' | 'skipped' }>): SyncE
 
 async function saveRows(
   em: EntityManager,
-  { tenantId, id: connectorId }: Connector,
-  { listing }: SyncRun,
+  { connector: { tenantId, id: connectorId }, run: { listing } }: RunningRun,
   outcomes: readonly Outcome[],
   documentIds: ReadonlyMap<string, string>,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { SourceDocumentState } from './sync-status.ts';
+import type { SourceDocumentState } from '#domain/knowledge/connectors/sync-status.ts';
 
 /** What is stored of a document of the source. */
 export interface KnownDocument {

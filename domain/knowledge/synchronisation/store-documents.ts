@@ -4,9 +4,9 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { DocumentMediaType } from '#domain/knowledge/collections/document-status.ts';
 import type { Chunk } from '#domain/knowledge/ingestion/document-extractor.ts';
-import type { Connector } from './connector.entity.ts';
+import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import type { KnownDocument } from './known-documents.ts';
-import type { ListedDocument, SourceReaders } from './source.ts';
+import type { ListedDocument, SourceReaders } from '#domain/knowledge/connectors/source.ts';
 import { sourceFilename } from './source-filename.ts';
 
 /** The content of a document with its passages. */

@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { shareCollection } from '#domain/knowledge/collections/share-collection.ts';
-import { Connector } from './connector.entity.ts';
+import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
 import { forgetDocuments } from './store-documents.ts';
-import { expectWithin } from './plan-run.ts';
-import { SyncRun } from './sync-run.entity.ts';
-import { finishRun } from './finish-run.ts';
+import { expectWithin } from '#domain/knowledge/connectors/plan-run.ts';
+import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
+import { finishRun } from '#domain/knowledge/connectors/finish-run.ts';
 
 /** Documents of one transaction. */
 const batchSize = 200;
@@ -40,7 +40,7 @@ export async function purgeConnector(em: EntityManager, connectorId: string): Pr
     await em.remove(connector).flush();
     return true;
   }
-  if (!connector.keepDocuments) {
+  if (!connector.retainDocuments) {
     await forgetDocuments(
       em,
       tenantId,

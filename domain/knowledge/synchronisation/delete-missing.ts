@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { forgetDocuments } from './store-documents.ts';
 import { lockRunning, type RunningRun } from './running-run.ts';
-import type { SyncRun } from './sync-run.entity.ts';
+import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 
 /** A document that the source says to be deleted, or that a whole listing lacks. */
 export interface MissingDocument {

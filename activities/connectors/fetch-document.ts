@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { declaredType } from '#domain/knowledge/collections/readable-type.ts';
+import { SourceFailure, type Fetched, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import {
+  ExtractionFailure,
+  ExtractorBusy,
+  type DocumentExtractor,
+} from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
+import type { Outcome } from '#domain/knowledge/synchronisation/store-batch.ts';
+import type { OpenRun, SourceDependencies } from './run-steps.ts';
+
+export interface FetchDependencies extends SourceDependencies {
+  extractor: DocumentExtractor;
+}
+
+/** One step of a run that fetches documents. */
+export interface FetchWork {
+  deps: FetchDependencies;
+  open: OpenRun;
+  signal: AbortSignal;
+}
+
+/** A longer document is left out. */
+const maxDocumentBytes = 33_554_432;
+const maxRefBytes = 2_000;
+
+/** @throws SourceFailure when the source as a whole refuses or asks for a pause */
+export async function fetchDocument(
+  work: FetchWork,
+  listed: ListedDocument,
+  known: KnownDocument | null,
+): Promise<Outcome> {
+  const { open, signal } = work;
+  const { run, source } = open;
+  const { version } = listed;
+  if (Buffer.byteLength(listed.ref) > maxRefBytes || listed.ref.includes('\0')) {
+    const ref = `sha256:${createHash('sha256').update(listed.ref).digest('hex')}`;
+    return { is: 'skipped', listed: { ...listed, ref }, known: null, version, code: 'ref_too_long' };
+  }
+  const isSame = version !== null && known?.version === version && known.state !== 'failed';
+  const isLost = known?.state === 'stored' && known.documentId === null;
+  if (known !== null && isSame && !isLost && run.mode === 'incremental') {
+    return { is: 'unchanged', listed, known, version };
+  }
+  if (listed.byteSize !== null && listed.byteSize > maxDocumentBytes) {
+    return { is: 'skipped', listed, known, version, code: 'too_large' };
+  }
+  let fetched: Fetched;
+  if (listed.content !== undefined) {
+    const { content, mediaType } = listed;
+    fetched = { kind: 'content', content, mediaType, version };
+  } else {
+    try {
+      await open.pace(1, signal);
+      fetched = await source.fetch(
+        {
+          ref: listed.ref,
+          version:
+            known === null || isLost || run.mode === 'full' || known.state === 'failed'
+              ? null
+              : known.version,
+          mediaType: listed.mediaType,
+          maxBytes: maxDocumentBytes,
+        },
+        signal,
+      );
+    } catch (error) {
+      return failedAlone(error, listed, known);
+    }
+  }
+  switch (fetched.kind) {
+    case 'unchanged':
+      return known === null
+        ? { is: 'skipped', listed, known, version, code: 'not_a_document' }
+        : { is: 'unchanged', listed, known, version: version ?? known.version };
+    case 'gone':
+      return { is: 'skipped', listed, known, version: null, code: 'gone' };
+    case 'skipped':
+      return { is: 'skipped', listed, known, version, code: fetched.code };
+    case 'content':
+      return read(work, { listed, known, fetched });
+  }
+}
+
+/** A document's own failure; what concerns the whole source is thrown on. */
+function failedAlone(error: unknown, listed: ListedDocument, known: KnownDocument | null): Outcome {
+  const isOwn =
+    error instanceof SourceFailure &&
+    ['source_unreachable', 'source_invalid', 'scope_invalid'].includes(error.code);
+  if (!isOwn) {
+    throw error;
+  }
+  return { is: 'failed', listed, known, code: error.code, message: error.message };
+}
+
+async function read(
+  { deps: { extractor }, open: { tenantId }, signal }: FetchWork,
+  {
+    listed,
+    known,
+    fetched,
+  }: {
+    listed: ListedDocument;
+    known: KnownDocument | null;
+    fetched: Extract<Fetched, { kind: 'content' }>;
+  },
+): Promise<Outcome> {
+  const { content } = fetched;
+  const version = fetched.version ?? listed.version;
+  if (content.byteLength > maxDocumentBytes) {
+    return { is: 'skipped', listed, known, version, code: 'too_large' };
+  }
+  const contentHash = createHash('sha256').update(content).digest('hex');
+  if (known?.documentId != null && known.contentHash === contentHash && known.state === 'stored') {
+    return { is: 'unchanged', listed, known, version };
+  }
+  const mediaType = declaredType(fetched.mediaType ?? listed.mediaType ?? undefined, listed.name);
+  try {
+    const extracted = await extractor.extract(
+      { tenantId, read: () => Promise.resolve({ mediaType, content }) },
+      signal,
+    );
+    return extracted.chunks.length === 0
+      ? { is: 'skipped', listed, known, version, code: 'empty_document' }
+      : {
+          is: 'stored',
+          listed,
+          known,
+          version,
+          read: { content, contentHash, mediaType: extracted.mediaType, chunks: extracted.chunks },
+        };
+  } catch (error) {
+    if (error instanceof ExtractionFailure) {
+      return { is: 'skipped', listed, known, version, code: error.code };
+    }
+    if (error instanceof ExtractorBusy) {
+      throw new SourceFailure('rate_limited', 'Too many documents of this tenant are being read.', {
+        retryAfterMs: 5_000,
+      });
+    }
+    throw error;
+  }
+}
