@@ -7,6 +7,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { activateGeneration } from '#domain/knowledge/embeddings/activate-generation.ts';
+import { calibrationTexts } from '#domain/knowledge/embeddings/calibration-texts.ts';
 import { EmbeddingFailure, type Embedder, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import { ingest } from '#test/support/ingest.ts';
@@ -166,6 +167,36 @@ describe('a change of the model', () => {
     expect(await progressOf(documentId)).toEqual({ n: 0, pending: true });
     expect(await embed(space, embedders)).toEqual({ state: 'idle' });
     expect(await progressOf(documentId)).toEqual({ n: 1, pending: false });
+  });
+});
+
+describe('the usage of a space', () => {
+  it('counts the texts of documents, of questions, and of the calibration of each of its models', async () => {
+    const { embedders } = twoModels();
+    const { space } = await spaceWith(embedders, [fact, 'quite different words']);
+    const used = async () => {
+      const { rows } = await world.admin.query(
+        `select m.alias, u.purpose, sum(u.texts)::int4 as texts, sum(u.input_tokens)::int4 as tokens
+         from embedding_usage u join embedding_models m on m.id = u.model_id
+         where u.space_id = $1 group by 1, 2 order by 1, 2`,
+        [space.spaceId],
+      );
+      return rows.map(({ alias, purpose, texts, tokens }) => [alias, purpose, texts, tokens]);
+    };
+    const ofBuiltin = [
+      ['builtin', 'calibration', calibrationTexts.length, calibrationTexts.length],
+      ['builtin', 'passages', 2, 2],
+    ];
+    expect(await used()).toEqual(ofBuiltin);
+    await change(space);
+    expect(await embed(space, embedders)).toEqual({ state: 'more' });
+    await search(space, embedders);
+    expect(await used()).toEqual([
+      ...ofBuiltin,
+      ['other', 'calibration', calibrationTexts.length, calibrationTexts.length],
+      ['other', 'passages', 2, 2],
+      ['other', 'query', 1, 1],
+    ]);
   });
 });
 
