@@ -223,6 +223,38 @@ describe('a document that the model cannot embed', () => {
   });
 });
 
+describe('a model that too many calls of the tenant wait for', () => {
+  it('is tried again after a pause that grows, and is not shown as failing', async () => {
+    const { builtin, embedders } = twoModels();
+    const { space, add } = await spaceWith(embedders, [fact]);
+    const documentId = await add('quite different words', null);
+    builtin.before = () => {
+      throw new EmbeddingFailure('busy');
+    };
+    const pauseAt = async (attempt: number) => {
+      const failure = (await embed(space, embedders, attempt).catch((e: unknown) => e)) as ApplicationFailure;
+      expect(failure.type).toBe('embedder_busy');
+      return Number(failure.nextRetryDelay);
+    };
+    expect(await pauseAt(1)).toBeLessThan(2_000);
+    expect(await pauseAt(10)).toBeGreaterThan(60_000);
+    const { embedDocument } = createKnowledgeActivities({
+      unitOfWork: world.unitOfWork,
+      extractor: createTextExtractor(),
+      embedders,
+    });
+    const { tenantId } = space;
+    await expect(
+      new MockActivityEnvironment().run(embedDocument, { tenantId, documentId }),
+    ).rejects.toMatchObject({ type: 'embedder_busy', nextRetryDelay: expect.any(Number) });
+    const { rows } = await world.admin.query(
+      'select last_error from embedding_generations where space_id = $1',
+      [space.spaceId],
+    );
+    expect(rows).toEqual([{ last_error: null }]);
+  });
+});
+
 describe('a model that does not answer', () => {
   it('is asked rarely after some minutes, and before at the pace of the workflow', async () => {
     const { builtin, embedders } = twoModels();
