@@ -165,6 +165,7 @@ export const updateEmbeddingModelInput = embeddingModelInput.extend(
   embeddings.updateEmbeddingModelBody.shape,
 );
 export const changeSpaceEmbeddingInput = spaceInput.extend(embeddings.changeSpaceEmbeddingBody.shape);
+export const embeddingUsageInput = spaceInput.extend({ days: embeddings.usageDays, ...page });
 export const setPriceInput = z.strictObject({
   tenant_id: tenantId,
   alias,
