@@ -8,7 +8,7 @@ import {
 } from '#domain/knowledge/ingestion/document-extractor.ts';
 import type { KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
 import type { Outcome } from '#domain/knowledge/synchronisation/store-batch.ts';
-import type { OpenRun, SourceDependencies } from './run-steps.ts';
+import { pause, type OpenRun, type SourceDependencies } from './run-steps.ts';
 
 export interface FetchDependencies extends SourceDependencies {
   extractor: DocumentExtractor;
@@ -24,6 +24,9 @@ export interface FetchWork {
 /** A longer document is left out. */
 const maxDocumentBytes = 33_554_432;
 const maxRefBytes = 2_000;
+/** How often, and after which pause, a document asks for its turn to be extracted. */
+const maxBusyTries = 300;
+const busyPauseMs = 100;
 
 /** @throws SourceFailure when the source as a whole refuses or asks for a pause */
 export async function fetchDocument(
@@ -83,6 +86,20 @@ export async function fetchDocument(
   }
 }
 
+/** Uploads and other runs of the tenant use the same few processes: a document waits for its turn. */
+async function patiently<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ExtractorBusy) || tries === maxBusyTries) {
+        throw error;
+      }
+      await pause(busyPauseMs * (0.5 + Math.random()), signal);
+    }
+  }
+}
+
 /** A document's own failure; what concerns the whole source is thrown on. */
 function failedAlone(error: unknown, listed: ListedDocument, known: KnownDocument | null): Outcome {
   const isOwn =
@@ -117,9 +134,8 @@ async function read(
   }
   const mediaType = declaredType(fetched.mediaType ?? listed.mediaType ?? undefined, listed.name);
   try {
-    const extracted = await extractor.extract(
-      { tenantId, read: () => Promise.resolve({ mediaType, content }) },
-      signal,
+    const extracted = await patiently(signal, () =>
+      extractor.extract({ tenantId, read: () => Promise.resolve({ mediaType, content }) }, signal),
     );
     return extracted.chunks.length === 0
       ? { is: 'skipped', listed, known, version, code: 'empty_document' }

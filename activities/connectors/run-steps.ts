@@ -123,7 +123,8 @@ function failureOf(failure: SourceFailure): ApplicationFailure {
   });
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** @throws the signal's reason */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (ms > 0) {
     await new Promise<void>((resolve) => {
