@@ -1,4 +1,5 @@
 import type { SourceProvider } from './provider.ts';
+import { gitProvider } from './git/provider.ts';
 
 /** Every provider, in the order in which people see them. */
-export const providers: readonly SourceProvider[] = [];
+export const providers: readonly SourceProvider[] = [gitProvider];
