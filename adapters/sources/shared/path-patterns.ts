@@ -24,6 +24,15 @@ export function pathFilter({ include, exclude }: PathPatterns): (path: string) =
   };
 }
 
+/** Whether anything below a folder can be of interest. */
+export function folderFilter({ exclude }: PathPatterns): (folder: string) => boolean {
+  const whole = exclude.map(segmentsOf).filter((pattern) => pattern.at(-1) === '**');
+  return (folder) => {
+    const segments = folder.split('/');
+    return !whole.some((pattern) => matchesAll(pattern, segments));
+  };
+}
+
 function segmentsOf(pattern: string): string[] {
   const whole = pattern.endsWith('/') ? `${pattern}**` : pattern;
   const segments = whole.replace(/^\//, '').split('/');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pathFilter } from '#adapters/sources/shared/path-patterns.ts';
+import { folderFilter, pathFilter } from '#adapters/sources/shared/path-patterns.ts';
 
 test.each([
   ['*.md', 'a.md', true],
@@ -39,4 +39,15 @@ test('patterns that make others slow are compared quickly', () => {
   expect(many('a'.repeat(2_000))).toBe(false);
   expect(many('a/'.repeat(1_000))).toBe(false);
   expect(performance.now() - begun).toBeLessThan(500);
+});
+
+test('only folders that are excluded as a whole are not entered', () => {
+  const enters = folderFilter({ include: [], exclude: ['drafts/', '*.md', 'a/**/old/**'] });
+  expect(['drafts', 'x.md', 'a/b/old', 'a', 'other/drafts'].map(enters)).toEqual([
+    false,
+    true,
+    false,
+    true,
+    true,
+  ]);
 });
