@@ -2,6 +2,7 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { followRedirects } from '../shared/follow-redirects.ts';
 import { statusFailure } from '../shared/http-failure.ts';
 import { discard } from '../shared/read-within.ts';
+import { withoutSlashes } from '../shared/web-url.ts';
 import { lineText, pktRequest, readPktLines, refusal } from './pkt-line.ts';
 
 export interface ObjectFormat {
@@ -32,7 +33,7 @@ export class GitClient {
 
   constructor(fetch: typeof globalThis.fetch, url: string, authorization: Record<string, string>) {
     this.#fetch = fetch;
-    this.#url = url.replace(/\/+$/, '');
+    this.#url = withoutSlashes(url);
     this.#authorization = authorization;
   }
 

@@ -2,6 +2,7 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { followRedirects, type Followed } from '../shared/follow-redirects.ts';
 import { statusFailure } from '../shared/http-failure.ts';
 import { discard, readWithin } from '../shared/read-within.ts';
+import { withoutSlashes } from '../shared/web-url.ts';
 import { decodeHref, encodePath, type DavPath } from './hrefs.ts';
 import type { DavResponse } from './multistatus.ts';
 import { readAnswer } from './read-answer.ts';
@@ -37,7 +38,7 @@ export class DavClient {
     options: { baseUrl: string; authorization: Record<string, string>; tenantId: string },
   ) {
     this.#fetch = fetch;
-    this.#baseUrl = options.baseUrl.replace(/\/+$/, '');
+    this.#baseUrl = withoutSlashes(options.baseUrl);
     this.#authorization = options.authorization;
     this.#tenantId = options.tenantId;
   }
