@@ -1,6 +1,13 @@
-import type { SourceProvider } from './provider.ts';
+import { filesystemProvider } from './filesystem/provider.ts';
 import { gitProvider } from './git/provider.ts';
+import type { SourceProvider } from './provider.ts';
+import { webProvider } from './web/provider.ts';
 import { webdavProvider } from './webdav/provider.ts';
 
 /** Every provider, in the order in which people see them. */
-export const providers: readonly SourceProvider[] = [gitProvider, webdavProvider];
+export const providers: readonly SourceProvider[] = [
+  webProvider,
+  gitProvider,
+  webdavProvider,
+  filesystemProvider,
+];
