@@ -1,6 +1,7 @@
 import { filesystemProvider } from './filesystem/provider.ts';
 import { gitProvider } from './git/provider.ts';
 import type { SourceProvider } from './provider.ts';
+import { s3Provider } from './s3/provider.ts';
 import { webProvider } from './web/provider.ts';
 import { webdavProvider } from './webdav/provider.ts';
 
@@ -8,6 +9,7 @@ import { webdavProvider } from './webdav/provider.ts';
 export const providers: readonly SourceProvider[] = [
   webProvider,
   gitProvider,
+  s3Provider,
   webdavProvider,
   filesystemProvider,
 ];
