@@ -73,9 +73,7 @@ export function entityColumns<T extends object>(
   row: Partial<T>,
 ): Record<string, unknown> {
   const { columns } = mappingOf(prototype);
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [columns.get(name) ?? name, value as unknown]),
-  );
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [columns.get(name) ?? name, value]));
 }
 
 /** A new row, keyed by its column names. */
