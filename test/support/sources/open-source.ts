@@ -1,3 +1,4 @@
+import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
 import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
@@ -11,9 +12,11 @@ export function openSource(
   provider: SourceProvider,
   server: Pick<SourceServer, 'slug' | 'scopeConfig' | 'credential' | 'allowedOrigins' | 'roots'>,
   token = '',
+  limits: Partial<AnswerLimits> = {},
 ): Promise<Source> {
   const providers = createSourceProviders({
     fetch: createGuardedFetch(server.allowedOrigins),
+    limits,
     connect: createGuardedConnect(server.allowedOrigins),
     roots: new Map(Object.entries(server.roots)),
     openCredential: () =>
@@ -28,7 +31,7 @@ export function openSource(
         }),
       refused: () => {},
     },
-    providers: [provider as SourceProvider],
+    providers: [provider],
   });
   const scopeConfig = providers.parseScope(server.slug, server.scopeConfig);
   return providers.open({
