@@ -11,7 +11,8 @@ import { readConnector } from '#domain/knowledge/connectors/find-connector.ts';
 import { listRuns } from '#domain/knowledge/connectors/find-run.ts';
 import { requestSync, type RequestSync } from '#domain/knowledge/connectors/request-sync.ts';
 import type { SourceProviders } from '#domain/knowledge/connectors/source-providers.ts';
-import { updateConnector, type ConnectorChange } from '#domain/knowledge/connectors/update-connector.ts';
+import type { ConnectorChange } from '#domain/knowledge/connectors/plan-update.ts';
+import { updateConnector } from '#domain/knowledge/connectors/update-connector.ts';
 import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import type { KnowledgeWorld, SpaceFixture } from '../knowledge-world.ts';
 
