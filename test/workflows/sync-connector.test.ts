@@ -95,7 +95,7 @@ describe('a run of a connector', () => {
       }
     };
     expect(await sync()).toMatchObject({ deleted: 0 });
-    expect(source.take('exists').toSorted()).toEqual(['exists b', 'exists c']);
+    expect(new Set(source.take('exists'))).toEqual(new Set(['exists b', 'exists c']));
     expect(Object.keys(await space.contents())).toHaveLength(3);
   });
 
@@ -111,11 +111,13 @@ describe('a run of a connector', () => {
       state,
       errorCode ?? null,
     ]);
-    expect(states.toSorted()).toEqual([
-      ['a', 'stored', null],
-      ['b', 'skipped', 'unsupported_format'],
-      ['c', 'skipped', 'too_large'],
-    ]);
+    expect(new Set(states)).toEqual(
+      new Set([
+        ['a', 'stored', null],
+        ['b', 'skipped', 'unsupported_format'],
+        ['c', 'skipped', 'too_large'],
+      ]),
+    );
     expect(source.take('fetch').filter((request) => request === 'fetch c')).toEqual([]);
   });
 

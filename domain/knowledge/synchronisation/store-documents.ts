@@ -70,7 +70,9 @@ async function storeContents(
   const contents = new Map(stored.map(({ read }) => [read.contentHash, read.content]));
   const isSmall = ([, content]: [string, Uint8Array]) => content.byteLength <= partBytes;
   const keys = await store.putAll(new Map([...contents].filter(isSmall)), 'documents');
-  for (const [hash, content] of [...contents].filter((each) => !isSmall(each)).toSorted()) {
+  for (const [hash, content] of [...contents]
+    .filter((each) => !isSmall(each))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const { key } = await store.put([content], { purpose: 'documents', maxBytes: content.byteLength });
     keys.set(hash, key);
   }

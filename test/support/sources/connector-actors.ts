@@ -15,13 +15,13 @@ export interface ActedConnector {
   space: ConnectorSpace;
   handle: WorkflowHandle;
   /** Requests a run and waits for its end. */
-  sync(more?: Parameters<ConnectorSpace['request']>[0]): Promise<SyncRun>;
+  sync: (more?: Parameters<ConnectorSpace['request']>[0]) => Promise<SyncRun>;
   /** Requests a run. */
-  begin(more?: Parameters<ConnectorSpace['request']>[0]): Promise<string>;
+  begin: (more?: Parameters<ConnectorSpace['request']>[0]) => Promise<string>;
   /** Waits for the end of a run. */
-  end(runId: string): Promise<SyncRun>;
+  end: (runId: string) => Promise<SyncRun>;
   /** Starts the actor once more, as the sweep's message does. */
-  restart(): Promise<WorkflowHandle>;
+  restart: () => Promise<WorkflowHandle>;
 }
 
 /** A worker in this process that runs the actors of connectors, against a real Temporal and PostgreSQL. */
