@@ -120,7 +120,7 @@ describe('a connector over its whole life', () => {
 
     const kept = await filenames(collection);
     expect(kept).toHaveLength(1);
-    const deleted = await runPlatform(['connectors', 'delete', connector, ...of, '--keep-documents'], env);
+    const deleted = await runPlatform(['connectors', 'delete', connector, ...of, '--retain-documents'], env);
     expect(deleted.stdout).toMatch(/^status: +deleting$/m);
     await gone(path);
     expect(await filenames(collection)).toEqual(kept);
