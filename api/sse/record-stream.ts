@@ -25,7 +25,7 @@ export interface RecordStreamOptions {
   event: string;
   first: Snapshot;
   /** @throws when the reader has lost access */
-  read(): Promise<Snapshot>;
+  read: () => Promise<Snapshot>;
   /** Max duration; then the stream is broken off, and the reader connects again. */
   maxMs: number;
   open: OpenStreams;

@@ -91,9 +91,19 @@ describe('a connector', () => {
     const { data } = answer.body;
     expect(Object.keys(data).sort()).toEqual(
       [
-        ...['id', 'collection_id', 'provider_slug', 'principal_id', 'scope_config', 'status'],
-        ...['sync_schedule', 'last_synced_at', 'created_at', 'updated_at'],
-        ...['credential_id', 'status_reason', 'next_runs'],
+        'id',
+        'collection_id',
+        'provider_slug',
+        'principal_id',
+        'scope_config',
+        'status',
+        'sync_schedule',
+        'last_synced_at',
+        'created_at',
+        'updated_at',
+        'credential_id',
+        'status_reason',
+        'next_runs',
       ].sort(),
     );
     expect(data).toMatchObject({

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { providers } from '#adapters/sources/providers.ts';
-import type { SourceProvider } from '#adapters/sources/provider.ts';
 import { buildApp } from '#api/app.ts';
 import { assemble, type Gateway } from '#api/compose.ts';
 import { parseGatewayConfig } from '#domain/foundation/kernel/config.ts';
@@ -122,7 +121,7 @@ export async function openGateway(
   const dispatched: Dispatch[] = [];
   const gateway = assemble(gatewayConfig(database.url, env), saveIn(dispatched), [
     ...providers,
-    memoryProvider(memorySources) as SourceProvider,
+    memoryProvider(memorySources),
   ]);
   await gateway.database.assertRestrictedRole();
   gateway.hub.start();

@@ -30,7 +30,7 @@ export function addConnectors(program: Command): void {
         title: (row) => row.title,
         beta: (row) => row.beta,
         credential: (row) => row.credential_kinds.join(', '),
-        scope: (row) => Object.keys((row.scope_schema['properties'] ?? {}) as object).join(', '),
+        scope: (row) => Object.keys(row.scope_schema['properties'] ?? {}).join(', '),
       }),
   });
   remote(
