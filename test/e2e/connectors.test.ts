@@ -93,7 +93,7 @@ describe('a connector over its whole life', () => {
     expect(await filenames(collection)).toEqual([]);
   }, 60_000);
 
-  it('is synchronised from the terminal, which shows the progress, and leaves its documents where it is told to', async () => {
+  it('is synchronised from the terminal, which shows the progress, and leaves its documents on request', async () => {
     const { collection, connector, path } = await connected('beacons');
     const env = { PLATFORM_URL: stack.gateways[0]!.url, PLATFORM_API_KEY: world.apiKey };
     const of = ['--space', world.spaceId, '--collection', collection];
@@ -120,7 +120,7 @@ describe('a connector over its whole life', () => {
 
     const kept = await filenames(collection);
     expect(kept).toHaveLength(1);
-    const deleted = await runPlatform(['connectors', 'delete', connector, ...of, '--keep-documents'], env);
+    const deleted = await runPlatform(['connectors', 'delete', connector, ...of, '--retain-documents'], env);
     expect(deleted.stdout).toMatch(/^status: +deleting$/m);
     await gone(path);
     expect(await filenames(collection)).toEqual(kept);

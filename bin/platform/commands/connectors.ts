@@ -99,14 +99,14 @@ export function addConnectors(program: Command): void {
   );
   remote(
     inCollection(group.command('delete').description('with its documents').argument(connector)).option(
-      '--keep-documents',
+      '--retain-documents',
       'they stay as documents of the collection',
     ),
     {
-      call: (client, options: InCollection & { keepDocuments?: boolean }, id) =>
+      call: (client, options: InCollection & { retainDocuments?: boolean }, id) =>
         client.connectors.delete.mutate({
           ...connectorRef(options, id),
-          keep_documents: options.keepDocuments === true,
+          keep_documents: options.retainDocuments === true,
         }),
       show,
     },

@@ -28,7 +28,7 @@ export async function requireSource(
     throw invalid('scope_config', `scope_config must have at most ${maxScope} characters.`);
   }
   const scope = providers.parseScope(providerSlug, scopeConfig);
-  refuseUserInformation(scope, 'scope_config');
+  rejectUserInformation(scope, 'scope_config');
   const { origin } = providers.endpoint(providerSlug, scope);
   if (credentialId === null) {
     if (provider.credentialRequired) {
@@ -54,14 +54,14 @@ export function requireProvider(providers: SourceProviders, slug: string): Provi
 const kindsOf = ({ credentialKinds }: ProviderDescription): string => credentialKinds.join(' or ');
 
 /** A scope is shown to everybody who may read connectors: passwords belong into a credential. */
-function refuseUserInformation(value: unknown, at: string): void {
+function rejectUserInformation(value: unknown, at: string): void {
   if (typeof value === 'string') {
     if (hasUserInformation(value)) {
       throw invalid(at, `${at} must not hold a user's name or password in an address: store a credential.`);
     }
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, member] of Object.entries(value)) {
-      refuseUserInformation(member, `${at}.${name}`);
+      rejectUserInformation(member, `${at}.${name}`);
     }
   }
 }
