@@ -2,12 +2,14 @@ import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/sou
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { knownDocuments } from '#domain/knowledge/synchronisation/known-documents.ts';
 import { storeBatch, type Outcome, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
-import { fetchDocument, type FetchWork } from './fetch-document.ts';
+import { fetchDocument, isFetched, type FetchWork } from './fetch-document.ts';
 
 /** Documents that are fetched and extracted at the same time. */
 const parallel = 4;
 /** A batch is stored when it has so many documents or bytes. */
 const batch = { documents: 100, bytes: 16_777_216 };
+/** Documents for which requests are taken from the shared bucket at once; a multiple of `parallel`. */
+const pacedAtOnce = 40;
 /** After so many documents in a row that could not be fetched, the source counts as unreachable. */
 const maxFailures = 5;
 
@@ -36,6 +38,13 @@ export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd)
     );
   for (let from = 0; from < fresh.length; from += parallel) {
     signal.throwIfAborted();
+    if (from % pacedAtOnce === 0) {
+      const next = fresh.slice(from, from + pacedAtOnce);
+      await open.pace(
+        next.filter((each) => isFetched(work, each, known.get(each.ref) ?? null)).length,
+        signal,
+      );
+    }
     const group = fresh.slice(from, from + parallel);
     const results = await Promise.allSettled(
       group.map((each) => fetchDocument(work, each, known.get(each.ref) ?? null)),

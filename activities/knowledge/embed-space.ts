@@ -9,6 +9,7 @@ import { calibrate, ensureLive } from '#domain/knowledge/embeddings/start-genera
 import { nextToEmbed, type UnembeddedDocument } from '#domain/knowledge/embeddings/unembedded-documents.ts';
 import { embeddingFaults, type EmbeddingFault } from '#domain/knowledge/collections/document-status.ts';
 import type { EmbedSpaceInput, EmbedSpaceResult } from '#workflows/embed-space/messages.ts';
+import { busyPauseMs } from '../busy-pause.ts';
 import { retryLater } from '../failures.ts';
 import { sliceMs, type EmbeddingDependencies } from './embed-document.ts';
 
@@ -54,7 +55,9 @@ export async function embedSpace(
         throw error;
       }
       const { code } = error;
-      await slice.inTransaction((em) => noteFailure(em, target.generation.id, code));
+      if (code !== 'busy') {
+        await slice.inTransaction((em) => noteFailure(em, target.generation.id, code));
+      }
       // Goes on: a model that no longer answers is replaced by another.
       failure ??= error;
     }
@@ -142,6 +145,9 @@ function waitFor(error: unknown): never {
     throw error;
   }
   const { attempt } = Context.current().info;
+  if (error.code === 'busy') {
+    throw retryLater('embedder_busy', busyPauseMs(attempt));
+  }
   const pauseMs = attempt > quickAttempts ? longPauseMs * (0.75 + Math.random() / 2) : 0;
   const delayMs = Math.round(Math.max(error.retryAfterMs ?? 0, pauseMs));
   throw retryLater(error.code, delayMs === 0 ? undefined : delayMs);

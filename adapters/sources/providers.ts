@@ -1,5 +1,15 @@
 import { filesystemProvider } from './filesystem/provider.ts';
+import { gitProvider } from './git/provider.ts';
 import type { SourceProvider } from './provider.ts';
+import { s3Provider } from './s3/provider.ts';
+import { webProvider } from './web/provider.ts';
+import { webdavProvider } from './webdav/provider.ts';
 
 /** Every provider, in the order in which people see them. */
-export const providers: readonly SourceProvider[] = [filesystemProvider];
+export const providers: readonly SourceProvider[] = [
+  webProvider,
+  gitProvider,
+  s3Provider,
+  webdavProvider,
+  filesystemProvider,
+];

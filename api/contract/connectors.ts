@@ -60,7 +60,7 @@ export const listSourceDocumentsQuery = z.strictObject({
 });
 
 export const deleteConnectorQuery = z.strictObject({
-  keep_documents: z
+  retain_documents: z
     .enum(['true', 'false'])
     .optional()
     .meta({ description: 'true: its documents stay as documents of the collection.' }),

@@ -123,7 +123,7 @@ export const listConnectorsInput = documentListInput.extend({
 });
 export const connectorInput = collectionInput.extend({ connector_id: uuid });
 export const updateConnectorInput = connectorInput.extend(updateConnectorBody.shape);
-export const deleteConnectorInput = connectorInput.extend({ keep_documents: z.boolean().default(false) });
+export const deleteConnectorInput = connectorInput.extend({ retain_documents: z.boolean().default(false) });
 export const requestSyncInput = connectorInput.extend(requestSyncBody.shape);
 export const syncRunInput = connectorInput.extend({ sync_id: uuid });
 export const listSyncRunsInput = connectorInput.extend(page);
@@ -185,6 +185,7 @@ export const updateEmbeddingModelInput = embeddingModelInput.extend(
   embeddings.updateEmbeddingModelBody.shape,
 );
 export const changeSpaceEmbeddingInput = spaceInput.extend(embeddings.changeSpaceEmbeddingBody.shape);
+export const embeddingUsageInput = spaceInput.extend({ days: embeddings.usageDays, ...page });
 export const setPriceInput = z.strictObject({
   tenant_id: tenantId,
   alias,

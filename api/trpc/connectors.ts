@@ -88,7 +88,7 @@ export const connectors = router({
     .mutation(async ({ ctx: { request }, input }) => ({
       data: presentConnector(
         await request.inContext(input.space_id, (ctx) =>
-          deleteConnector(ctx, { ...refOf(input), retainDocuments: input.keep_documents }),
+          deleteConnector(ctx, { ...refOf(input), retainDocuments: input.retain_documents }),
         ),
       ),
     })),

@@ -174,4 +174,18 @@ export const knowledgeDefects: readonly Defect[] = [
     test: ofSpace,
     caughtBy: 'goes on while the present model does not answer',
   },
+  {
+    name: 'a silent vendor of one tenant takes every slot',
+    file: 'adapters/embeddings/vendor-shares.ts',
+    replace: [['passage: { slots: 8, slotsPerKey: 3', 'passage: { slots: 20, slotsPerKey: 20']],
+    test: 'test/workflows/slow-vendors.test.ts',
+    caughtBy: 'holds a few slots of a queue',
+  },
+  {
+    name: 'searches keep their places while a vendor is silent',
+    file: 'api/limits/search-place.ts',
+    replace: [['    this.#giveUp();\n', '']],
+    test: 'test/api/slow-vendors.test.ts',
+    caughtBy: 'searches of others answer at once',
+  },
 ];

@@ -437,12 +437,12 @@ describe('a run', () => {
 describe('a deletion', () => {
   it('answers 202 with the record, cancels the queued run, and repeating it changes nothing', async () => {
     const id = await created();
-    const first = await send('DELETE', `/${id}?keep_documents=true`);
+    const first = await send('DELETE', `/${id}?retain_documents=true`);
     expect(first).toMatchObject({ status: 202, body: { data: { id, status: 'deleting', next_runs: [] } } });
     expect((await send('DELETE', `/${id}`)).body.data).toEqual(first.body.data);
     expect((await send('GET', `/${id}/sync`)).body.data).toMatchObject([{ status: 'cancelled' }]);
-    expect(await send('DELETE', `/${id}?keep_documents=maybe`)).toMatchObject(
-      refusal(422, 'invalid_request', { param: 'keep_documents' }),
+    expect(await send('DELETE', `/${id}?retain_documents=maybe`)).toMatchObject(
+      refusal(422, 'invalid_request', { param: 'retain_documents' }),
     );
   });
 });

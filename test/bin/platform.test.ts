@@ -340,6 +340,7 @@ const commands: Record<string, { procedure: string; args: (input: Input) => stri
     args: (input) => [...argument('model_id')(input), ...flags(inSpace)(input)],
   },
   'embedding cancel': { procedure: 'spaceEmbedding.cancel', args: flags(inSpace) },
+  'embedding usage': { procedure: 'spaceEmbedding.usage', args: flags(inSpace, ['days', 'days'], ...page) },
   'observability remove': { procedure: 'observability.remove', args: flags(inSpace) },
   ...Object.fromEntries(
     [

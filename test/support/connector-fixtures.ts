@@ -40,7 +40,7 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
   const { spaceOf, freshKey, cursorOf } = spaceFixtures(maker);
   /** Where a connector or a run was made. */
   const homes = new Map<string, Home>();
-  const freshHome = async (place: Place): Promise<Home> => {
+  const another = async (place: Place): Promise<Home> => {
     const collectionId = await maker.collection(place);
     const connectorId = await maker.connector(place, collectionId);
     const home = { spaceId: place.spaceId, collectionId, connectorId };
@@ -50,12 +50,12 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
   /** The home of an id of the place, else a home of the place's own. */
   const homeFor = async (place: Place, id: string): Promise<Home> => {
     const home = homes.get(id);
-    return home?.spaceId === place.spaceId ? home : freshHome(place);
+    return home?.spaceId === place.spaceId ? home : another(place);
   };
   const pathOf = ({ collectionId, connectorId }: Home, suffix = ''): string =>
     `collections/${collectionId}/connectors/${connectorId}${suffix}`;
   const all = async (place: Place) => `collections/${await maker.collection(place)}/connectors`;
-  const one = (suffix: string) => async (place: Place) => pathOf(await freshHome(place), suffix);
+  const one = (suffix: string) => async (place: Place) => pathOf(await another(place), suffix);
   const given = (body: object | undefined): Partial<Call> => (body === undefined ? {} : { body });
 
   const inCollection = (
@@ -64,7 +64,7 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
     { body, of }: { body?: object | undefined; of?: (place: Place, home: Home) => Promise<string> } = {},
   ): IdFixture => ({
     make: async (place) => {
-      const home = await freshHome(place);
+      const home = await another(place);
       homes.set(home.collectionId, home);
       return home.collectionId;
     },
@@ -77,7 +77,7 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
     refusal: '404 collection_not_found',
   });
   const inConnector = (method: string, suffix: string, body?: object): IdFixture => ({
-    make: async (place) => (await freshHome(place)).connectorId,
+    make: async (place) => (await another(place)).connectorId,
     unknown: newId,
     call: async (place, id) => {
       const { collectionId } = await homeFor(place, id);
@@ -98,7 +98,7 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
     maker.syncRun(place, collectionId, connectorId);
   const ofRun = (method: string, suffix: string): Record<string, IdFixture> => ({
     'path space_id': spaceOf(method, async (place) => {
-      const home = await freshHome(place);
+      const home = await another(place);
       return pathOf(home, `/sync/${await runOf(place, home)}${suffix}`);
     }),
     'path collection_id': inCollection(method, suffix, {
@@ -114,7 +114,7 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
     },
     'path sync_id': {
       make: async (place) => {
-        const home = await freshHome(place);
+        const home = await another(place);
         const run = await runOf(place, home);
         homes.set(run, home);
         return run;
@@ -186,7 +186,7 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
     ...named('listSyncRuns', {
       ...ofOne('GET', '/sync'),
       'query cursor': cursorOf(async (place) => {
-        const home = await freshHome(place);
+        const home = await another(place);
         await cancelled(place, home);
         await runOf(place, home);
         return pathOf(home, '/sync');
@@ -197,7 +197,7 @@ export function connectorFixtures(maker: Maker): Record<string, IdFixture> {
     ...named('listSourceDocuments', {
       ...ofOne('GET', '/documents'),
       'query cursor': cursorOf(async (place) => {
-        const home = await freshHome(place);
+        const home = await another(place);
         await maker.sourceDocument(place, home.connectorId);
         await maker.sourceDocument(place, home.connectorId);
         return pathOf(home, '/documents');

@@ -4,6 +4,8 @@ import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { allowModels } from '#domain/workspace/spaces/allow-models.ts';
 import { addModel } from '#domain/capabilities/models/add-model.ts';
 import { builtinSettings } from '#domain/capabilities/models/builtin-settings.ts';
+import { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
+import { recordUsage } from '#domain/knowledge/embeddings/record-usage.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
@@ -223,6 +225,17 @@ export class Maker {
   async builtinEmbeddingModel({ apiKey }: Place): Promise<string> {
     const { body } = await this.send({ method: 'GET', path: '/v1/admin/embedding-models?limit=100', apiKey });
     return body.data.find((model: { alias: string }) => model.alias === 'builtin').id;
+  }
+
+  /** Texts that two models embedded in the space today. */
+  async embeddingUsage(place: Place): Promise<void> {
+    const { tenantId, spaceId } = place;
+    const ids = [await this.builtinEmbeddingModel(place), await this.embeddingModel(place)];
+    await this.unitOfWork.inTenant(tenantId, async (em) => {
+      for (const model of await em.find(EmbeddingModel, { id: { $in: ids } })) {
+        await recordUsage(em, { spaceId, model, purpose: 'passages', texts: 2, tokens: 7 });
+      }
+    });
   }
 
   /** A skill of the tenant without a version. */

@@ -1,63 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createConnectorActivities } from '#activities/connectors/create-connector-activities.ts';
-import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
-import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
-import { openWorld, type KnowledgeWorld } from '#test/support/knowledge-world.ts';
-import { ConnectorSpace, testProviders } from '#test/support/sources/connector-space.ts';
-import { MemorySource, memoryProvider } from '#test/support/sources/memory-source.ts';
-import { startWorkflowWorker, type WorkflowWorker } from '#test/support/workflow-worker.ts';
+import { ConnectorActors } from '#test/support/sources/connector-actors.ts';
 
-let world: KnowledgeWorld;
-let worker: WorkflowWorker;
-const memory = new Map<string, MemorySource>();
-const sources = testProviders([memoryProvider(memory)]);
+let actors: ConnectorActors;
 
 beforeAll(async () => {
-  world = await openWorld();
-  worker = await startWorkflowWorker(
-    createConnectorActivities({ unitOfWork: world.unitOfWork, sources, extractor: createTextExtractor() }),
-  );
+  actors = await ConnectorActors.open();
 }, 60_000);
-afterAll(async () => {
-  await worker.stop();
-  await world.stop();
-});
+afterAll(() => actors.stop());
 
-async function connect(documents: Record<string, string> = {}) {
-  const name = `source-${memory.size}`;
-  const source = new MemorySource();
-  memory.set(name, source);
-  for (const [ref, text] of Object.entries(documents)) {
-    source.put(ref, text);
-  }
-  const space = await ConnectorSpace.create(world, sources, {
-    providerSlug: 'memory',
-    scopeConfig: { name },
-  });
-  const { tenantId, connectorId } = space.ids;
-  const handle = await worker.client.start('runConnector', {
-    taskQueue: worker.taskQueue,
-    workflowId: `connector/${tenantId}/${connectorId}`,
-    args: [{ tenantId, connectorId }],
-  });
-  const sync = async (more: Parameters<ConnectorSpace['request']>[0] = {}) => {
-    const { id } = await space.request(more);
-    await handle.signal('syncRequested', id);
-    await expect
-      .poll(async () => (await space.runs()).find((run) => run.id === id)?.completedAt ?? null, {
-        timeout: 30_000,
-        interval: 100,
-      })
-      .not.toBeNull();
-    const run = (await space.runs()).find((each) => each.id === id);
-    return run!;
-  };
-  return { source, space, handle, sync };
-}
+const letters = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`d${n}`, `Document ${n}.`]));
 
 describe('a run of a connector', () => {
   it('stores what the source has, fetches only what changed, and deletes what is gone', async () => {
-    const { source, space, sync } = await connect({ a: 'Alpha.', b: 'Beta.', c: 'Gamma.', d: 'Delta.' });
+    const { source, space, sync } = await actors.connect({
+      a: 'Alpha.',
+      b: 'Beta.',
+      c: 'Gamma.',
+      d: 'Delta.',
+    });
     expect(await sync()).toMatchObject({ status: 'completed', added: 4, recordsFetched: 4, deleted: 0 });
     expect(await space.contents()).toEqual({
       'a.md': 'Alpha.',
@@ -88,19 +49,130 @@ describe('a run of a connector', () => {
       'd.md': 'Delta.',
       'e.md': 'Epsilon.',
     });
+    expect(await space.find('second')).toEqual(['Beta the second.']);
+    expect(await space.find('gamma')).toEqual([]);
   });
 
-  it('fails without another attempt when the source refuses the credential', async () => {
-    const { source, space, sync } = await connect({ a: 'Alpha.' });
-    source.before = () => {
-      throw new SourceFailure('auth_failed', 'The source refuses access.');
-    };
+  it('compares contents when it is full, and finds those that changed under one version', async () => {
+    const { source, space, sync } = await actors.connect({ a: 'Alpha.', b: 'Beta.' });
+    await sync();
+    source.put('a', 'Alpha, silently changed.', { version: '1' });
+    expect(await sync()).toMatchObject({ unchanged: 2, updated: 0 });
+    expect(await sync({ mode: 'full' })).toMatchObject({ unchanged: 1, updated: 1 });
+    expect(await space.contents()).toMatchObject({ 'a.md': 'Alpha, silently changed.' });
+  });
+
+  it('holds more deletions than the guard allows until a person confirms them', async () => {
+    const { source, space, sync } = await actors.connect(letters(40));
+    await sync();
+    source.documents.clear();
+    source.put('d1', 'Document 1.', { version: '1' });
     expect(await sync()).toMatchObject({
-      status: 'failed',
-      errorCode: 'auth_failed',
-      errorText: 'The source refuses access.',
+      status: 'completed_with_errors',
+      errorCode: 'deletion_guard',
+      deleted: 0,
+      deletesHeld: 39,
     });
-    expect(source.take('check')).toHaveLength(1);
-    expect(await space.read()).toMatchObject({ status: 'auth_required', statusReason: 'auth_failed' });
+    expect(Object.keys(await space.contents())).toHaveLength(40);
+    expect(await sync({ confirmDeletions: true })).toMatchObject({ status: 'completed', deleted: 39 });
+    expect(await space.contents()).toEqual({ 'd1.md': 'Document 1.' });
+  });
+
+  it('keeps a document that the listing lacks and the source still has, or cannot be asked for', async () => {
+    const { source, space, sync } = await actors.connect({ a: 'Alpha.', b: 'Beta.', c: 'Gamma.' });
+    await sync();
+    source.page = () => ({
+      documents: [source.listed('a')],
+      gone: [],
+      next: null,
+      checkpoint: null,
+      total: null,
+      scope: 'everything',
+    });
+    source.before = (request, ref) => {
+      if (request === 'exists' && ref === 'c') {
+        throw new Error('the source is silent');
+      }
+    };
+    expect(await sync()).toMatchObject({ deleted: 0 });
+    expect(new Set(source.take('exists'))).toEqual(new Set(['exists b', 'exists c']));
+    expect(Object.keys(await space.contents())).toHaveLength(3);
+  });
+
+  it('leaves out what cannot be read, with its reason, and no longer finds what it was before', async () => {
+    const { source, space, sync } = await actors.connect({ a: 'Alpha.', b: 'Beta.' });
+    await sync();
+    source.put('b', '\0\0\0\0\u0001');
+    source.put('c', 'C'.repeat(10), { byteSize: 100_000_000 });
+    expect(await sync()).toMatchObject({ status: 'completed', skipped: 2, failed: 0 });
+    expect(await space.contents()).toEqual({ 'a.md': 'Alpha.' });
+    const states = (await space.documents()).map(({ ref, state, errorCode }) => [
+      ref,
+      state,
+      errorCode ?? null,
+    ]);
+    expect(new Set(states)).toEqual(
+      new Set([
+        ['a', 'stored', null],
+        ['b', 'skipped', 'unsupported_format'],
+        ['c', 'skipped', 'too_large'],
+      ]),
+    );
+    expect(source.take('fetch').filter((request) => request === 'fetch c')).toEqual([]);
+  });
+
+  it('deletes the documents of a deleted connector, or leaves them to the collection', async () => {
+    const gone = await actors.connect({ a: 'Alpha.', b: 'Beta.' });
+    await gone.sync();
+    expect(await gone.space.delete()).toMatchObject({ status: 'deleting' });
+    await gone.handle.signal('deleted');
+    await gone.handle.result();
+    expect(await gone.space.contents()).toEqual({});
+    await expect(gone.space.read()).rejects.toMatchObject({ code: 'connector_not_found' });
+
+    const left = await actors.connect({ a: 'Alpha.' });
+    await left.sync();
+    await left.space.delete(true);
+    await left.handle.signal('deleted');
+    await left.handle.result();
+    expect(await left.space.contents()).toEqual({ 'a.md': 'Alpha.' });
+  });
+
+  it('joins requests: one runs, one is queued, and further ones are the queued one', async () => {
+    const { source, space, begin, end } = await actors.connect({ a: 'Alpha.' });
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    source.before = (request) => (request === 'list' ? held : undefined);
+    const first = await begin();
+    await expect.poll(async () => (await space.runs())[0]?.status).toBe('running');
+    const second = await begin();
+    expect(await begin({ confirmDeletions: true })).toBe(second);
+    expect(second).not.toBe(first);
+    release();
+    await end(first);
+    expect(await end(second)).toMatchObject({ status: 'completed', confirmDeletions: true });
+    expect(await space.runs()).toHaveLength(2);
+  });
+
+  it('that is scheduled begins by itself', async () => {
+    const { space, handle } = await actors.connect(
+      { a: 'Alpha.' },
+      { syncSchedule: { type: 'interval', minutes: 5 } },
+    );
+    await expect.poll(async () => (await space.read()).status, { timeout: 20_000 }).toBe('active');
+    expect((await space.runs()).map(({ trigger }) => trigger)).toEqual(['initial']);
+    await actors.world.admin.query(
+      `update sync_runs set created_at = created_at - interval '6 minutes' where connector_id = $1`,
+      [space.connectorId],
+    );
+    await handle.signal('configChanged');
+    await expect
+      .poll(async () => (await space.runs()).map(({ trigger, status }) => [trigger, status]), {
+        timeout: 20_000,
+      })
+      .toEqual([
+        ['schedule', 'completed'],
+        ['initial', 'completed'],
+      ]);
   });
 });

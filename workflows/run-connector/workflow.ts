@@ -1,5 +1,7 @@
 import {
+  ApplicationFailure,
   CancellationScope,
+  ChildWorkflowFailure,
   condition,
   continueAsNew,
   executeChild,
@@ -25,7 +27,7 @@ import {
 } from './messages.ts';
 
 const activities = proxyActivities<Activities>(connectorStep);
-/** Pause after a run that could not be begun or did not end as it should. */
+/** Pause after a run that could not be begun, or that was ended from outside. */
 const faultPause = '10s';
 /** Timers of a workflow have a limit; a longer wait is planned once more. */
 const maxWaitMs = 86_400_000;
@@ -94,8 +96,12 @@ async function synchronise({ tenantId, connectorId }: RunConnectorInput, runId: 
     if (isCancellation(error)) {
       throw error;
     }
-    // A failed run has ended its row. One that was terminated has not: the next plan takes it up again.
-    log.info('a run of a connector did not end well', { runId });
+    // A failed run has ended its row.
+    if (error instanceof ChildWorkflowFailure && error.cause instanceof ApplicationFailure) {
+      return;
+    }
+    // A run that was terminated has not: the next plan takes it up again.
+    log.warn('a run of a connector did not end by itself', { runId });
     await sleep(faultPause);
   }
 }

@@ -77,7 +77,7 @@ export const connectorStep = {
  * minutes of an unreachable source. The source's own pauses are obeyed beside that.
  */
 export const sourceStep = {
-  heartbeatTimeout: '10s',
+  heartbeatTimeout: '5s',
   startToCloseTimeout: '10m',
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   retry: { initialInterval: '1s', backoffCoefficient: 2.5, maximumInterval: '2m', maximumAttempts: 8 },

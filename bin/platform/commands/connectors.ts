@@ -106,7 +106,7 @@ export function addConnectors(program: Command): void {
       call: (client, options: InCollection & { retainDocuments?: boolean }, id) =>
         client.connectors.delete.mutate({
           ...connectorRef(options, id),
-          keep_documents: options.retainDocuments === true,
+          retain_documents: options.retainDocuments === true,
         }),
       show,
     },

@@ -51,7 +51,8 @@ export async function embedDocument(inTransaction: InTransaction, work: Document
       const embedded = fresh.map((passage, index) => ({ ...passage, vector: vectorAt(vectors, index) }));
       await inTransaction(async (em) => {
         await storeVectors(em, { ...passages, mean }, embedded);
-        await recordUsage(em, { spaceId, model: target.model, purpose: 'passages', tokens });
+        const texts = embedded.length;
+        await recordUsage(em, { spaceId, model: target.model, purpose: 'passages', texts, tokens });
       });
     }
     await inTransaction((em) => showProgress(em, passages, target));

@@ -60,7 +60,7 @@ export async function questionVector(
     const { vector, tokens } = await embedder.embedQuery(question, limited);
     if (model.providerKind !== 'builtin' && tokens > 0) {
       const { spaceId } = generation;
-      await inTransaction((em) => recordUsage(em, { spaceId, model, purpose: 'query', tokens }));
+      await inTransaction((em) => recordUsage(em, { spaceId, model, purpose: 'query', texts: 1, tokens }));
     }
     return { embeddingId: generation.id, mean: bytesToFloats(generation.mean), vector };
   } catch (error) {

@@ -3,6 +3,7 @@ import { createSourceProviders } from '#adapters/sources/create-source-providers
 import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
+import { cancelSync } from '#domain/knowledge/connectors/cancel-sync.ts';
 import { createConnector, type CreateConnector } from '#domain/knowledge/connectors/create-connector.ts';
 import { deleteConnector } from '#domain/knowledge/connectors/delete-connector.ts';
 import { listSourceDocuments } from '#domain/knowledge/connectors/list-source-documents.ts';
@@ -108,6 +109,10 @@ export class ConnectorSpace {
       }),
     );
     return run;
+  }
+
+  cancel(runId: string) {
+    return this.world.act(this.fixture, (ctx) => cancelSync(ctx, { ...this.ref, runId }));
   }
 
   update(change: Partial<ConnectorChange>) {

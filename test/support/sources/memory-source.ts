@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { defineProvider } from '#adapters/sources/provider.ts';
-import type { Fetched, ListedDocument, Source, SourcePage } from '#domain/knowledge/connectors/source.ts';
+import type {
+  Fetched,
+  FetchInput,
+  ListedDocument,
+  Source,
+  SourcePage,
+} from '#domain/knowledge/connectors/source.ts';
 
 /** A scripted source: documents in memory, pages of `pageSize`, and what a test puts before each of its answers. */
 export class MemorySource implements Source {
@@ -46,7 +52,7 @@ export class MemorySource implements Source {
     };
   }
 
-  async fetch({ ref }: { ref: string }): Promise<Fetched> {
+  async fetch({ ref }: Pick<FetchInput, 'ref'>, _signal?: AbortSignal): Promise<Fetched> {
     await this.#request('fetch', ref);
     const found = this.documents.get(ref);
     return found === undefined

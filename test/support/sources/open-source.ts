@@ -7,7 +7,10 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { ListedDocument, Source } from '#domain/knowledge/connectors/source.ts';
 import type { SourceServer } from './source-server.ts';
 
-/** Opens the source of a server as a run does, without a database; `stored` gives `oauth2_client` tokens. */
+/**
+ * Opens the source of a server as a run does, without a database; `stored` gives `oauth2_client` tokens.
+ * @param limits shorter waits than those of `answerLimits`
+ */
 export function openSource(
   provider: SourceProvider,
   server: Pick<SourceServer, 'slug' | 'scopeConfig' | 'credential' | 'allowedOrigins' | 'roots'>,

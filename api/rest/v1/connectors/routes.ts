@@ -134,7 +134,7 @@ export function connectorRoutes(deps: GatewayDependencies) {
       },
       async (request, reply) => {
         const { space_id: spaceId, collection_id: collectionId, connector_id: connectorId } = request.params;
-        const retainDocuments = request.query.keep_documents === 'true';
+        const retainDocuments = request.query.retain_documents === 'true';
         const connector = await request.inContext(spaceId, (ctx) =>
           deleteConnector(ctx, { collectionId, connectorId, retainDocuments }),
         );

@@ -87,5 +87,16 @@ begin
   return null;
 end $$;
 
+-- Collections whose statistics their trigger would refresh, by the same condition: those that were filled by a version
+-- without statistics.
+create or replace function app.list_unmeasured_collections(p_after_tenant uuid, p_after_id uuid, p_limit integer)
+returns table (tenant_id uuid, collection_id uuid)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+  select c.tenant_id, c.id from public.collections c
+  where c.chunk_count >= 2000 and c.chunk_count > 1.25 * c.lexeme_chunks
+    and (c.tenant_id, c.id) > (p_after_tenant, p_after_id)
+  order by c.tenant_id, c.id limit p_limit
+$$;
+
 select pg_temp.secure_function('app.lexeme_key(uuid, uuid, text)', 'app_owner', '{app_rt,app_purge,app_system}'),
   pg_temp.secure_function('app.lexeme_keys(uuid, uuid, tsvector)', 'app_owner', '{app_rt,app_purge,app_system}');
