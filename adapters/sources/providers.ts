@@ -1,6 +1,7 @@
 import { filesystemProvider } from './filesystem/provider.ts';
 import { gitProvider } from './git/provider.ts';
 import type { SourceProvider } from './provider.ts';
+import { rssProvider } from './rss/provider.ts';
 import { s3Provider } from './s3/provider.ts';
 import { webProvider } from './web/provider.ts';
 import { webdavProvider } from './webdav/provider.ts';
@@ -11,5 +12,6 @@ export const providers: readonly SourceProvider[] = [
   gitProvider,
   s3Provider,
   webdavProvider,
+  rssProvider,
   filesystemProvider,
 ];

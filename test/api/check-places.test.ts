@@ -9,7 +9,8 @@ const limits = { slots: 3, slotsPerKey: 1, waitersPerKey: 1, waitMs: 100, totalM
 describe('checks of sources', () => {
   it('end after their time, also where the source ignores that, and keep their place until it answers', async () => {
     const places = new CheckPlaces(limits);
-    const { promise: hanging, resolve: answer } = Promise.withResolvers<string>();
+    let answer: (text: string) => void = () => {};
+    const hanging = new Promise<string>((resolve) => (answer = resolve));
     const began = Date.now();
     expect(await places.run('a', staying, () => hanging, 'late')).toBe('late');
     expect(Date.now() - began).toBeLessThan(2_000);

@@ -27,7 +27,7 @@ export interface ReadersManifest {
 }
 
 /**
- * The file that says who may read what. One that cannot be read or understood is a failure: without it, everybody in
+ * The file that says who may read what. If it cannot be read or understood, the run fails: without it, everybody in
  * the space would read everything.
  * @returns null: there is none
  */

@@ -2,7 +2,7 @@ import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/kno
 import { discardBody } from '../shared/bounded-body.ts';
 import { requestFailure, statusFailure } from '../shared/http-failure.ts';
 import type { Frontier, Visit } from './frontier.ts';
-import { mediaTypeOf, versionOf } from './page-version.ts';
+import { mediaTypeOf, versionOf } from '../shared/http-version.ts';
 import { readPage } from './read-page.ts';
 import { nameOf, type Site } from './site.ts';
 import type { WebClient } from './web-client.ts';

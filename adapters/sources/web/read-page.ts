@@ -1,6 +1,6 @@
 import { decodeText } from '../../knowledge/formats/decode-text.ts';
 import { discardBody, readBeginning } from '../shared/bounded-body.ts';
-import { mediaTypeOf } from './page-version.ts';
+import { mediaTypeOf } from '../shared/http-version.ts';
 import { scanPage } from './scan-page.ts';
 import type { Site } from './site.ts';
 

@@ -1,11 +1,9 @@
 import robotsParser from 'robots-parser';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { userAgent } from '../shared/user-agent.ts';
 
 /** Its types describe another module format than it has. */
 const parse = robotsParser as unknown as typeof robotsParser.default;
-
-/** Sent with every request; robots.txt addresses it by the part before the slash. */
-export const userAgent = 'PlatformConnector/1.0';
 
 /** As RFC 9309 asks for at least. */
 export const maxRobotsBytes = 512_000;

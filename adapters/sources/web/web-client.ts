@@ -3,7 +3,8 @@ import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { discardBody, readBeginning } from '../shared/bounded-body.ts';
 import { followRedirects } from '../shared/follow-redirects.ts';
 import { statusFailure } from '../shared/http-failure.ts';
-import { maxRobotsBytes, parseRobots, userAgent, type Robots } from './robots.ts';
+import { userAgent } from '../shared/user-agent.ts';
+import { maxRobotsBytes, parseRobots, type Robots } from './robots.ts';
 import type { Site } from './site.ts';
 
 const maxRedirects = 5;
@@ -90,7 +91,7 @@ export class WebClient {
     }
   }
 
-  /** A site whose robots.txt fails forbids everything for now; one that has none allows everything. */
+  /** A site whose robots.txt fails forbids everything for now; without one everything is allowed. */
   async #readRobots(origin: string, signal: AbortSignal): Promise<Robots> {
     const address = `${origin}/robots.txt`;
     const init = { signal, headers: { 'user-agent': userAgent } };

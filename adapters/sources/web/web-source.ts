@@ -12,7 +12,7 @@ import { requestFailure, statusFailure } from '../shared/http-failure.ts';
 import { crawlPage } from './crawl-page.ts';
 import { Frontier } from './frontier.ts';
 import { listSitemapPage, loadSitemap, sitemapsOf, type SitemapListing } from './list-sitemaps.ts';
-import { conditionOf, mediaTypeOf, versionOf } from './page-version.ts';
+import { conditionOf, mediaTypeOf, versionOf } from '../shared/http-version.ts';
 import { readPage } from './read-page.ts';
 import { Site } from './site.ts';
 import { SitemapState } from './sitemap-state.ts';
