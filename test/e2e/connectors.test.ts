@@ -93,7 +93,7 @@ describe('a connector over its whole life', () => {
     expect(await filenames(collection)).toEqual([]);
   }, 60_000);
 
-  it('is synchronised from the terminal, which shows the progress, and leaves its documents where it is told to', async () => {
+  it('is synchronised from the terminal, which shows the progress, and leaves its documents on request', async () => {
     const { collection, connector, path } = await connected('beacons');
     const env = { PLATFORM_URL: stack.gateways[0]!.url, PLATFORM_API_KEY: world.apiKey };
     const of = ['--space', world.spaceId, '--collection', collection];

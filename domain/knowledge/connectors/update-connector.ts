@@ -12,7 +12,7 @@ import { queueRun } from './queue-run.ts';
 import type { SourceProviders, SourceUse } from './source-providers.ts';
 
 /**
- * Changes scope, credential, schedule or status. A connector that becomes `active` begins a run; one that is paused
+ * Changes scope, credential, schedule or status. A connector that becomes `active` begins a run; pausing
  * cancels its runs. A new scope or credential lets it leave `auth_required` and `error`.
  * @param checked the source that has answered for this change; omitted: the caller vouches for it
  * @throws `missing_permission`, `collection_not_found`, `connector_not_found`, `invalid_request`, `invalid_state`
