@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import { ConnectorActors } from '#test/support/sources/connector-actors.ts';
 
 let actors: ConnectorActors;
@@ -96,6 +97,45 @@ describe('a run of a connector', () => {
     };
     expect(await sync()).toMatchObject({ deleted: 0 });
     expect(new Set(source.take('exists'))).toEqual(new Set(['exists b', 'exists c']));
+    expect(Object.keys(await space.contents())).toHaveLength(3);
+  });
+
+  it('counts a document as failed that the source twice gives no answer for, and fetches it in the next run', async () => {
+    const { source, space, sync } = await actors.connect(letters(6));
+    source.before = (request, ref) => {
+      if (request === 'fetch' && (ref === 'd2' || ref === 'd5')) {
+        throw new SourceFailure('source_unreachable', 'The source does not answer.');
+      }
+    };
+    expect(await sync()).toMatchObject({ status: 'completed_with_errors', added: 4, failed: 2, attempts: 0 });
+    const failed = ['fetch d2', 'fetch d2', 'fetch d5', 'fetch d5'];
+    expect(
+      source
+        .take('fetch')
+        .filter((request) => /[25]$/.test(request))
+        .toSorted(),
+    ).toEqual(failed);
+    source.before = () => {};
+    expect(await sync()).toMatchObject({ status: 'completed', added: 2, unchanged: 4 });
+    expect(Object.keys(await space.contents())).toHaveLength(6);
+  });
+
+  it.each([
+    ['for a moment', ['fetch d1', 'fetch d2'], 1],
+    ['for longer', ['fetch d1', 'fetch d2', 'check null'], 2],
+  ])('loses no document to a source that is away %s at the end of a listing', async (_, refused, steps) => {
+    const { source, space, sync } = await actors.connect(letters(3));
+    const left = new Set(refused);
+    let isListed = false;
+    source.before = (request, ref) => {
+      isListed ||= request === 'list';
+      if (isListed && left.delete(`${request} ${ref}`)) {
+        throw new SourceFailure('source_unreachable', 'The source does not answer.');
+      }
+    };
+    expect(await sync()).toMatchObject({ status: 'completed', added: 3, failed: 0 });
+    expect(left.size).toBe(0);
+    expect(source.take('list')).toHaveLength(steps);
     expect(Object.keys(await space.contents())).toHaveLength(3);
   });
 

@@ -2,16 +2,18 @@ import { expect } from 'vitest';
 import type { WorkflowHandle } from '@temporalio/client';
 import { createConnectorActivities } from '#activities/connectors/create-connector-activities.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { providers } from '#adapters/sources/providers.ts';
 import type { CreateConnector } from '#domain/knowledge/connectors/create-connector.ts';
 import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { openWorld, type KnowledgeWorld } from '../knowledge-world.ts';
 import { startWorkflowWorker, type WorkflowWorker } from '../workflow-worker.ts';
-import { ConnectorSpace, testProviders } from './connector-space.ts';
+import { ConnectorSpace } from './connector-space.ts';
 import { MemorySource, memoryProvider } from './memory-source.ts';
+import { ReachableProviders } from './reachable-providers.ts';
+import type { SourceServer } from './source-server.ts';
 
-/** A connector of a scripted source, with its actor in Temporal. */
-export interface ActedConnector {
-  source: MemorySource;
+/** A connector with its actor in Temporal. */
+export interface ServedConnector {
   space: ConnectorSpace;
   handle: WorkflowHandle;
   /** Requests a run and waits for its end. */
@@ -24,29 +26,39 @@ export interface ActedConnector {
   restart: () => Promise<WorkflowHandle>;
 }
 
+/** A connector of a scripted source. */
+export interface ActedConnector extends ServedConnector {
+  source: MemorySource;
+}
+
 /** A worker in this process that runs the actors of connectors, against a real Temporal and PostgreSQL. */
 export class ConnectorActors {
   readonly world: KnowledgeWorld;
   readonly worker: WorkflowWorker;
   readonly #memory: Map<string, MemorySource>;
-  readonly #sources: ReturnType<typeof testProviders>;
+  readonly #providers: ReachableProviders;
 
-  private constructor(world: KnowledgeWorld, worker: WorkflowWorker, memory: Map<string, MemorySource>) {
+  private constructor(
+    world: KnowledgeWorld,
+    worker: WorkflowWorker,
+    parts: { memory: Map<string, MemorySource>; reachable: ReachableProviders },
+  ) {
     this.world = world;
     this.worker = worker;
-    this.#memory = memory;
-    this.#sources = testProviders([memoryProvider(memory)]);
+    this.#memory = parts.memory;
+    this.#providers = parts.reachable;
   }
 
   static async open(): Promise<ConnectorActors> {
     const world = await openWorld();
     const memory = new Map<string, MemorySource>();
-    const sources = testProviders([memoryProvider(memory)]);
+    const reachable = new ReachableProviders(world, [memoryProvider(memory), ...providers]);
+    const { sources } = reachable;
     const extractor = createTextExtractor();
     const worker = await startWorkflowWorker(
       createConnectorActivities({ unitOfWork: world.unitOfWork, sources, extractor }),
     );
-    return new ConnectorActors(world, worker, memory);
+    return new ConnectorActors(world, worker, { memory, reachable });
   }
 
   async stop(): Promise<void> {
@@ -65,9 +77,20 @@ export class ConnectorActors {
       source.put(ref, text);
     }
     const given = { providerSlug: 'memory', scopeConfig: { name }, ...more };
-    const space = await ConnectorSpace.create(this.world, this.#sources, given);
+    return { source, ...(await this.#act(given)) };
+  }
+
+  /** A connector of a real server, with the credential that it asks for. */
+  connectTo(server: SourceServer): Promise<ServedConnector> {
+    this.#providers.allow(server);
+    const { slug: providerSlug, scopeConfig, credential } = server;
+    return this.#act({ providerSlug, scopeConfig, credential });
+  }
+
+  async #act(given: Parameters<typeof ConnectorSpace.create>[2]): Promise<ServedConnector> {
+    const space = await ConnectorSpace.create(this.world, this.#providers.sources, given);
     const handle = await this.#start(space);
-    const begin: ActedConnector['begin'] = async (request = {}) => {
+    const begin: ServedConnector['begin'] = async (request = {}) => {
       const { id } = await space.request(request);
       await handle.signal('syncRequested', id);
       return id;
@@ -78,8 +101,8 @@ export class ConnectorActors {
       await expect.poll(isOver, { timeout: 60_000, interval: 100 }).toBe(true);
       return (await find()) as SyncRun;
     };
-    const sync: ActedConnector['sync'] = async (request) => end(await begin(request));
-    return { source, space, handle, sync, begin, end, restart: () => this.#start(space) };
+    const sync: ServedConnector['sync'] = async (request) => end(await begin(request));
+    return { space, handle, sync, begin, end, restart: () => this.#start(space) };
   }
 
   async #start(space: ConnectorSpace): Promise<WorkflowHandle> {

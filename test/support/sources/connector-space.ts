@@ -2,6 +2,9 @@ import type { SourceProvider } from '#adapters/sources/provider.ts';
 import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
 import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
+import { createCredential } from '#domain/capabilities/credentials/create-credential.ts';
+import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
+import { updateCredential } from '#domain/capabilities/credentials/update-credential.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { cancelSync } from '#domain/knowledge/connectors/cancel-sync.ts';
 import { createConnector, type CreateConnector } from '#domain/knowledge/connectors/create-connector.ts';
@@ -15,6 +18,7 @@ import type { ConnectorChange } from '#domain/knowledge/connectors/plan-update.t
 import { updateConnector } from '#domain/knowledge/connectors/update-connector.ts';
 import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import type { KnowledgeWorld, SpaceFixture } from '../knowledge-world.ts';
+import type { SourceServer } from './source-server.ts';
 
 export interface ReachableSource {
   allowedOrigins?: readonly string[];
@@ -36,6 +40,9 @@ export function testProviders(
   });
 }
 
+type GivenConnector = Pick<CreateConnector, 'providerSlug' | 'scopeConfig'> &
+  Partial<CreateConnector> & { credential?: SourceServer['credential'] };
+
 /** A connector in a collection of a space of its own, acted on by the use cases. */
 export class ConnectorSpace {
   readonly world: KnowledgeWorld;
@@ -43,6 +50,7 @@ export class ConnectorSpace {
   readonly fixture: SpaceFixture;
   readonly collectionId: string;
   connectorId = '';
+  credentialId: string | null = null;
 
   private constructor(parts: Pick<ConnectorSpace, 'world' | 'sources' | 'fixture' | 'collectionId'>) {
     this.world = parts.world;
@@ -54,15 +62,18 @@ export class ConnectorSpace {
   static async create(
     world: KnowledgeWorld,
     sources: SourceProviders,
-    given: Pick<CreateConnector, 'providerSlug' | 'scopeConfig'> & Partial<CreateConnector>,
+    { credential = null, ...given }: GivenConnector,
   ): Promise<ConnectorSpace> {
     const fixture = await world.addSpace();
     const { collection } = await world.act(fixture, (ctx) => createCollection(ctx, { name: 'C' }));
     const space = new ConnectorSpace({ world, sources, fixture, collectionId: collection.id });
+    if (credential !== null) {
+      space.credentialId = await space.#storeCredential(credential);
+    }
     const { connector } = await world.act(fixture, (ctx) =>
       createConnector(ctx, sources, {
         collectionId: collection.id,
-        credentialId: null,
+        credentialId: space.credentialId,
         syncSchedule: { type: 'manual' },
         idempotency: null,
         ...given,
@@ -70,6 +81,20 @@ export class ConnectorSpace {
     );
     space.connectorId = connector.id;
     return space;
+  }
+
+  async #storeCredential({ origin, value }: NonNullable<SourceServer['credential']>): Promise<string> {
+    const { kind, ...members } = value;
+    const input = { name: 'Source', kind, origin, value: members, idempotency: null };
+    const { credential } = await this.world.act(this.fixture, (ctx) => createCredential(ctx, input));
+    return credential.id;
+  }
+
+  /** Rotates the stored credential. */
+  async rotate({ kind: _, ...value }: CredentialValue): Promise<void> {
+    const { credentialId } = this;
+    if (credentialId === null) throw new Error('The connector has no credential.');
+    await this.world.act(this.fixture, (ctx) => updateCredential(ctx, { credentialId, value }));
   }
 
   get ids(): { tenantId: string; connectorId: string } {
