@@ -1,4 +1,5 @@
+import { mcpProvider } from './mcp/provider.ts';
 import type { SourceProvider } from './provider.ts';
 
 /** Every provider, in the order in which people see them. */
-export const providers: readonly SourceProvider[] = [];
+export const providers: readonly SourceProvider[] = [mcpProvider];
