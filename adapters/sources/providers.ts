@@ -1,5 +1,6 @@
+import { confluenceProvider } from './confluence/provider.ts';
 import { mcpProvider } from './mcp/provider.ts';
 import type { SourceProvider } from './provider.ts';
 
 /** Every provider, in the order in which people see them. */
-export const providers: readonly SourceProvider[] = [mcpProvider];
+export const providers: readonly SourceProvider[] = [mcpProvider, confluenceProvider];

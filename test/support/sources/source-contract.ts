@@ -8,6 +8,7 @@ import { SourceModel } from './source-model.ts';
 import type { SourceServer } from './source-server.ts';
 
 export interface FakeSource extends SourceServer {
+  origin: string;
   interfere(with_: Interference | null): void;
 }
 

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+/** The address of a source in a scope: http or https, without a secret, a query or a fragment. */
+export const webUrl = (description: string) =>
+  z
+    .string()
+    .max(1_000)
+    .refine(isPlainWebUrl, 'must be an http(s) address without credentials, query or fragment')
+    .describe(description);
+
+function isPlainWebUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.username === '' &&
+    url.password === '' &&
+    !/[?#\s]/.test(text)
+  );
+}
+
+/** `SourceProvider.endpoint` of a source at a web address. */
+export function webEndpoint(address: string): { host: string; origin: string } {
+  const { hostname, port, protocol, origin } = new URL(address);
+  return { host: `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`, origin };
+}
