@@ -27,6 +27,11 @@ export interface Asking {
   body?: unknown;
 }
 
+export interface Answer<T> {
+  value: T;
+  headers: Headers;
+}
+
 /** An answer is longer than `maxBytes`. */
 export class TooLong extends SourceFailure {
   constructor() {
@@ -46,28 +51,31 @@ export class JsonApi {
 
   /** @throws SourceFailure also for 404 and 410 */
   async get<T>(path: string, schema: z.ZodType<T>, asking: Asking): Promise<T> {
-    const { value } = await this.answer(path, schema, asking);
-    return value;
+    return (await this.#ask(path, schema, asking)).value;
   }
 
   /** Null for 404 and 410. */
   async find<T>(path: string, schema: z.ZodType<T>, asking: Asking): Promise<T | null> {
-    const found = await this.#within(asking, async () => {
+    return (await this.seek(path, schema, { ...asking, absent: [404, 410] }))?.value ?? null;
+  }
+
+  /** Null for the statuses of `absent`. */
+  seek<T>(
+    path: string,
+    schema: z.ZodType<T>,
+    asking: Asking & { absent: readonly number[] },
+  ): Promise<Answer<T> | null> {
+    return this.#within(asking, async () => {
       const response = await this.#send(path, asking);
-      if (response.status === 404 || response.status === 410) {
+      if (asking.absent.includes(response.status)) {
         await discard(response);
         return null;
       }
-      return this.#read(response, schema, asking);
+      return { value: await this.#read(response, schema, asking), headers: response.headers };
     });
-    return found;
   }
 
-  async answer<T>(
-    path: string,
-    schema: z.ZodType<T>,
-    asking: Asking,
-  ): Promise<{ value: T; headers: Headers }> {
+  #ask<T>(path: string, schema: z.ZodType<T>, asking: Asking): Promise<Answer<T>> {
     return this.#within(asking, async () => {
       const response = await this.#send(path, asking);
       return { value: await this.#read(response, schema, asking), headers: response.headers };

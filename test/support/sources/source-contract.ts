@@ -15,8 +15,8 @@ export interface FakeSource extends SourceServer {
 export interface ContractOptions {
   provider: SourceProvider;
   start(): Promise<FakeSource>;
-  /** What a document is listed as; the name itself by default. */
-  nameOf?: (name: string) => string;
+  /** The name of `put` in what a document is listed as; the whole by default. */
+  nameIn?: (listed: string) => string;
   /** Documents of a page of the provider. */
   pageSize: number;
   /** A content that is longer than 2,000 bytes is refused by this provider before it is read to its end. */
@@ -46,7 +46,7 @@ const oddNames = [
 
 /** What every source over HTTP does, against a server of its own. */
 export function describeSource(title: string, options: ContractOptions): void {
-  const { provider, pageSize, nameOf = (name) => name } = options;
+  const { provider, pageSize, nameIn = (listed) => listed } = options;
   describe(title, () => {
     let server: FakeSource;
     const opened: Source[] = [];
@@ -65,14 +65,9 @@ export function describeSource(title: string, options: ContractOptions): void {
     };
     const agrees = (model: SourceModel, files: ReadonlyMap<string, string> | Record<string, string>) => {
       const wanted = files instanceof Map ? [...(files as Map<string, string>)] : Object.entries(files);
-      expect(
-        model
-          .contents()
-          .map(([name]) => name)
-          .sort(),
-      ).toEqual(wanted.map(([name]) => nameOf(name)).sort());
-      const texts = new Map(model.contents());
-      for (const [name, text] of wanted) expect(texts.get(nameOf(name))).toContain(text);
+      const found = new Map(model.contents().map(([name, text]) => [nameIn(name), text]));
+      expect([...found.keys()].sort()).toEqual(wanted.map(([name]) => name).sort());
+      for (const [name, text] of wanted) expect(found.get(name)).toContain(text);
     };
 
     it('lists an empty source completely', async () => {
