@@ -1,7 +1,13 @@
 import { confluenceProvider } from './confluence/provider.ts';
 import { githubProvider } from './github/provider.ts';
+import { googleDriveProvider } from './google-drive/provider.ts';
 import { mcpProvider } from './mcp/provider.ts';
 import type { SourceProvider } from './provider.ts';
 
 /** Every provider, in the order in which people see them. */
-export const providers: readonly SourceProvider[] = [mcpProvider, confluenceProvider, githubProvider];
+export const providers: readonly SourceProvider[] = [
+  mcpProvider,
+  confluenceProvider,
+  githubProvider,
+  googleDriveProvider,
+];
