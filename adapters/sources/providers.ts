@@ -1,5 +1,9 @@
+import { confluenceProvider } from './confluence/provider.ts';
 import { filesystemProvider } from './filesystem/provider.ts';
 import { gitProvider } from './git/provider.ts';
+import { githubProvider } from './github/provider.ts';
+import { googleDriveProvider } from './google-drive/provider.ts';
+import { mcpProvider } from './mcp/provider.ts';
 import type { SourceProvider } from './provider.ts';
 import { rssProvider } from './rss/provider.ts';
 import { s3Provider } from './s3/provider.ts';
@@ -13,5 +17,9 @@ export const providers: readonly SourceProvider[] = [
   s3Provider,
   webdavProvider,
   rssProvider,
+  mcpProvider,
   filesystemProvider,
+  confluenceProvider,
+  githubProvider,
+  googleDriveProvider,
 ];
