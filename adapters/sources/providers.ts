@@ -1,3 +1,4 @@
+import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
 import { s3Provider } from './s3/provider.ts';
 
@@ -5,4 +6,5 @@ import { s3Provider } from './s3/provider.ts';
 export const providers: readonly SourceProvider[] = [
   // oxfmt-keep
   s3Provider,
+  postgresProvider,
 ];
