@@ -1,3 +1,4 @@
+import { imapProvider } from './imap/provider.ts';
 import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
 import { s3Provider } from './s3/provider.ts';
@@ -7,4 +8,5 @@ export const providers: readonly SourceProvider[] = [
   // oxfmt-keep
   s3Provider,
   postgresProvider,
+  imapProvider,
 ];

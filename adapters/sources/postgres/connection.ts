@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import type { CredentialValue } from '#domain/capabilities/credentials/credential-value.ts';
 import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
 import type { SourceAccess } from '../provider.ts';
+import { oneAtATime } from '../shared/one-at-a-time.ts';
 import { bareHost } from '../shared/server-address.ts';
 import { postgresFailure } from './postgres-failure.ts';
 import type { PostgresScope } from './scope.ts';
@@ -28,28 +29,30 @@ export interface Connection {
 /** One connection, made when it is needed, and again after a failure. Each statement has a read-only transaction. */
 export function createConnection(scope: PostgresScope, access: PostgresAccess): Connection {
   let current: Session | null = null;
+  const inTurn = oneAtATime();
   const end = () => {
     current?.life.abort();
     current = null;
   };
   return {
-    rows: async (statement, signal, contentBytes = 0) => {
-      signal.throwIfAborted();
-      const session = (current ??= newSession());
-      // A connection outlives the signal of the call that makes it.
-      signal.addEventListener('abort', end, { once: true });
-      try {
-        session.bytesLeft = answerBytes + contentBytes;
-        session.client ??= await connectClient(scope, access, session);
-        return await read(session.client, statement);
-      } catch (error) {
-        end();
+    rows: (statement, signal, contentBytes = 0) =>
+      inTurn(async () => {
         signal.throwIfAborted();
-        throw postgresFailure(session.failure ?? error, signal);
-      } finally {
-        signal.removeEventListener('abort', end);
-      }
-    },
+        const session = (current ??= newSession());
+        // A connection outlives the signal of the call that makes it.
+        signal.addEventListener('abort', end, { once: true });
+        try {
+          session.bytesLeft = answerBytes + contentBytes;
+          session.client ??= await connectClient(scope, access, session);
+          return await read(session.client, statement);
+        } catch (error) {
+          end();
+          signal.throwIfAborted();
+          throw postgresFailure(session.failure ?? error, signal);
+        } finally {
+          signal.removeEventListener('abort', end);
+        }
+      }),
     close: async () => end(),
   };
 }

@@ -43,7 +43,7 @@ export function postgresSource(scope: PostgresScope, access: PostgresAccess): So
   return {
     check: async (signal) => {
       const rows = await connection.rows(pageStatement(scope, { after: null, since: null }), signal);
-      refuseUnfitKeys(rows, null);
+      assertFitKeys(rows, null);
     },
 
     list: async (input: ListInput, signal): Promise<SourcePage> => {
@@ -55,7 +55,7 @@ export function postgresSource(scope: PostgresScope, access: PostgresAccess): So
         pageStatement(scope, { after: cursor?.after ?? null, since }),
         signal,
       );
-      refuseUnfitKeys(rows, cursor?.after ?? null);
+      assertFitKeys(rows, cursor?.after ?? null);
       const last = rows.length === pageRows ? rows.at(-1) : undefined;
       const cut = last !== undefined && page >= maxPages;
       return {
@@ -108,7 +108,7 @@ async function rowsOf(ref: string, read: (key: string) => Promise<Row[]>): Promi
   }
 }
 
-function refuseUnfitKeys(rows: readonly Row[], after: string | null): void {
+function assertFitKeys(rows: readonly Row[], after: string | null): void {
   if (rows.length > pageRows) {
     throw new SourceFailure('source_invalid', 'The source lists more rows in a page than were requested.');
   }

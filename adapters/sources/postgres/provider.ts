@@ -14,10 +14,11 @@ export const postgresProvider = defineProvider({
   credentialRequired: true,
   detects: { changes: 'listing', deletions: 'listing', readers: true },
   endpoint: (scope) => serverEndpoint('postgres', scope),
-  open: (scope, { connect, credential }) => {
+  open: (scope, access) => {
+    const { credential } = access;
     if (credential?.kind !== 'basic') {
       throw new SourceFailure('auth_failed', 'The connector needs the name and the password of a user.');
     }
-    return postgresSource(scope, { connect, credential });
+    return postgresSource(scope, { connect: (target) => access.connect(target), credential });
   },
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { postgresProvider } from '#adapters/sources/postgres/provider.ts';
 import type { ListedDocument, Source } from '#domain/knowledge/connectors/source.ts';
@@ -11,7 +11,7 @@ import { startPostgresServer, type PostgresServer } from '../../support/sources/
 import { makeTestCertificate } from '../../support/sources/test-certificate.ts';
 
 const signal = AbortSignal.timeout(600_000);
-const provider = postgresProvider as Parameters<typeof openSource>[0];
+const provider = postgresProvider;
 
 let server: PostgresServer;
 let source: Source;
@@ -31,6 +31,11 @@ const fetchText = async (
 ) => {
   const fetched = await from.fetch({ ref, version, mediaType: null, maxBytes }, signal);
   return fetched.kind === 'content' ? Buffer.from(fetched.content).toString() : fetched;
+};
+
+const fetchedText = async (ref: string) => {
+  const text = await fetchText(ref);
+  return typeof text === 'string' ? text : text.kind;
 };
 
 beforeAll(async () => {
@@ -201,6 +206,13 @@ test('a page has a bounded number of bytes; longer rows are fetched alone, and t
   expect(await fetchText('r60')).toHaveLength(100_008);
 });
 
+test('calls at the same time take turns on the connection', async () => {
+  for (const name of ['a', 'b', 'c']) await server.put(name, name);
+  const other = await open();
+  const texts = await Promise.all(['a', 'b', 'c'].map((name) => fetchText(name, { from: other })));
+  expect(texts).toEqual(['# a\n\na\n', '# b\n\nb\n', '# c\n\nc\n']);
+});
+
 test('readers are addresses of a column; null is nobody, and a star everybody', async () => {
   await server.sql(`insert into articles (id, readers) values
     ('a', '{A@example.org,b@example.org,no address}'), ('b', null), ('c', '{*}')`);
@@ -301,7 +313,7 @@ test('a position that cannot be read begins the listing again', async () => {
 });
 
 describe('hostile servers', () => {
-  const serve = async (answer: (socket: import('node:net').Socket) => void) => {
+  const serve = async (answer: (socket: Socket) => void) => {
     const hostile = createServer((socket) => {
       socket.on('error', () => {});
       answer(socket);
@@ -431,14 +443,14 @@ test('after any changes the listing with its checkpoint equals the table', async
         for (const document of listing.documents) {
           const { ref, version } = document;
           if (copy.get(ref)?.version !== version) {
-            copy.set(ref, { version, text: textOf(document) ?? String(await fetchText(ref)) });
+            copy.set(ref, { version, text: textOf(document) ?? (await fetchedText(ref)) });
           }
         }
-        const expected = [...model].map(([ref, text]) => [
-          ref,
-          text === '' ? `# ${ref}\n` : `# ${ref}\n\n${text}\n`,
-        ]);
-        expect([...copy].map(([ref, { text }]) => [ref, text]).toSorted()).toEqual(expected.toSorted());
+        const expected = [...model].map(
+          ([ref, text]) => [ref, text === '' ? `# ${ref}\n` : `# ${ref}\n\n${text}\n`] as const,
+        );
+        const copied = [...copy].map(([ref, { text }]) => [ref, text] as const);
+        expect(new Map(copied)).toEqual(new Map(expected));
       }
     }),
     { numRuns: 40 },
