@@ -3,6 +3,10 @@ import {
   type DocumentDependencies,
 } from './knowledge/create-knowledge-activities.ts';
 
+import {
+  createConnectorActivities,
+  type ConnectorDependencies,
+} from './connectors/create-connector-activities.ts';
 import { keepAlive } from './keep-alive.ts';
 import { exportTrace, type TraceDependencies } from './observability/export-trace.ts';
 import {
@@ -20,6 +24,7 @@ import type { TraceResponseInput } from '#workflows/trace-response/messages.ts';
 
 export type ActivityDependencies = ResponseDependencies &
   DocumentDependencies &
+  ConnectorDependencies &
   DiscoveryDependencies &
   TraceDependencies &
   NotificationDependencies;
@@ -29,6 +34,7 @@ export function createActivities(deps: ActivityDependencies) {
   return {
     ...createResponseActivities(deps),
     ...createKnowledgeActivities(deps),
+    ...createConnectorActivities(deps),
     discoverTools: (input: DiscoverToolsInput) => keepAlive(() => discoverTools(deps, input)),
     exportTrace: (input: TraceResponseInput) => keepAlive(() => exportTrace(deps, input)),
     deliverNotifications: (input: PageInput) => deliverNotifications(deps, input),

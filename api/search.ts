@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
+import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { KnowledgeQuery } from '#domain/knowledge/search/search-knowledge.ts';
 import type { CallerAccess } from '#domain/knowledge/search/search-space.ts';
 import type { GatewayDependencies } from './compose.ts';
 import type { SearchBody } from './contract/search.ts';
+import type { SearchPlace } from './limits/search-place.ts';
 
 /** Runs a search of the request's caller when it is its turn; it ends when the client disconnects. */
 export async function searchAs<T>(
@@ -17,12 +19,29 @@ export async function searchAs<T>(
   const leave = () => stop.abort(new DomainError('request_timeout', 'The client has disconnected.'));
   socket.once('close', leave);
   try {
-    return await searchPlaces.run(request.identity.tenantId, signal, () =>
-      search({ embedders, signal, inContext: (spaceId, work) => request.inContext(spaceId, work) }),
+    return await searchPlaces.run(request.identity.tenantId, signal, (place) =>
+      search({
+        embedders: embedders && embeddingOutside(place, embedders),
+        signal,
+        inContext: (spaceId, work) => place.inside(() => request.inContext(spaceId, work)),
+      }),
     );
   } finally {
     socket.off('close', leave);
   }
+}
+
+/** A vendor may take seconds. */
+function embeddingOutside(place: SearchPlace, embedders: Embedders): Embedders {
+  return {
+    of: (model) => {
+      const embedder = embedders.of(model);
+      return {
+        ...embedder,
+        embedQuery: (text, signal) => place.outside(() => embedder.embedQuery(text, signal)),
+      };
+    },
+  };
 }
 
 /** The search that a body describes. */

@@ -8,6 +8,9 @@ import { createStoredCredentials } from '#adapters/credentials/stored-credential
 import { fileAnchors } from '#adapters/events/file-anchors.ts';
 import { createBuiltinModel, modelFilesSource } from '#adapters/embeddings/create-builtin-model.ts';
 import { createEmbedders } from '#adapters/embeddings/create-embedders.ts';
+import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
+import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
+import { namedRoots } from '#adapters/sources/named-roots.ts';
 import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
 import { anthropic } from '#adapters/models/anthropic.ts';
 import { builtinModel } from '#adapters/models/builtin.ts';
@@ -28,6 +31,7 @@ import { createLogger, describeFault } from '#adapters/telemetry/logger.ts';
 import { createTelemetry } from '#adapters/telemetry/metrics.ts';
 import { parseWorkerConfig } from '#domain/foundation/kernel/config.ts';
 import { ContendedPace } from '#domain/foundation/kernel/contended-pace.ts';
+import type { CredentialUse } from '#domain/capabilities/credentials/credential-source.ts';
 import { openCredential } from '#domain/capabilities/credentials/open-credential.ts';
 import type { SweepDependencies } from '#domain/operations/maintenance/sweep.ts';
 import { sweepNames } from '#domain/operations/maintenance/sweeps.ts';
@@ -102,10 +106,9 @@ const dispatcher = createDispatcher(relayDependencies);
 const unitOfWork = new UnitOfWork(orm, sendAfterCommit(dispatcher));
 const shares = new AnswerShares();
 const egress = { fetch: createGuardedFetch(config.EGRESS_ALLOW), onLimitExceeded: metrics.answerCutOff };
-const stored = createStoredCredentials({
-  ...egress,
-  open: (use) => unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use)),
-});
+const openStored = (use: CredentialUse) =>
+  unitOfWork.inTenant(use.tenantId, (em) => openCredential({ em, secrets }, use));
+const stored = createStoredCredentials({ ...egress, open: openStored });
 const credential = createCredentials(config.MODEL_CREDENTIALS, process.env);
 const vendor = { ...egress, shares, credential, stored };
 const builtinEmbedding = createBuiltinModel(modelFilesSource(config, process.env), {
@@ -126,6 +129,13 @@ const activities = createActivities({
     perSecond: config.TURNS_PER_SECOND_PER_TENANT,
   }),
   extractor: createTextExtractor(),
+  sources: createSourceProviders({
+    ...egress,
+    connect: createGuardedConnect(config.EGRESS_ALLOW),
+    roots: namedRoots(config.CONNECTOR_ROOTS),
+    openCredential: openStored,
+    stored,
+  }),
   embedders: createEmbedders({ ...vendor, builtin: builtinEmbedding }),
   toolServers: createToolServers({
     ...egress,

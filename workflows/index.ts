@@ -6,3 +6,5 @@ export { discoverTools } from './discover-tools/workflow.ts';
 export { traceResponse } from './trace-response/workflow.ts';
 export { fanOutEvent } from './fan-out-event/workflow.ts';
 export { embedSpace } from './embed-space/workflow.ts';
+export { runConnector } from './run-connector/workflow.ts';
+export { syncConnector } from './sync-connector/workflow.ts';

@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
@@ -6,6 +7,7 @@ import { EmbeddingFailure, type Embedders } from '#domain/knowledge/embeddings/e
 import { markEmbedded } from '#domain/knowledge/embeddings/mark-embedded.ts';
 import { ensureLive } from '#domain/knowledge/embeddings/start-generation.ts';
 import type { EmbedDocumentResult, IngestDocumentInput } from '#workflows/ingest-document/messages.ts';
+import { busyPauseMs } from '../busy-pause.ts';
 import { retryLater } from '../failures.ts';
 
 export interface EmbeddingDependencies {
@@ -56,6 +58,10 @@ export async function embedDocument(
   } catch (error) {
     if (!(error instanceof EmbeddingFailure)) {
       throw error;
+    }
+    if (error.code === 'busy') {
+      // Frees its slot, so that a tenant with a slow vendor does not occupy all of the worker's.
+      throw retryLater('embedder_busy', busyPauseMs(Context.current().info.attempt));
     }
     if (error.code === 'rate_limited') {
       throw retryLater('rate_limited', error.retryAfterMs ?? undefined);

@@ -16,6 +16,7 @@ import {
 import { finishIngestion, ingestionState } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import type { IngestDocumentInput, IngestDocumentResult } from '#workflows/ingest-document/messages.ts';
+import { busyPauseMs } from '../busy-pause.ts';
 import { retryLater } from '../failures.ts';
 
 export interface ExtractionDependencies {
@@ -28,7 +29,6 @@ type Outcome = { chunks: Chunk[] } | { failure: DocumentFailureCode };
 /** Max extractions of one document that end with a crash of their worker. */
 const maxLostExtractions = 3;
 const heartbeatMs = 2_000;
-const maxBusyPauseMs = 120_000;
 /** All passages of a large document are inserted at once. */
 const insertTimeoutMs = 30_000;
 
@@ -119,10 +119,6 @@ async function withHeartbeats<T>(details: number, work: () => Promise<T>): Promi
     clearInterval(beat);
   }
 }
-
-/** Grows from attempt to attempt, with jitter: hundreds may wait. */
-const busyPauseMs = (attempt: number): number =>
-  Math.round(Math.min(1_000 * 2 ** (attempt - 1), maxBusyPauseMs) * (0.75 + Math.random() / 2));
 
 function lostExtractions(details: unknown): number {
   return typeof details === 'number' ? details : 0;

@@ -6,6 +6,7 @@ import { createInferenceThreads } from './inference-threads.ts';
 import { embeddingDialects } from './vendor-dialects.ts';
 import { vendorEmbedder } from './vendor-embedder.ts';
 import { VendorPauses } from './vendor-pauses.ts';
+import { VendorShares } from './vendor-shares.ts';
 
 export interface EmbedderOptions extends VendorOptions {
   builtin: BuiltinModel;
@@ -15,10 +16,11 @@ export interface EmbedderOptions extends VendorOptions {
 export function createEmbedders({ builtin, ...options }: EmbedderOptions): Embedders {
   const infer = createInferenceThreads(builtin);
   const pauses = new VendorPauses();
+  const shares = new VendorShares();
   return {
     of: (model) =>
       model.providerKind === 'builtin'
         ? builtinEmbedder(model, infer)
-        : vendorEmbedder({ model, dialect: embeddingDialects[model.providerKind], options, pauses }),
+        : vendorEmbedder({ model, dialect: embeddingDialects[model.providerKind], options, pauses, shares }),
   };
 }

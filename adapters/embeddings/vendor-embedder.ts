@@ -6,12 +6,14 @@ import { batchesOf } from './vendor-batches.ts';
 import type { EmbeddingDialect, EmbeddingPurpose } from './vendor-dialects.ts';
 import { failureOfStatus, toEmbeddingFailure, UnreadableAnswer } from './vendor-failures.ts';
 import type { VendorPauses } from './vendor-pauses.ts';
+import type { VendorShares } from './vendor-shares.ts';
 
 interface VendorEmbedding {
   model: EmbeddingModel;
   dialect: EmbeddingDialect;
   options: VendorOptions;
   pauses: VendorPauses;
+  shares: VendorShares;
 }
 
 interface Embedded {
@@ -30,14 +32,17 @@ export function vendorEmbedder(vendor: VendorEmbedding): Embedder {
   ): Promise<Embedded> => {
     const prefix = purpose === 'query' ? model.queryPrefix : model.passagePrefix;
     const prefixed = texts.map((text) => prefix + text);
-    const vectors: Float32Array[] = [];
-    let tokens = 0;
-    for (const batch of batchesOf(prefixed, { maxTexts: dialect.maxTexts, maxTokens })) {
-      const embedded = await request(vendor, batch, purpose, signal);
-      vectors.push(...embedded.vectors);
-      tokens += embedded.tokens;
-    }
-    return { vectors, tokens };
+    const batches = batchesOf(prefixed, { maxTexts: dialect.maxTexts, maxTokens });
+    return vendor.shares.run(purpose, model.tenantId, signal, async () => {
+      const vectors: Float32Array[] = [];
+      let tokens = 0;
+      for (const batch of batches) {
+        const embedded = await request(vendor, batch, purpose, signal);
+        vectors.push(...embedded.vectors);
+        tokens += embedded.tokens;
+      }
+      return { vectors, tokens };
+    });
   };
   return {
     id: `${providerKind}/${providerModel}/${dims}`,

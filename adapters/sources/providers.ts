@@ -1,12 +1,21 @@
+import { filesystemProvider } from './filesystem/provider.ts';
+import { gitProvider } from './git/provider.ts';
 import { imapProvider } from './imap/provider.ts';
 import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
+import { rssProvider } from './rss/provider.ts';
 import { s3Provider } from './s3/provider.ts';
+import { webProvider } from './web/provider.ts';
+import { webdavProvider } from './webdav/provider.ts';
 
 /** Every provider, in the order in which people see them. */
 export const providers: readonly SourceProvider[] = [
-  // oxfmt-keep
+  webProvider,
+  gitProvider,
   s3Provider,
+  webdavProvider,
   postgresProvider,
   imapProvider,
+  rssProvider,
+  filesystemProvider,
 ];

@@ -198,7 +198,7 @@ export const workflowRecord = data(
     workflow_id: z.string(),
     tenant_id: uuid,
     resource: z.strictObject({
-      type: z.enum(['response', 'document', 'mcp_server']),
+      type: z.enum(['response', 'document', 'mcp_server', 'connector', 'sync_run']),
       id: z.string(),
       status: z.string(),
       failure_code: z.string().nullable(),

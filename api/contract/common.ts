@@ -104,7 +104,13 @@ const errorMembers = {
     .array(z.strictObject({ name: z.string(), schema_hash: z.string(), difference: z.string() }))
     .optional(),
   used_by: z
-    .array(z.strictObject({ type: z.enum(['mcp_server', 'model']), id: z.string(), name: z.string() }))
+    .array(
+      z.strictObject({
+        type: z.enum(['mcp_server', 'model', 'connector']),
+        id: z.string(),
+        name: z.string(),
+      }),
+    )
     .optional(),
 };
 

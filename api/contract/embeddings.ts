@@ -3,7 +3,7 @@ import {
   embeddingProviders,
   type EmbeddingProvider,
 } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
-import { data, page, timestamp, uuid } from './common.ts';
+import { data, page, pageQuery, queryInteger, timestamp, uuid } from './common.ts';
 
 const price = z.string().max(20).meta({
   description: 'Dollars per million tokens, as a decimal such as "0.02"; at most six fraction digits.',
@@ -86,3 +86,28 @@ export const spaceEmbeddingRecord = z
   .meta({ id: 'SpaceEmbedding' });
 export const spaceEmbeddingEnvelope = data(spaceEmbeddingRecord);
 export const changeSpaceEmbeddingBody = z.strictObject({ model_id: uuid });
+
+const maxDays = 31;
+const defaultDays = 30;
+export const usageDays = z.int().min(1).max(maxDays).default(defaultDays);
+export const embeddingUsageQuery = z.strictObject({
+  days: queryInteger(1, maxDays)
+    .default(defaultDays)
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: maxDays,
+      description: `Days up to today, at UTC; ${defaultDays} when left out.`,
+    }),
+  ...pageQuery,
+});
+export const embeddingUsageRecord = z
+  .strictObject({
+    day: z.iso.date().meta({ description: 'At UTC.' }),
+    model: z.strictObject({ id: uuid, alias: z.string() }),
+    texts: z.int().meta({ description: 'Passages, questions, and texts that calibrate a model.' }),
+    tokens: z.int(),
+    cost_usd: z.string().nullable().meta({ description: 'null: the model has no price.' }),
+  })
+  .meta({ id: 'EmbeddingUsage' });
+export const embeddingUsagePage = page(embeddingUsageRecord);

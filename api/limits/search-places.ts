@@ -1,5 +1,6 @@
 import { DomainError } from '#domain/foundation/kernel/errors.ts';
 import { FairSemaphore, TooBusy, type FairLimits } from '#domain/foundation/kernel/fair-semaphore.ts';
+import { SearchPlace } from './search-place.ts';
 
 /** Searches of one gateway at a time. A tenant may wait for a turn, and holds at most half of them. */
 const limits: FairLimits = { slots: 16, slotsPerKey: 8, waitersPerKey: 32, waitMs: 5_000 };
@@ -12,19 +13,22 @@ export class SearchPlaces {
   readonly #places = new FairSemaphore(limits);
 
   /** @throws `rate_limited` when the tenant searches too much at once; the signal's reason */
-  async run<T>(tenantId: string, signal: AbortSignal, search: () => Promise<T>): Promise<T> {
-    let began = false;
-    try {
-      return await this.#places.run(tenantId, signal, () => {
-        began = true;
-        return search();
+  async run<T>(
+    tenantId: string,
+    signal: AbortSignal,
+    search: (place: SearchPlace) => Promise<T>,
+  ): Promise<T> {
+    const take = () =>
+      this.#places.acquire(tenantId, signal).catch((error: unknown) => {
+        throw error instanceof TooBusy
+          ? new DomainError('rate_limited', 'Too many searches at once.', { retryAfter })
+          : error;
       });
-    } catch (error) {
-      // The search itself may wait in vain too, for a connection.
-      if (error instanceof TooBusy && !began) {
-        throw new DomainError('rate_limited', 'Too many searches at once.', { retryAfter });
-      }
-      throw error;
+    const place = new SearchPlace(take, await take());
+    try {
+      return await search(place);
+    } finally {
+      place.leave();
     }
   }
 }

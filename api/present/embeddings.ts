@@ -1,7 +1,12 @@
 import type { z } from 'zod';
-import type { embeddingModelRecord, spaceEmbeddingRecord } from '#api/contract/embeddings.ts';
+import type {
+  embeddingModelRecord,
+  embeddingUsageRecord,
+  spaceEmbeddingRecord,
+} from '#api/contract/embeddings.ts';
 import { formatUsd } from '#domain/capabilities/models/pricing.ts';
 import type { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
+import type { EmbeddingUsage } from '#domain/knowledge/embeddings/list-embedding-usage.ts';
 import type { SpaceEmbedding } from '#domain/knowledge/embeddings/read-space-embedding.ts';
 
 export function presentEmbeddingModel(model: EmbeddingModel): z.input<typeof embeddingModelRecord> {
@@ -46,3 +51,13 @@ export function presentSpaceEmbedding({
 }
 
 const presentChosen = ({ id, alias, dims }: EmbeddingModel) => ({ id, alias, dims });
+
+export function presentEmbeddingUsage(usage: EmbeddingUsage): z.input<typeof embeddingUsageRecord> {
+  return {
+    day: usage.day,
+    model: { id: usage.modelId, alias: usage.alias },
+    texts: usage.texts,
+    tokens: usage.tokens,
+    cost_usd: usage.costPicoUsd === null ? null : formatUsd(usage.costPicoUsd),
+  };
+}

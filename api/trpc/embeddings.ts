@@ -1,11 +1,16 @@
 import {
   embeddingModelEnvelope,
   embeddingModelPage,
+  embeddingUsagePage,
   spaceEmbeddingEnvelope,
 } from '#api/contract/embeddings.ts';
 import * as inputs from '#api/contract/procedures.ts';
 import { toChanges, toNewEmbeddingModel } from '#api/present/embedding-input.ts';
-import { presentEmbeddingModel, presentSpaceEmbedding } from '#api/present/embeddings.ts';
+import {
+  presentEmbeddingModel,
+  presentEmbeddingUsage,
+  presentSpaceEmbedding,
+} from '#api/present/embeddings.ts';
 import { toPage } from '#api/present/page.ts';
 import {
   cancelSpaceEmbedding,
@@ -13,6 +18,7 @@ import {
 } from '#domain/knowledge/embeddings/change-space-embedding.ts';
 import { readEmbeddingModel } from '#domain/knowledge/embeddings/find-embedding-model.ts';
 import { listEmbeddingModels } from '#domain/knowledge/embeddings/list-embedding-models.ts';
+import { listEmbeddingUsage } from '#domain/knowledge/embeddings/list-embedding-usage.ts';
 import { readSpaceEmbedding } from '#domain/knowledge/embeddings/read-space-embedding.ts';
 import { registerEmbeddingModel } from '#domain/knowledge/embeddings/register-embedding-model.ts';
 import { updateEmbeddingModel } from '#domain/knowledge/embeddings/update-embedding-model.ts';
@@ -81,4 +87,14 @@ export const spaceEmbedding = router({
     .mutation(async ({ ctx: { request }, input }) => ({
       data: presentSpaceEmbedding(await request.inContext(input.space_id, cancelSpaceEmbedding)),
     })),
+
+  usage: procedure({ permission: 'usage.read', audit: reads })
+    .input(inputs.embeddingUsageInput)
+    .output(embeddingUsagePage)
+    .query(async ({ ctx: { request }, input: { space_id: spaceId, days, limit, cursor } }) => {
+      const page = await request.inContext(spaceId, (ctx) =>
+        listEmbeddingUsage(ctx, { days, limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentEmbeddingUsage) });
+    }),
 });

@@ -7,6 +7,7 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import { createCollection } from '#domain/knowledge/collections/create-collection.ts';
 import { uploadDocument } from '#domain/knowledge/collections/upload-document.ts';
 import { activateGeneration } from '#domain/knowledge/embeddings/activate-generation.ts';
+import { calibrationTexts } from '#domain/knowledge/embeddings/calibration-texts.ts';
 import { EmbeddingFailure, type Embedder, type Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import { searchKnowledge } from '#domain/knowledge/search/search-knowledge.ts';
 import { ingest } from '#test/support/ingest.ts';
@@ -169,6 +170,36 @@ describe('a change of the model', () => {
   });
 });
 
+describe('the usage of a space', () => {
+  it('counts the texts of documents, of questions, and of the calibration of each of its models', async () => {
+    const { embedders } = twoModels();
+    const { space } = await spaceWith(embedders, [fact, 'quite different words']);
+    const used = async () => {
+      const { rows } = await world.admin.query(
+        `select m.alias, u.purpose, sum(u.texts)::int4 as texts, sum(u.input_tokens)::int4 as tokens
+         from embedding_usage u join embedding_models m on m.id = u.model_id
+         where u.space_id = $1 group by 1, 2 order by 1, 2`,
+        [space.spaceId],
+      );
+      return rows.map(({ alias, purpose, texts, tokens }) => [alias, purpose, texts, tokens]);
+    };
+    const ofBuiltin = [
+      ['builtin', 'calibration', calibrationTexts.length, calibrationTexts.length],
+      ['builtin', 'passages', 2, 2],
+    ];
+    expect(await used()).toEqual(ofBuiltin);
+    await change(space);
+    expect(await embed(space, embedders)).toEqual({ state: 'more' });
+    await search(space, embedders);
+    expect(await used()).toEqual([
+      ...ofBuiltin,
+      ['other', 'calibration', calibrationTexts.length, calibrationTexts.length],
+      ['other', 'passages', 2, 2],
+      ['other', 'query', 1, 1],
+    ]);
+  });
+});
+
 describe('a document that the model cannot embed', () => {
   it('says why, is found by keyword, and does not hold up the others', async () => {
     const { builtin, embedders } = twoModels();
@@ -189,6 +220,38 @@ describe('a document that the model cannot embed', () => {
       bad,
     ]);
     expect(rows).toEqual([{ error: 'too_large' }]);
+  });
+});
+
+describe('a model that too many calls of the tenant wait for', () => {
+  it('is tried again after a pause that grows, and is not shown as failing', async () => {
+    const { builtin, embedders } = twoModels();
+    const { space, add } = await spaceWith(embedders, [fact]);
+    const documentId = await add('quite different words', null);
+    builtin.before = () => {
+      throw new EmbeddingFailure('busy');
+    };
+    const pauseAt = async (attempt: number) => {
+      const failure = (await embed(space, embedders, attempt).catch((e: unknown) => e)) as ApplicationFailure;
+      expect(failure.type).toBe('embedder_busy');
+      return Number(failure.nextRetryDelay);
+    };
+    expect(await pauseAt(1)).toBeLessThan(2_000);
+    expect(await pauseAt(10)).toBeGreaterThan(60_000);
+    const { embedDocument } = createKnowledgeActivities({
+      unitOfWork: world.unitOfWork,
+      extractor: createTextExtractor(),
+      embedders,
+    });
+    const { tenantId } = space;
+    await expect(
+      new MockActivityEnvironment().run(embedDocument, { tenantId, documentId }),
+    ).rejects.toMatchObject({ type: 'embedder_busy', nextRetryDelay: expect.any(Number) });
+    const { rows } = await world.admin.query(
+      'select last_error from embedding_generations where space_id = $1',
+      [space.spaceId],
+    );
+    expect(rows).toEqual([{ last_error: null }]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { connect } from '../support/tables.ts';
 import { openGateway, type TestGateway } from '../support/gateway.ts';
 import { addMember, createWorld, type World } from '../support/world.ts';
 
@@ -183,6 +184,62 @@ describe('the embedding of a space', () => {
   });
 });
 
+describe('the embedding usage of a space', () => {
+  it('is listed by day and model, newest first, with the cost of models that have a price', async () => {
+    const free = await builtinOf();
+    const paid = await made({ price: '0.02' });
+    const admin = await connect(database.adminUrl);
+    const use = (model: string, age: string, texts: number | null, purpose = 'passages') =>
+      admin.query(
+        `insert into embedding_usage (tenant_id, id, space_id, model_id, purpose, texts, input_tokens, cost_pico_usd, created_at)
+         select $1, gen_random_uuid(), $2, $3, $4, $5, 1000, case when alias = 'builtin' then 0 else 20000000 end, now() - $6::interval
+         from embedding_models where id = $3`,
+        [world.tenantId, world.spaceId, model, purpose, texts, age],
+      );
+    const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+    await use(paid, '0', 64);
+    await use(paid, '0', 96, 'calibration');
+    // Of the version before, which counted no texts.
+    await use(paid, '0', null, 'query');
+    await use(paid, '0', null);
+    await use(free, '0', 3);
+    await use(paid, '2 days', 5);
+    await use(paid, '40 days', 5);
+    await admin.end();
+    const { id: paidId, alias } = (await send('GET', `${all}/${paid}`)).body.data;
+    const today = { day: dayBefore(0), tokens: 4_000, texts: 161, cost_usd: '0.000080' };
+    const builtin = {
+      day: dayBefore(0),
+      model: { id: free, alias: 'builtin' },
+      texts: 3,
+      tokens: 1_000,
+      cost_usd: null,
+    };
+    const before = { day: dayBefore(2), tokens: 1_000, texts: 5, cost_usd: '0.000020' };
+    const listed = await send('GET', ofSpace('/usage'));
+    expect(listed.status, listed.text).toBe(200);
+    const ofPaid = { model: { id: paidId, alias } };
+    const first = [{ ...today, ...ofPaid }, builtin].sort((a, b) => (a.model.id < b.model.id ? 1 : -1));
+    const everything = [...first, { ...before, ...ofPaid }];
+    expect(listed.body.data).toEqual(everything);
+    const paged: unknown[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page = await send('GET', ofSpace(`/usage?limit=1${cursor && `&cursor=${cursor}`}`));
+      paged.push(...page.body.data);
+      cursor = page.body.meta.next_cursor;
+    }
+    expect(paged).toEqual(everything);
+    expect((await send('GET', ofSpace('/usage?days=1'))).body.data).toEqual(first);
+    const abroad = await sendAs(other.apiKey, 'GET', `spaces/${other.spaceId}/embedding/usage`);
+    expect(abroad.body.data).toEqual([]);
+  });
+
+  it.each(['0', '32', '1.5', 'x'])('takes no %s days', async (days) => {
+    const answer = await send('GET', ofSpace(`/usage?days=${days}`));
+    expect([answer.status, answer.body.error.errors[0].pointer]).toEqual([422, '/days']);
+  });
+});
+
 describe('another caller', () => {
   it.each([
     ['POST', all, () => body(), 'models.manage'],
@@ -190,6 +247,7 @@ describe('another caller', () => {
     ['GET', 'own', () => undefined, 'models.read'],
     ['PATCH', 'own', () => ({ price: '1' }), 'models.manage'],
     ['GET', 'space', () => undefined, 'collections.read'],
+    ['GET', 'space/usage', () => undefined, 'usage.read'],
     ['PUT', 'space', (id: string) => ({ model_id: id }), 'spaces.manage_models'],
     ['POST', 'space/cancel', () => undefined, 'spaces.manage_models'],
   ] as const)('%s %s without the permission is refused by its name', async (method, path, sent, needed) => {
@@ -211,6 +269,7 @@ describe('another caller', () => {
       ['PATCH', `${all}/${id}`, { price: '1' }],
       ['PUT', `spaces/${other.spaceId}/embedding`, { model_id: id }],
       ['GET', ofSpace()],
+      ['GET', ofSpace('/usage')],
       ['PUT', ofSpace(), { model_id: await builtinOf(other.apiKey) }],
       ['POST', ofSpace('/cancel')],
     ];

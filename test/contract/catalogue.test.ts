@@ -154,6 +154,7 @@ describe('the cross-tenant functions', () => {
       { routine: 'app.list_tenants(uuid,integer)', ...system },
       { routine: 'app.list_unembedded_spaces(uuid,uuid,integer)', ...system },
       { routine: 'app.list_unfinished_fan_outs(timestamp with time zone,uuid,integer)', ...system },
+      { routine: 'app.list_unmeasured_collections(uuid,uuid,integer)', ...system },
       { routine: 'app.list_unprocessed(uuid,uuid,integer)', ...system },
       { routine: 'app.list_unsealed()', ...system },
       {
@@ -232,7 +233,7 @@ describe('the cross-tenant functions', () => {
         name: 'chunks',
         columns: ['collection_id', 'document_id', 'generation', 'position', 'tenant_id', 'tsv'],
       },
-      { name: 'collections', columns: ['id', 'space_id', 'tenant_id'] },
+      { name: 'collections', columns: ['chunk_count', 'id', 'lexeme_chunks', 'space_id', 'tenant_id'] },
       {
         name: 'documents',
         columns: [

@@ -135,7 +135,8 @@ export async function deploy({ parts, egress = [], ...size }: DeploymentSize): P
   }
 }
 
-async function startOwnPostgres(folder: string): Promise<KillableServer<RunningPostgres>> {
+/** A PostgreSQL server that may be killed. */
+export async function startOwnPostgres(folder: string): Promise<KillableServer<RunningPostgres>> {
   const port = await claimPort();
   const dataDir = join(folder, 'postgres');
   return startKillable(

@@ -41,7 +41,7 @@ export const plainEmbeddingCalls: Record<string, (place: Place) => Call> = {
 };
 
 export function embeddingFixtures(maker: Maker): Record<string, IdFixture> {
-  const { spaceOf } = spaceFixtures(maker);
+  const { spaceOf, cursorOf } = spaceFixtures(maker);
   const ofTenant = {
     make: (place: Place) => maker.embeddingModel(place),
     unknown: newId,
@@ -117,6 +117,11 @@ export function embeddingFixtures(maker: Maker): Record<string, IdFixture> {
       call: async (place, id) => callAt(place, 'PUT', 'embedding', { body: { model_id: id } }),
     },
     'cancelSpaceEmbedding path space_id': spaceOf('POST', async () => 'embedding/cancel'),
+    'listEmbeddingUsage path space_id': spaceOf('GET', async () => 'embedding/usage'),
+    'listEmbeddingUsage query cursor': cursorOf(async (place) => {
+      await maker.embeddingUsage(place);
+      return 'embedding/usage';
+    }),
   };
 }
 
@@ -165,5 +170,13 @@ export function embeddingProcedures({
       ids: { space_id: space, model_id: model },
     },
     'spaceEmbedding.cancel': { input: at, ids: { space_id: space } },
+    'spaceEmbedding.usage': {
+      input: async (place) => {
+        await maker.embeddingUsage(place);
+        const input = { ...(await at(place)), days: 7, limit: 1 };
+        return { ...input, cursor: await cursorOf(place, 'spaceEmbedding.usage', input) };
+      },
+      ids: { space_id: space, cursor },
+    },
   };
 }

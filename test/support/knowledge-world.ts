@@ -5,7 +5,7 @@ import { permissions, type Permission } from '#domain/foundation/access/permissi
 import type { Dispatch } from '#domain/foundation/durable/messages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
 import { Secrets } from '#domain/foundation/kernel/secrets.ts';
-import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
 import type { Embedders } from '#domain/knowledge/embeddings/embedder.ts';
 import type { QuestionAccess } from '#domain/knowledge/search/question-vector.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -41,9 +41,15 @@ export interface KnowledgeWorld {
 export async function openWorld({
   masterKey = randomBytes(32).toString('base64'),
   server,
-}: { masterKey?: string; server?: ProvidedPostgres } = {}): Promise<KnowledgeWorld> {
+  dispatch = 'saved',
+}: {
+  masterKey?: string;
+  server?: ProvidedPostgres;
+  /** Whether messages to workflows are saved in `dispatches`, or sent by the relays of gateways and workers. */
+  dispatch?: 'saved' | 'relays';
+} = {}): Promise<KnowledgeWorld> {
   const database = await createTestDatabase(server);
-  const { unitOfWork } = database;
+  const unitOfWork = dispatch === 'saved' ? database.unitOfWork : new UnitOfWork(database.orm);
   const admin = new Client({ connectionString: database.adminUrl });
   await admin.connect();
   const secrets = new Secrets(masterKey);

@@ -4,6 +4,8 @@ import { createSpace } from '#domain/workspace/spaces/create-space.ts';
 import { allowModels } from '#domain/workspace/spaces/allow-models.ts';
 import { addModel } from '#domain/capabilities/models/add-model.ts';
 import { builtinSettings } from '#domain/capabilities/models/builtin-settings.ts';
+import { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
+import { recordUsage } from '#domain/knowledge/embeddings/record-usage.ts';
 import { finishIngestion } from '#domain/knowledge/ingestion/finish-ingestion.ts';
 import { storePassages } from '#domain/knowledge/ingestion/store-passages.ts';
 import { newId } from '#domain/foundation/kernel/ids.ts';
@@ -74,6 +76,9 @@ export const credentialBody = () => ({
   origin: 'https://tools.example.com',
   value: { token: 'tk-stored-7f3e' },
 });
+/** A folder that is only stored: no operation but a check reads it. */
+export const connectorBody = { provider_slug: 'filesystem', scope_config: { root: 'files' } };
+
 export const modelBody = () => ({
   alias: `model-${newId()}`,
   provider_kind: 'openai',
@@ -142,6 +147,30 @@ export class Maker {
       : this.document(place, await this.collection(place));
   }
 
+  /** A connector, whose first run is queued. */
+  async connector(place: Place, collectionId: string): Promise<string> {
+    return this.#made(place, `collections/${collectionId}/connectors`, connectorBody);
+  }
+
+  /** The queued run of a connector. */
+  async syncRun(place: Place, collectionId: string, connectorId: string): Promise<string> {
+    const path = `collections/${collectionId}/connectors/${connectorId}/sync`;
+    const { body } = await this.#done(place, 'POST', path);
+    return body.data.id as string;
+  }
+
+  /** A document of a connector's source that was skipped. */
+  async sourceDocument({ tenantId }: Place, connectorId: string): Promise<void> {
+    const id = newId();
+    await this.unitOfWork.inTenant(tenantId, (em) =>
+      em.execute(
+        `insert into source_documents (tenant_id, id, connector_id, ref, name, state, error_code, listing)
+         values (?, ?, ?, ?, 'a.bin', 'skipped', 'unsupported_type', 1)`,
+        [tenantId, id, connectorId, id],
+      ),
+    );
+  }
+
   get unitOfWork(): UnitOfWork {
     return this.#gateway().gateway.unitOfWork;
   }
@@ -196,6 +225,17 @@ export class Maker {
   async builtinEmbeddingModel({ apiKey }: Place): Promise<string> {
     const { body } = await this.send({ method: 'GET', path: '/v1/admin/embedding-models?limit=100', apiKey });
     return body.data.find((model: { alias: string }) => model.alias === 'builtin').id;
+  }
+
+  /** Texts that two models embedded in the space today. */
+  async embeddingUsage(place: Place): Promise<void> {
+    const { tenantId, spaceId } = place;
+    const ids = [await this.builtinEmbeddingModel(place), await this.embeddingModel(place)];
+    await this.unitOfWork.inTenant(tenantId, async (em) => {
+      for (const model of await em.find(EmbeddingModel, { id: { $in: ids } })) {
+        await recordUsage(em, { spaceId, model, purpose: 'passages', texts: 2, tokens: 7 });
+      }
+    });
   }
 
   /** A skill of the tenant without a version. */

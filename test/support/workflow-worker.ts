@@ -13,6 +13,7 @@ export interface WorkflowWorker {
 
 export async function startWorkflowWorker(
   activities: NonNullable<WorkerOptions['activities']>,
+  options: Partial<WorkerOptions> = {},
 ): Promise<WorkflowWorker> {
   const { address, namespace } = inject('temporal');
   silenceRuntime();
@@ -24,6 +25,7 @@ export async function startWorkflowWorker(
     taskQueue,
     workflowBundle: { codePath: inject('workflowBundle') },
     activities,
+    ...options,
   });
   const running = worker.run();
   return {

@@ -65,6 +65,24 @@ export const spaceEmbedding = {
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
 } satisfies ActivityOptions;
 
+/** A step of a connector's actor: short transactions, which must succeed. */
+export const connectorStep = {
+  heartbeatTimeout: '10s',
+  startToCloseTimeout: '1m',
+  retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
+} satisfies ActivityOptions;
+
+/**
+ * A step of a run at its source. A step that makes progress ends well, so these are attempts without any: about five
+ * minutes of an unreachable source. The source's own pauses are obeyed beside that.
+ */
+export const sourceStep = {
+  heartbeatTimeout: '5s',
+  startToCloseTimeout: '10m',
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+  retry: { initialInterval: '1s', backoffCoefficient: 2.5, maximumInterval: '2m', maximumAttempts: 8 },
+} satisfies ActivityOptions;
+
 /** Tool discovery. An unreachable server is a result; a failure here is one of infrastructure. */
 export const toolServer = {
   heartbeatTimeout: '5s',

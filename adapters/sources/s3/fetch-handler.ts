@@ -65,7 +65,7 @@ function encode(text: string): string {
 
 async function bodyOf(request: SignedRequest, response: Response): Promise<Readable> {
   if (response.ok && response.body !== null && request.query?.['x-id'] === 'GetObject') {
-    return Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+    return Readable.fromWeb(response.body);
   }
   const answer = await readWithin(response, maxAnswerBytes);
   if (answer === null) {

@@ -12,7 +12,7 @@ export interface PathPatterns {
 
 /**
  * Whether a path is of interest. In a pattern `*` and `?` stand for characters of one name, `**` for any folders; one
- * without a slash is compared with the name alone, and one that ends with a slash stands for everything below it.
+ * without a slash is compared with the name alone, and one ending with a slash stands for everything below it.
  * Case counts. Time grows with the product of both lengths, for any pattern.
  */
 export function pathFilter({ include, exclude }: PathPatterns): (path: string) => boolean {

@@ -24,3 +24,10 @@ export function webEndpoint(address: string): { host: string; origin: string } {
   const { hostname, port, protocol, origin } = new URL(address);
   return { host: `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`, origin };
 }
+
+/** So that a path can be appended. */
+export function withoutSlashes(address: string): string {
+  let end = address.length;
+  while (address[end - 1] === '/') end -= 1;
+  return address.slice(0, end);
+}

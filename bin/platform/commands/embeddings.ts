@@ -112,4 +112,30 @@ export function addSpaceEmbedding(program: Command): void {
     call: (client, { space }: InSpace) => client.spaceEmbedding.cancel.mutate({ space_id: space }),
     show: ({ data }) => fields(data),
   });
+  remote(
+    inSpace(paged(group.command('usage')).description('what was embedded, by day and model')).option(
+      '--days <n>',
+      'days up to today, 1 to 31; 30 when not given',
+      Number,
+    ),
+    {
+      call: (client, { space, days, ...options }: InSpace & PageOptions & { days?: number }) =>
+        client.spaceEmbedding.usage.query({
+          space_id: space,
+          ...(days === undefined ? {} : { days }),
+          ...pageInput(options),
+        }),
+      show: ({ data, meta }) =>
+        withNext(
+          table(data, {
+            day: (row) => row.day,
+            model: (row) => row.model.alias,
+            texts: (row) => row.texts,
+            tokens: (row) => row.tokens,
+            'cost (USD)': (row) => row.cost_usd,
+          }),
+          meta,
+        ),
+    },
+  );
 }

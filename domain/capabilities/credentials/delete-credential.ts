@@ -16,6 +16,7 @@ const maxNamed = 20;
 const seenWith: Readonly<Record<User['type'], Permission>> = {
   mcp_server: 'mcp_servers.read',
   model: 'models.read',
+  connector: 'connectors.read',
 };
 
 /**
@@ -28,7 +29,7 @@ export async function deleteCredential(ctx: Context, input: { credentialId: stri
   const users = await usersOf(ctx, credential.id);
   if (users.length > 0) {
     const seen = users.filter(({ type }) => ctx.caller.granted.has(seenWith[type]));
-    throw new DomainError('credential_in_use', 'Tool servers or models use this credential.', {
+    throw new DomainError('credential_in_use', 'Tool servers, models or connectors use this credential.', {
       usedBy: seen.slice(0, maxNamed),
     });
   }
@@ -36,14 +37,16 @@ export async function deleteCredential(ctx: Context, input: { credentialId: stri
   await recordEvent(ctx.em, ctx.caller, eventOf('security.credential_deleted', credential));
 }
 
-/** Queries the tables by name, because both features belong to later folders. */
+/** Queries the tables by name, because the features belong to later folders. */
 function usersOf({ em }: Context, credentialId: string): Promise<User[]> {
   return em.execute<User[]>(
     `(select 'mcp_server' as type, id, slug as name from mcp_servers where credential_id = ? order by slug limit ${maxNamed})
      union all
      (select 'model' as type, id, alias as name from models where credential_id = ? order by alias limit ${maxNamed})
      union all
-     (select 'model' as type, id, alias as name from embedding_models where credential_id = ? order by alias limit ${maxNamed})`,
-    [credentialId, credentialId, credentialId],
+     (select 'model' as type, id, alias as name from embedding_models where credential_id = ? order by alias limit ${maxNamed})
+     union all
+     (select 'connector' as type, id, provider_slug as name from connectors where credential_id = ? order by id limit ${maxNamed})`,
+    [credentialId, credentialId, credentialId, credentialId],
   );
 }

@@ -22,6 +22,17 @@ export interface EmbedSpaceInput {
   spaceId: string;
 }
 
+export interface RunConnectorInput {
+  tenantId: string;
+  connectorId: string;
+}
+
+export interface SyncConnectorInput {
+  tenantId: string;
+  connectorId: string;
+  runId: string;
+}
+
 export interface DiscoverToolsInput {
   tenantId: string;
   spaceId: string;

@@ -5,7 +5,9 @@ import type {
   FanOutEventInput,
   GenerateResponseInput,
   IngestDocumentInput,
+  RunConnectorInput,
   RunSweepInput,
+  SyncConnectorInput,
   TraceResponseInput,
   Wake,
 } from './workflow-inputs.ts';
@@ -68,6 +70,35 @@ export const workflows = {
     reuse: 'always',
     sender: 'process',
     summary: () => 'embedSpace',
+  }),
+  runConnector: define<
+    RunConnectorInput,
+    'tenantId' | 'connectorId',
+    {
+      /** The id of the queued run. */
+      syncRequested: [string];
+      configChanged: [];
+      /** The id of the run to cancel. */
+      cancelRun: [string];
+      deleted: [];
+    }
+  >({
+    prefix: 'connector',
+    parts: ({ tenantId, connectorId }) => [tenantId, connectorId],
+    queue: taskQueues.synchronisation,
+    // An actor: it ends when its connector is deleted.
+    reuse: 'always',
+    sender: 'process',
+    summary: () => 'runConnector',
+  }),
+  syncConnector: define<SyncConnectorInput, 'tenantId' | 'runId'>({
+    prefix: 'connector-sync',
+    parts: ({ tenantId, runId }) => [tenantId, runId],
+    queue: taskQueues.synchronisation,
+    // A run is finished by its row: one that was interrupted is taken up under its id.
+    reuse: 'always',
+    sender: 'process',
+    summary: () => 'syncConnector',
   }),
   discoverTools: define<DiscoverToolsInput, 'tenantId' | 'serverId' | 'number'>({
     prefix: 'mcp-server',

@@ -36,6 +36,8 @@ export type DomainErrorCode =
   | 'space_not_found'
   | 'collection_not_found'
   | 'document_not_found'
+  | 'connector_not_found'
+  | 'sync_run_not_found'
   | 'model_not_found'
   | 'mcp_server_not_found'
   | 'credential_not_found'
@@ -64,6 +66,7 @@ export type DomainErrorCode =
   | 'thread_archived'
   | 'tool_definition_conflict'
   | 'credential_in_use'
+  | 'connector_check_failed'
   | 'payload_too_large'
   | 'headers_too_large'
   | 'invalid_request'
@@ -125,7 +128,7 @@ export interface ErrorDetail {
   /** The current tool definitions, with their difference from the approved ones. */
   definitions?: { name: string; schemaHash: string; difference: string }[];
   /** The users of a resource to be deleted, as far as the caller may see them. */
-  usedBy?: { type: 'mcp_server' | 'model'; id: string; name: string }[];
+  usedBy?: { type: 'mcp_server' | 'model' | 'connector'; id: string; name: string }[];
   allow?: string[];
   /** The response whose end this error reports. */
   responseId?: string;

@@ -39,13 +39,19 @@ export class FairSemaphore {
 
   /** @throws `TooBusy`; the signal's reason */
   async run<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    signal?.throwIfAborted();
-    await this.#acquire(key, signal);
+    const release = await this.acquire(key, signal);
     try {
       return await work();
     } finally {
-      this.#release(key);
+      release();
     }
+  }
+
+  /** @returns what gives the slot back, to be called once. @throws `TooBusy`; the signal's reason */
+  async acquire(key: string, signal: AbortSignal | undefined): Promise<() => void> {
+    signal?.throwIfAborted();
+    await this.#acquire(key, signal);
+    return () => this.#release(key);
   }
 
   async #acquire(key: string, signal: AbortSignal | undefined): Promise<void> {

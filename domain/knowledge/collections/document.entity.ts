@@ -35,6 +35,8 @@ const schema = defineEntity({
     /** The active embedding generation lacks vectors of the document. */
     embeddingPending: p.boolean().default(false),
     metadata: p.json<Record<string, string>>().defaultRaw("'{}'"),
+    /** Who may read it at its source; null: the source has no such rights. See `readersOf`. */
+    sourceReaders: p.array().nullable(),
     createdBy: p.uuid(),
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),

@@ -25,6 +25,8 @@ export type EmbeddingFailureCode =
   /** Not reachable, late, or not ready. */
   | 'unavailable'
   | 'rate_limited'
+  /** Not asked: too many calls of the tenant wait for a vendor. */
+  | 'busy'
   /** The key, the model's name or the address is refused. */
   | 'refused'
   /** The answer is not one vector of the right dimensions for each text. */
@@ -47,6 +49,6 @@ export class EmbeddingFailure extends Error {
 
   /** Whether the same call may succeed later, without a change of the model's row. */
   get isRetryable(): boolean {
-    return this.code === 'unavailable' || this.code === 'rate_limited';
+    return this.code === 'unavailable' || this.code === 'rate_limited' || this.code === 'busy';
   }
 }

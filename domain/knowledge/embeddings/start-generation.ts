@@ -7,18 +7,29 @@ import { EmbeddingGeneration } from './embedding-generation.entity.ts';
 import { EmbeddingModel } from './embedding-model.entity.ts';
 import { liveGenerations, type LiveGeneration } from './live-generations.ts';
 import { floatsToBytes } from './quantise.ts';
+import { recordUsage } from './record-usage.ts';
 
-/** Vectors of a model crowd in one direction: their mean, over texts that are the same for all. */
-export async function meanVector(embedder: Embedder, signal: AbortSignal): Promise<Float32Array> {
-  const { vectors } = await embedder.embedPassages(calibrationTexts, signal);
+/** Vectors of a model crowd in one direction: their mean, over texts that are the same for all, and its tokens. */
+async function meanVector(
+  embedder: Embedder,
+  signal: AbortSignal,
+): Promise<{ mean: Buffer; tokens: number }> {
+  const { vectors, tokens } = await embedder.embedPassages(calibrationTexts, signal);
   const mean = new Float32Array(embedder.dims);
   for (const vector of vectors) {
     vector.forEach((component, index) => {
       mean[index] = (mean[index] ?? 0) + component / vectors.length;
     });
   }
-  return mean;
+  return { mean: floatsToBytes(mean), tokens };
 }
+
+/** Also where another calibration was stored first: the vendor bills both. */
+const recordCalibration = (
+  em: EntityManager,
+  { spaceId, model, tokens }: { spaceId: string; model: EmbeddingModel; tokens: number },
+): Promise<void> =>
+  recordUsage(em, { spaceId, model, purpose: 'calibration', texts: calibrationTexts.length, tokens });
 
 interface SpaceWork {
   inTransaction: InTransaction;
@@ -42,7 +53,7 @@ export async function ensureLive(work: SpaceWork): Promise<LiveGeneration[]> {
   if (model === null) {
     return live;
   }
-  const mean = floatsToBytes(await meanVector(embedders.of(model), signal));
+  const { mean, tokens } = await meanVector(embedders.of(model), signal);
   return inTransaction(async (em) => {
     await em.execute(
       `insert into embedding_generations (tenant_id, id, space_id, model_id, state, mean, activated_at)
@@ -50,7 +61,11 @@ export async function ensureLive(work: SpaceWork): Promise<LiveGeneration[]> {
        on conflict do nothing`,
       [tenantId, newId(), model.id, mean, tenantId, spaceId],
     );
-    return liveGenerations(em, spaceId);
+    const begun = await liveGenerations(em, spaceId);
+    if (begun.length > 0) {
+      await recordCalibration(em, { spaceId, model, tokens });
+    }
+    return begun;
   });
 }
 
@@ -64,8 +79,9 @@ export async function calibrate(
   if (generation.mean.length > 0) {
     return { generation, model };
   }
-  const mean = floatsToBytes(await meanVector(embedder, signal));
+  const { mean, tokens } = await meanVector(embedder, signal);
   return inTransaction(async (em) => {
+    await recordCalibration(em, { spaceId: generation.spaceId, model, tokens });
     const locked = await lockGeneration(em, generation.id);
     if (locked?.state !== 'building') {
       return null;

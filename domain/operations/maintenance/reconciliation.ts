@@ -1,4 +1,5 @@
 import type { WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
+import { reconcileConnectors } from './reconcile-connectors.ts';
 import { reconcileDocuments } from './reconcile-documents.ts';
 import { reconcileEmbeddings } from './reconcile-embeddings.ts';
 import { reconcileFanOuts } from './reconcile-fan-outs.ts';
@@ -15,6 +16,8 @@ export const reconciliation = {
   generateResponse: reconcileResponses,
   ingestDocument: reconcileDocuments,
   embedSpace: reconcileEmbeddings,
+  runConnector: reconcileConnectors,
+  syncConnector: { because: 'The actor of its connector takes an interrupted run up again.' },
   fanOutEvent: reconcileFanOuts,
   discoverTools: {
     because: 'The server shows when its tools were last read, and each refresh reads them again.',

@@ -1,6 +1,7 @@
 import { anchorLog, dropLog, sealLog } from './event-log.ts';
 import { expireInvites } from './expire-invites.ts';
 import { maintainPartitions } from './maintain-partitions.ts';
+import { measureCollections } from './measure-collections.ts';
 import { purgeContent } from './purge-content.ts';
 import { purgeEmbeddings } from './purge-embeddings.ts';
 import { purgeNotifications } from './purge-notifications.ts';
@@ -32,6 +33,7 @@ export const sweeps = {
   reconcileResponses: { sweep: reconciliation.generateResponse, pace: 'sweep', budgetSeconds: 20 },
   reconcileDocuments: { sweep: reconciliation.ingestDocument, pace: 'sweep', budgetSeconds: 20 },
   reconcileEmbeddings: { sweep: reconciliation.embedSpace, pace: 'sweep', budgetSeconds: 20 },
+  reconcileConnectors: { sweep: reconciliation.runConnector, pace: 'sweep', budgetSeconds: 20 },
   reconcileFanOuts: { sweep: reconciliation.fanOutEvent, pace: 'sweep', budgetSeconds: 20 },
   reconcileCalls: { sweep: reconcileCalls, pace: 'sweep', budgetSeconds: 20 },
   expireInvites: { sweep: expireInvites, pace: 'sweep', budgetSeconds: 20 },
@@ -44,6 +46,7 @@ export const sweeps = {
   purgePassages: { sweep: purgePassages, pace: 'sweep', budgetSeconds: 20 },
   purgeEmbeddings: { sweep: purgeEmbeddings, pace: 'sweep', budgetSeconds: 20 },
   purgeContent: { sweep: purgeContent, pace: 'sweep', budgetSeconds: 20 },
+  measureCollections: { sweep: measureCollections, pace: 'hour', budgetSeconds: 20 },
   maintainPartitions: { sweep: maintainPartitions, pace: 'hour', budgetSeconds: 60 },
   dropOldEvents: { sweep: dropLog, pace: 'hour', budgetSeconds: 20 },
   sealEvents: { sweep: sealLog, pace: 'seal', budgetSeconds: 20 },

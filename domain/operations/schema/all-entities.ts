@@ -3,6 +3,11 @@ import { RoleAssignment } from '#domain/identity/roles/role-assignment.entity.ts
 import { Role } from '#domain/identity/roles/role.entity.ts';
 import { Collection } from '#domain/knowledge/collections/collection.entity.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
+import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
+import { SourceDocument } from '#domain/knowledge/connectors/source-document.entity.ts';
+import { SourceGroupMember } from '#domain/knowledge/synchronisation/source-group-member.entity.ts';
+import { SourceHost } from '#domain/knowledge/synchronisation/source-host.entity.ts';
+import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { EmbeddingGeneration } from '#domain/knowledge/embeddings/embedding-generation.entity.ts';
 import { EmbeddingModel } from '#domain/knowledge/embeddings/embedding-model.entity.ts';
 import { IdentityProvider } from '#domain/identity/identity-providers/identity-provider.entity.ts';
@@ -52,6 +57,11 @@ export const allEntities = [
   SpaceModel,
   Collection,
   Document,
+  Connector,
+  SyncRun,
+  SourceDocument,
+  SourceGroupMember,
+  SourceHost,
   EmbeddingGeneration,
   EmbeddingModel,
   McpServer,

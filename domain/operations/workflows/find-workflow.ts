@@ -3,6 +3,8 @@ import type { Context } from '#domain/foundation/access/context.ts';
 import { authorize } from '#domain/foundation/access/policy.ts';
 import { parseWorkflowId, type WorkflowType } from '#domain/foundation/durable/workflow-types.ts';
 import { Document } from '#domain/knowledge/collections/document.entity.ts';
+import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
+import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
 import { notFound } from '#domain/foundation/kernel/errors.ts';
 import { McpServer } from '#domain/capabilities/tools/mcp-server.entity.ts';
 import { Response } from '#domain/responses/record/response.entity.ts';
@@ -10,7 +12,7 @@ import { Response } from '#domain/responses/record/response.entity.ts';
 /** A workflow's address and the state of the platform's own row. */
 export interface FoundWorkflow {
   workflowId: string;
-  kind: 'response' | 'document' | 'mcp_server';
+  kind: 'response' | 'document' | 'mcp_server' | 'connector' | 'sync_run';
   tenantId: string;
   resourceId: string;
   resourceStatus: string;
@@ -23,6 +25,8 @@ const kinds = {
   traceResponse: 'response',
   ingestDocument: 'document',
   embedSpace: null,
+  runConnector: 'connector',
+  syncConnector: 'sync_run',
   discoverTools: 'mcp_server',
   fanOutEvent: null,
   runSweep: null,
@@ -66,6 +70,14 @@ async function findRow(
   if (kind === 'mcp_server') {
     const server = validate(id) ? await ctx.em.findOne(McpServer, { id }) : null;
     return server && { resourceStatus: server.status, failureCode: server.lastError ?? null };
+  }
+  if (kind === 'connector') {
+    const connector = validate(id) ? await ctx.em.findOne(Connector, { id }) : null;
+    return connector && { resourceStatus: connector.status, failureCode: connector.statusReason ?? null };
+  }
+  if (kind === 'sync_run') {
+    const run = validate(id) ? await ctx.em.findOne(SyncRun, { id }) : null;
+    return run && { resourceStatus: run.status, failureCode: run.errorCode ?? null };
   }
   const document = validate(id) ? await ctx.em.findOne(Document, { id }) : null;
   return document && { resourceStatus: document.status, failureCode: document.failureCode ?? null };

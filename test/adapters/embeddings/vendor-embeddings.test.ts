@@ -278,3 +278,27 @@ describe('a server that answers wrongly', () => {
     await expect.poll(() => server.open()).toBe(0);
   });
 });
+
+describe('calls that wait for a vendor', () => {
+  it('are few for each tenant; the next is refused soon, and other tenants are answered', async () => {
+    const embedders = embeddersOf();
+    server.scripts.push('silence', 'silence', 'silence');
+    const stop = new AbortController();
+    const embedder = embedders.of(row('openai', { tenantId: 'slow' }));
+    const waiting = Array.from({ length: 3 }, () =>
+      embedder.embedPassages(['tides'], stop.signal).catch(() => 'stopped'),
+    );
+    await expect.poll(() => server.requests.length).toBe(3);
+    await expect(embedder.embedPassages(['tides'], never)).rejects.toMatchObject({
+      code: 'busy',
+      isRetryable: true,
+    });
+    const others = embedders.of(row('openai', { tenantId: 'other' }));
+    expect((await others.embedPassages(['tides'], never)).vectors).toEqual([unit('tides')]);
+    // Questions have a share of their own.
+    expect((await embedder.embedQuery('tides', never)).vector).toEqual(unit('tides'));
+    stop.abort();
+    expect(await Promise.all(waiting)).toEqual(['stopped', 'stopped', 'stopped']);
+    expect((await embedder.embedPassages(['tides'], never)).vectors).toEqual([unit('tides')]);
+  });
+});

@@ -12,7 +12,7 @@ const signal = AbortSignal.timeout(600_000);
 
 beforeAll(async () => {
   server = await startHttpRelay(() => 9);
-  source = await openSource(s3Provider as Parameters<typeof openSource>[0], {
+  source = await openSource(s3Provider, {
     slug: 's3',
     scopeConfig: { endpoint: server.origin, bucket: 'documents' },
     credential: {
@@ -174,7 +174,7 @@ test('a key with parts that addresses cannot hold is skipped without a request',
 });
 
 test('an address that is not public is refused before a request', async () => {
-  const closed = await openSource(s3Provider as Parameters<typeof openSource>[0], {
+  const closed = await openSource(s3Provider, {
     slug: 's3',
     scopeConfig: { endpoint: 'https://127.0.0.1:4430', bucket: 'documents' },
     credential: {

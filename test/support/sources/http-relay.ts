@@ -7,9 +7,9 @@ export type Interception = (incoming: IncomingMessage, answer: ServerResponse) =
 
 export interface HttpRelay {
   origin: string;
-  requests(): number;
+  requests: () => number;
   /** Null: every request reaches the server. */
-  intercept(interception: Interception | null): void;
+  intercept: (interception: Interception | null) => void;
   close(): Promise<void>;
 }
 

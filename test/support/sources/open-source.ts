@@ -1,3 +1,4 @@
+import type { AnswerLimits } from '#adapters/egress/answer-limits.ts';
 import { createGuardedConnect } from '#adapters/egress/guarded-connect.ts';
 import { createGuardedFetch } from '#adapters/egress/guarded-fetch.ts';
 import { createSourceProviders } from '#adapters/sources/create-source-providers.ts';
@@ -6,14 +7,19 @@ import { newId } from '#domain/foundation/kernel/ids.ts';
 import type { ListedDocument, Source } from '#domain/knowledge/connectors/source.ts';
 import type { SourceServer } from './source-server.ts';
 
-/** Opens the source of a server as a run does, without a database; `stored` gives `oauth2_client` tokens. */
+/**
+ * Opens the source of a server as a run does, without a database; `stored` gives `oauth2_client` tokens.
+ * @param limits shorter waits than those of `answerLimits`
+ */
 export function openSource(
   provider: SourceProvider,
   server: Pick<SourceServer, 'slug' | 'scopeConfig' | 'credential' | 'allowedOrigins' | 'roots'>,
   token = '',
+  limits: Partial<AnswerLimits> = {},
 ): Promise<Source> {
   const providers = createSourceProviders({
     fetch: createGuardedFetch(server.allowedOrigins),
+    limits,
     connect: createGuardedConnect(server.allowedOrigins),
     roots: new Map(Object.entries(server.roots)),
     openCredential: () =>
@@ -28,7 +34,7 @@ export function openSource(
         }),
       refused: () => {},
     },
-    providers: [provider as SourceProvider],
+    providers: [provider],
   });
   const scopeConfig = providers.parseScope(server.slug, server.scopeConfig);
   return providers.open({

@@ -17,7 +17,7 @@ export interface SourceServer {
   put(name: string, content: string | Uint8Array): Promise<void>;
   move(from: string, to: string): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Makes the current credential invalid at the server, and returns one that works. */
+  /** Makes the current credential invalid at the server, and returns a working one. */
   renewCredential?(): Promise<CredentialValue>;
   /** Requests or commands that the server has answered. */
   requests(): number;

@@ -3,11 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import { errorResponses, spaceParams } from '#api/contract/common.ts';
 import * as contract from '#api/contract/embeddings.ts';
-import { presentSpaceEmbedding } from '#api/present/embeddings.ts';
+import { presentEmbeddingUsage, presentSpaceEmbedding } from '#api/present/embeddings.ts';
+import { toPage } from '#api/present/page.ts';
 import {
   cancelSpaceEmbedding,
   changeSpaceEmbedding,
 } from '#domain/knowledge/embeddings/change-space-embedding.ts';
+import { listEmbeddingUsage } from '#domain/knowledge/embeddings/list-embedding-usage.ts';
 import { readSpaceEmbedding } from '#domain/knowledge/embeddings/read-space-embedding.ts';
 
 const tags = ['Spaces'];
@@ -74,5 +76,27 @@ export async function spaceEmbeddingRoutes(instance: FastifyInstance): Promise<v
     async (request) => ({
       data: presentSpaceEmbedding(await request.inContext(request.params.space_id, cancelSpaceEmbedding)),
     }),
+  );
+
+  app.get(
+    `${path}/usage`,
+    {
+      config: { permission: 'usage.read', audit: { none: 'reads' } },
+      schema: {
+        tags,
+        operationId: 'listEmbeddingUsage',
+        summary: 'List what was embedded in a space, by day and model',
+        params: spaceParams,
+        querystring: contract.embeddingUsageQuery,
+        response: { 200: contract.embeddingUsagePage, ...errorResponses },
+      },
+    },
+    async (request) => {
+      const { days, limit, cursor } = request.query;
+      const page = await request.inContext(request.params.space_id, (ctx) =>
+        listEmbeddingUsage(ctx, { days, limit, cursor: cursor ?? null }),
+      );
+      return toPage({ ...page, items: page.items.map(presentEmbeddingUsage) });
+    },
   );
 }

@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { FairSemaphore } from '#domain/foundation/kernel/fair-semaphore.ts';
+import { declaredType } from '#domain/knowledge/collections/readable-type.ts';
+import { SourceFailure, type Fetched, type ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import {
+  ExtractionFailure,
+  ExtractorBusy,
+  type DocumentExtractor,
+} from '#domain/knowledge/ingestion/document-extractor.ts';
+import type { KnownDocument } from '#domain/knowledge/synchronisation/known-documents.ts';
+import type { Outcome } from '#domain/knowledge/synchronisation/store-batch.ts';
+import { pause, type OpenRun, type SourceDependencies } from './run-steps.ts';
+
+export interface FetchDependencies extends SourceDependencies {
+  extractor: DocumentExtractor;
+}
+
+/** One step of a run that fetches documents. */
+export interface FetchWork {
+  deps: FetchDependencies;
+  open: OpenRun;
+  signal: AbortSignal;
+  /** Turns of this run to be extracted: the processes are few, and shared with uploads. */
+  extractions: FairSemaphore;
+}
+
+export function extractionTurns(): FairSemaphore {
+  return new FairSemaphore({ slots: 2, slotsPerKey: 2, waitersPerKey: Infinity, waitMs: 600_000 });
+}
+
+/** A longer document is left out. */
+const maxDocumentBytes = 33_554_432;
+const maxRefBytes = 2_000;
+/** How often, and after which pause, a document asks for its turn to be extracted. */
+const maxBusyTries = 300;
+const busyPauseMs = 100;
+
+/** Whether a request is needed for the document. */
+export function isFetched(work: FetchWork, listed: ListedDocument, known: KnownDocument | null): boolean {
+  return listed.content === undefined && (known === null || !isUnchanged(work, listed, known));
+}
+
+/** By its version; `full` runs compare contents. */
+function isUnchanged(
+  { open: { run } }: FetchWork,
+  { version }: ListedDocument,
+  known: KnownDocument,
+): boolean {
+  const isSame = version !== null && known.version === version && known.state !== 'failed';
+  return isSame && !isLost(known) && run.mode === 'incremental';
+}
+
+/** The document was deleted here, and not at its source. */
+const isLost = (known: KnownDocument): boolean => known.state === 'stored' && known.documentId === null;
+
+/** @throws SourceFailure when the source as a whole refuses or asks for a pause */
+export async function fetchDocument(
+  work: FetchWork,
+  listed: ListedDocument,
+  known: KnownDocument | null,
+): Promise<Outcome> {
+  const { open, signal } = work;
+  const { run, source } = open;
+  const { version } = listed;
+  if (Buffer.byteLength(listed.ref) > maxRefBytes || listed.ref.includes('\0')) {
+    const ref = `sha256:${createHash('sha256').update(listed.ref).digest('hex')}`;
+    return { is: 'skipped', listed: { ...listed, ref }, known: null, version, code: 'ref_too_long' };
+  }
+  if (known !== null && isUnchanged(work, listed, known)) {
+    return { is: 'unchanged', listed, known, version };
+  }
+  if (listed.byteSize !== null && listed.byteSize > maxDocumentBytes) {
+    return { is: 'skipped', listed, known, version, code: 'too_large' };
+  }
+  let fetched: Fetched;
+  if (listed.content !== undefined) {
+    const { content, mediaType } = listed;
+    fetched = { kind: 'content', content, mediaType, version };
+  } else {
+    try {
+      fetched = await source.fetch(
+        {
+          ref: listed.ref,
+          version:
+            known === null || isLost(known) || run.mode === 'full' || known.state === 'failed'
+              ? null
+              : known.version,
+          mediaType: listed.mediaType,
+          maxBytes: maxDocumentBytes,
+        },
+        signal,
+      );
+    } catch (error) {
+      return failedAlone(error, listed, known);
+    }
+  }
+  switch (fetched.kind) {
+    case 'unchanged':
+      return known === null
+        ? { is: 'skipped', listed, known, version, code: 'not_a_document' }
+        : { is: 'unchanged', listed, known, version: version ?? known.version };
+    case 'gone':
+      return { is: 'skipped', listed, known, version: null, code: 'gone' };
+    case 'skipped':
+      return { is: 'skipped', listed, known, version, code: fetched.code };
+    case 'content':
+      return read(work, { listed, known, fetched });
+  }
+}
+
+/** Uploads and other runs of the tenant use the same few processes: a document waits for its turn. */
+async function patiently<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ExtractorBusy) || tries === maxBusyTries) {
+        throw error;
+      }
+      await pause(busyPauseMs * (0.5 + Math.random()), signal);
+    }
+  }
+}
+
+/** A document's own failure; what concerns the whole source is thrown on. */
+function failedAlone(error: unknown, listed: ListedDocument, known: KnownDocument | null): Outcome {
+  const isOwn =
+    error instanceof SourceFailure &&
+    ['source_unreachable', 'source_invalid', 'scope_invalid'].includes(error.code);
+  if (!isOwn) {
+    throw error;
+  }
+  return { is: 'failed', listed, known, code: error.code, message: error.message };
+}
+
+async function read(
+  { deps: { extractor }, open: { tenantId }, signal, extractions }: FetchWork,
+  {
+    listed,
+    known,
+    fetched,
+  }: {
+    listed: ListedDocument;
+    known: KnownDocument | null;
+    fetched: Extract<Fetched, { kind: 'content' }>;
+  },
+): Promise<Outcome> {
+  const { content } = fetched;
+  const version = fetched.version ?? listed.version;
+  if (content.byteLength > maxDocumentBytes) {
+    return { is: 'skipped', listed, known, version, code: 'too_large' };
+  }
+  const contentHash = createHash('sha256').update(content).digest('hex');
+  if (known?.documentId != null && known.contentHash === contentHash && known.state === 'stored') {
+    return { is: 'unchanged', listed, known, version };
+  }
+  const mediaType = declaredType(fetched.mediaType ?? listed.mediaType ?? undefined, listed.name);
+  try {
+    const source = { tenantId, read: () => Promise.resolve({ mediaType, content }) };
+    const extracted = await extractions.run(tenantId, signal, () =>
+      patiently(signal, () => extractor.extract(source, signal)),
+    );
+    return extracted.chunks.length === 0
+      ? { is: 'skipped', listed, known, version, code: 'empty_document' }
+      : {
+          is: 'stored',
+          listed,
+          known,
+          version,
+          read: { content, contentHash, mediaType: extracted.mediaType, chunks: extracted.chunks },
+        };
+  } catch (error) {
+    if (error instanceof ExtractionFailure) {
+      return { is: 'skipped', listed, known, version, code: error.code };
+    }
+    if (error instanceof ExtractorBusy) {
+      throw new SourceFailure('rate_limited', 'Too many documents of this tenant are being read.', {
+        retryAfterMs: 5_000,
+      });
+    }
+    throw error;
+  }
+}

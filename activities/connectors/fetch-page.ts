@@ -1,0 +1,108 @@
+import { SourceFailure, type ListedDocument, type SourcePage } from '#domain/knowledge/connectors/source.ts';
+import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
+import { knownDocuments } from '#domain/knowledge/synchronisation/known-documents.ts';
+import { storeBatch, type Outcome, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
+import { fetchDocument, isFetched, type FetchWork } from './fetch-document.ts';
+
+/** Documents that are fetched and extracted at the same time. */
+const parallel = 4;
+/** A batch is stored when it has so many documents or bytes. */
+const batch = { documents: 100, bytes: 16_777_216 };
+/** Documents for which requests are taken from the shared bucket at once; a multiple of `parallel`. */
+const pacedAtOnce = 40;
+/** After so many documents in a row that could not be fetched, the source counts as unreachable. */
+const maxFailures = 5;
+
+/**
+ * Fetches what is new or changed of a page, and stores it batch by batch; a document that was stored in this listing
+ * already is not fetched again. A document that could not be fetched is tried once more at the end of the page, when
+ * the source has answered since.
+ */
+export async function fetchPage(work: FetchWork, page: SourcePage, end: PageEnd): Promise<SyncRun> {
+  const { deps, open, signal } = work;
+  const { tenantId, connector, run } = open;
+  const listed = [...new Map(page.documents.map((each) => [each.ref, each])).values()];
+  const refs = listed.map(({ ref }) => ref);
+  const known = await deps.unitOfWork.inTenant(tenantId, (em) => knownDocuments(em, connector, refs));
+  const fresh = listed.filter(({ ref }) => known.get(ref)?.listing !== run.listing);
+  const outcomes: Outcome[] = [];
+  /** In a row, until another document could be fetched. */
+  const unsure: Outcome[] = [];
+  const again: ListedDocument[] = [];
+  let bytes = 0;
+  const flush = (last: PageEnd | null) =>
+    deps.unitOfWork.inTenant(tenantId, (em) =>
+      storeBatch(em, {
+        runId: run.id,
+        pages: run.pages,
+        outcomes: outcomes.splice(0),
+        end: last,
+      }),
+    );
+  const stop = async (reason: unknown): Promise<never> => {
+    if (outcomes.length > 0) {
+      await flush(null);
+    }
+    throw reason;
+  };
+  const fetchAll = async (documents: readonly ListedDocument[], take: (outcome: Outcome) => void) => {
+    for (let from = 0; from < documents.length; from += parallel) {
+      signal.throwIfAborted();
+      if (from % pacedAtOnce === 0) {
+        const next = documents.slice(from, from + pacedAtOnce);
+        const requests = next.filter((each) => isFetched(work, each, known.get(each.ref) ?? null));
+        await open.pace(requests.length, signal);
+      }
+      const group = documents.slice(from, from + parallel);
+      const results = await Promise.allSettled(
+        group.map((each) => fetchDocument(work, each, known.get(each.ref) ?? null)),
+      );
+      for (const result of results) {
+        if (result.status === 'fulfilled') {
+          bytes += result.value.is === 'stored' ? result.value.read.content.byteLength : 0;
+          take(result.value);
+        }
+      }
+      const stopped = results.find((result) => result.status === 'rejected');
+      if (stopped !== undefined) {
+        await stop(stopped.reason);
+      }
+      if (unsure.length >= maxFailures) {
+        await stop(unanswered());
+      }
+      if (outcomes.length >= batch.documents || bytes >= batch.bytes) {
+        await flush(null);
+        bytes = 0;
+      }
+    }
+  };
+  await fetchAll(fresh, (outcome) => {
+    if (outcome.is === 'failed') {
+      unsure.push(outcome);
+    } else {
+      outcomes.push(outcome, ...ownFailures(unsure.splice(0), again));
+    }
+  });
+  outcomes.push(...ownFailures(unsure.splice(0), again));
+  if (again.length > 0) {
+    // The last documents of a page also fail when the source has gone away.
+    await open.pace(1, signal);
+    await open.source.check(signal).catch(stop);
+    await fetchAll(again, (outcome) => outcomes.push(outcome));
+  }
+  return flush(end);
+}
+
+/** @returns failures that are the documents' own; those that got no answer are put into `again` */
+function ownFailures(failed: readonly Outcome[], again: ListedDocument[]): Outcome[] {
+  const isUnanswered = (outcome: Outcome) => outcome.is === 'failed' && outcome.code === 'source_unreachable';
+  again.push(...failed.filter(isUnanswered).map(({ listed }) => listed));
+  return failed.filter((outcome) => !isUnanswered(outcome));
+}
+
+function unanswered(): SourceFailure {
+  return new SourceFailure(
+    'source_unreachable',
+    'The source answers its listing, and no request for a document.',
+  );
+}

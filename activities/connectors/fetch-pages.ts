@@ -1,0 +1,99 @@
+import { signalWithStart } from '#domain/foundation/durable/messages.ts';
+import { enqueue } from '#domain/foundation/durable/outbox.ts';
+import { PageStored, type PageEnd } from '#domain/knowledge/synchronisation/store-batch.ts';
+import { SourceFailure, type SourcePage } from '#domain/knowledge/connectors/source.ts';
+import { findRunning } from '#domain/knowledge/synchronisation/running-run.ts';
+import type { FetchPagesResult, SyncConnectorInput } from '#workflows/sync-connector/messages.ts';
+import { extractionTurns, type FetchDependencies, type FetchWork } from './fetch-document.ts';
+import { fetchPage } from './fetch-page.ts';
+import { pauseOf, withSource } from './run-steps.ts';
+
+/** A step ends after so much time or so many documents, so that its progress is in the history. */
+const slice = { ms: 60_000, documents: 5_000 };
+/** A listing with more pages, or with so many in a row that bring nothing new, is taken to be endless. */
+const maxPages = 100_000;
+const maxIdlePages = 1_000;
+const maxRepeatedPages = 5;
+
+/** Lists and stores page after page, from where the last step stopped. */
+export async function fetchPages(
+  deps: FetchDependencies,
+  input: SyncConnectorInput,
+  signal: AbortSignal,
+): Promise<FetchPagesResult> {
+  const result = await withSource(deps, input, (open) =>
+    fetchSlice({ deps, open, signal, extractions: extractionTurns() }),
+  );
+  return result === 'ended' ? { state: 'ended', recordsFetched: 0 } : result;
+}
+
+async function fetchSlice(work: FetchWork): Promise<FetchPagesResult> {
+  const { deps, open, signal } = work;
+  const { tenantId, source } = open;
+  const { spaceId } = open.connector;
+  const began = Date.now();
+  const before = open.run.recordsFetched;
+  const repeats = { idle: 0, repeated: 0 };
+  let { run } = open;
+  const stored = () => run.added + run.updated > open.run.added + open.run.updated;
+  try {
+    while (!run.isListed) {
+      if (Date.now() - began > slice.ms || run.recordsFetched - before >= slice.documents) {
+        return { state: 'more', recordsFetched: run.recordsFetched };
+      }
+      await open.pace(1, signal);
+      const cursor = run.position ?? null;
+      const page = await source.list({ cursor, checkpoint: run.cursorFrom ?? null }, signal);
+      const seen = run.recordsFetched;
+      const end = endOf(page, { cursor, pages: run.pages, repeats });
+      try {
+        run = await fetchPage({ ...work, open: { ...open, run } }, page, end);
+      } catch (error) {
+        if (!(error instanceof PageStored)) {
+          throw error;
+        }
+        ({ run } = await deps.unitOfWork.inTenant(tenantId, (em) => findRunning(em, run.id)));
+      }
+      repeats.idle = page.documents.length === 0 ? repeats.idle + 1 : 0;
+      repeats.repeated = page.documents.length > 0 && run.recordsFetched === seen ? repeats.repeated + 1 : 0;
+    }
+    return { state: 'listed', recordsFetched: run.recordsFetched };
+  } catch (error) {
+    const isPassing =
+      error instanceof SourceFailure && ['rate_limited', 'source_unreachable'].includes(error.code);
+    const current = isPassing
+      ? await deps.unitOfWork.inTenant(tenantId, (em) => findRunning(em, run.id))
+      : null;
+    // Progress begins the count of attempts again.
+    if (isPassing && current !== null && current.run.recordsFetched > before) {
+      return { state: 'more', recordsFetched: current.run.recordsFetched, pauseMs: pauseOf(error) };
+    }
+    throw error;
+  } finally {
+    if (stored()) {
+      await deps.unitOfWork.inTenant(tenantId, (em) =>
+        enqueue(em, signalWithStart('embedSpace', { tenantId, spaceId }, 'wake', [])),
+      );
+    }
+  }
+}
+
+function endOf(
+  page: SourcePage,
+  at: { cursor: string | null; pages: number; repeats: { idle: number; repeated: number } },
+): PageEnd {
+  const isEndless =
+    page.next !== null &&
+    (page.next === at.cursor ||
+      at.pages + 1 >= maxPages ||
+      at.repeats.idle >= maxIdlePages ||
+      at.repeats.repeated >= maxRepeatedPages);
+  return {
+    gone: page.gone,
+    next: isEndless ? null : page.next,
+    checkpoint: isEndless ? null : page.checkpoint,
+    total: page.total,
+    listsChanges: page.scope === 'changes',
+    isTruncated: isEndless || page.truncated === true,
+  };
+}

@@ -1,0 +1,57 @@
+import { LockMode } from '@mikro-orm/core';
+import type { UnitOfWork } from '#domain/foundation/persistence/unit-of-work.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { rebuildActor } from '#domain/identity/principals/rebuild-actor.ts';
+import { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
+import { eventOf } from '#domain/knowledge/connectors/connector-event.ts';
+import { finishRun, type RunEnd } from '#domain/knowledge/connectors/finish-run.ts';
+import { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
+import type { FinishSyncInput, SyncConnectorEnd } from '#workflows/sync-connector/messages.ts';
+
+/** A run of at least so many documents fails if more than half of them could not be fetched. */
+const minForFailure = 20;
+
+/** Ends a run by what its steps have counted. A finished run stays as it is. */
+export function finishSync(
+  { unitOfWork }: { unitOfWork: UnitOfWork },
+  { tenantId, connectorId, runId, end, errorCode }: FinishSyncInput,
+): Promise<SyncConnectorEnd> {
+  return unitOfWork.inTenant(tenantId, async (em) => {
+    const lockMode = LockMode.PESSIMISTIC_WRITE;
+    const connector = await em.findOne(Connector, { id: connectorId }, { lockMode });
+    const run = await em.findOne(SyncRun, { id: runId }, { lockMode });
+    if (connector === null || run === null) {
+      return { status: 'cancelled', reason: null };
+    }
+    const isOpen = run.status === 'running';
+    await finishRun(em, connector, run, endOf(run, end, errorCode));
+    if (isOpen && run.deletesHeld > 0) {
+      const actor = await rebuildActor(em, { tenantId, principalId: connector.principalId });
+      const metadata = { sync_run_id: run.id, deletes_held: run.deletesHeld };
+      await recordEvent(em, actor, eventOf('collection.deletion_guard_triggered', connector, { metadata }));
+    }
+    return { status: run.status, reason: run.errorCode ?? null };
+  });
+}
+
+function endOf(run: SyncRun, end: FinishSyncInput['end'], errorCode: FinishSyncInput['errorCode']): RunEnd {
+  if (end === 'cancelled' || run.cancelRequested) {
+    return { status: 'cancelled' };
+  }
+  if (end === 'failed') {
+    return { status: 'failed', errorCode: errorCode ?? 'internal_error', errorText: run.errorText ?? null };
+  }
+  if (run.recordsFetched >= minForFailure && run.failed * 2 > run.recordsFetched) {
+    const errorText = 'More than half of the documents could not be fetched.';
+    return { status: 'failed', errorCode: 'source_unreachable', errorText };
+  }
+  if (run.deletesHeld > 0) {
+    const errorText = `${run.deletesHeld} documents are gone at the source: a run that confirms it deletes them.`;
+    return { status: 'completed_with_errors', errorCode: 'deletion_guard', errorText };
+  }
+  if (run.isTruncated) {
+    const errorText = 'The listing was cut off: nothing was deleted.';
+    return { status: 'completed_with_errors', errorCode: 'source_truncated', errorText };
+  }
+  return { status: run.failed > 0 ? 'completed_with_errors' : 'completed', errorText: null };
+}

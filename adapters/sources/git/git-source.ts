@@ -1,0 +1,182 @@
+import {
+  SourceFailure,
+  type Fetched,
+  type FetchInput,
+  type ListInput,
+  type Source,
+  type SourcePage,
+} from '#domain/knowledge/connectors/source.ts';
+import type { SourceAccess } from '../provider.ts';
+import { requestFailure } from '../shared/http-failure.ts';
+import { filesOf } from './commit-files.ts';
+import { changedPart, filePart } from './compare-files.ts';
+import { submoduleKind, type FileList } from './file-list.ts';
+import type { GitClient } from './git-client.ts';
+import { isLfsPointer } from './lfs-pointer.ts';
+import { parseCheckpoint, parsePosition, writeCheckpoint, type Position } from './position.ts';
+import { ObjectMissing } from './pkt-line.ts';
+import { readBlob } from './read-blob.ts';
+import { scopeDigest, type GitScope } from './scope.ts';
+import { webAddress } from './web-address.ts';
+
+const nothing: SourcePage = {
+  documents: [],
+  gone: [],
+  next: null,
+  checkpoint: null,
+  total: 0,
+  scope: 'everything',
+};
+
+/** The files of a branch. Everything is read from one commit, so a push during a run is seen by the next one. */
+export class GitSource implements Source {
+  readonly #client: GitClient;
+  readonly #scope: GitScope;
+  readonly #use: SourceAccess['use'];
+  readonly #lists = new Map<string, Promise<FileList>>();
+  /** The commit that contents are read from. */
+  #commit: string | null = null;
+
+  constructor(client: GitClient, scope: GitScope, use: SourceAccess['use']) {
+    this.#client = client;
+    this.#scope = scope;
+    this.#use = use;
+  }
+
+  check(signal: AbortSignal): Promise<void> {
+    return within(signal, async () => {
+      const head = await this.#head(signal);
+      if (head !== null) await this.#files(head, signal);
+    });
+  }
+
+  list({ cursor, checkpoint }: ListInput, signal: AbortSignal): Promise<SourcePage> {
+    return within(signal, async () => {
+      if (cursor !== null) {
+        return this.#page(parsePosition(cursor), signal);
+      }
+      const to = await this.#head(signal);
+      if (to === null) return nothing;
+      const from = parseCheckpoint(checkpoint, scopeDigest(this.#scope));
+      if (from !== null && from !== to) {
+        try {
+          await this.#files(from, signal);
+        } catch (error) {
+          if (!isNotListable(error)) throw error;
+          return this.#page({ to, from: null, after: null }, signal);
+        }
+      }
+      return this.#page({ to, from, after: null }, signal);
+    });
+  }
+
+  fetch({ ref, version, maxBytes }: FetchInput, signal: AbortSignal): Promise<Fetched> {
+    return within(signal, async () => {
+      try {
+        return await this.#read({ ref, version, maxBytes }, signal);
+      } catch (error) {
+        if (!(error instanceof ObjectMissing)) throw error;
+        // The commit that was listed is gone: the branch says what the file is now.
+        this.#commit = null;
+        return this.#read({ ref, version, maxBytes }, signal);
+      }
+    });
+  }
+
+  exists(ref: string, signal: AbortSignal): Promise<boolean> {
+    return within(signal, async () => {
+      const head = await this.#head(signal);
+      return head !== null && (await this.#files(head, signal)).find(ref) !== null;
+    });
+  }
+
+  async #page(position: Position, signal: AbortSignal): Promise<SourcePage> {
+    const { to, from, after } = position;
+    this.#commit = to;
+    const unchanged = from === to;
+    const lists = unchanged
+      ? null
+      : await Promise.all([
+          this.#files(to, signal),
+          from === null ? Promise.resolve(null) : this.#files(from, signal),
+        ]).catch((error: unknown) => {
+          throw error instanceof ObjectMissing && after !== null
+            ? new SourceFailure('cursor_expired', 'The commit of the listing is gone from the repository.')
+            : error;
+        });
+    const part = lists === null ? null : partOf(lists, after);
+    return {
+      documents: (part?.changed ?? []).map(({ path, id }) => ({
+        ref: path,
+        name: path,
+        version: id,
+        byteSize: null,
+        mediaType: null,
+        url: webAddress(this.#scope, path),
+      })),
+      gone: part?.gone ?? [],
+      next: part === null || part.after === null ? null : JSON.stringify({ ...position, after: part.after }),
+      checkpoint: part === null || part.after === null ? writeCheckpoint(to, scopeDigest(this.#scope)) : null,
+      total: from === null ? (lists?.[0].count ?? null) : null,
+      scope: from === null ? 'everything' : 'changes',
+    };
+  }
+
+  async #read(input: Omit<FetchInput, 'mediaType'>, signal: AbortSignal): Promise<Fetched> {
+    const { ref, version, maxBytes } = input;
+    this.#commit ??= await this.#head(signal);
+    const file = this.#commit === null ? null : (await this.#files(this.#commit, signal)).find(ref);
+    if (file === null) return { kind: 'gone' };
+    if (file.id === version) return { kind: 'unchanged' };
+    if (file.kind === submoduleKind) return { kind: 'skipped', code: 'not_a_document' };
+    const format = await this.#client.format(signal);
+    const content = await readBlob(this.#client.blobPack(file.id, signal), { id: file.id, format, maxBytes });
+    if (content === null) return { kind: 'skipped', code: 'too_large' };
+    return isLfsPointer(content)
+      ? { kind: 'skipped', code: 'not_a_document' }
+      : { kind: 'content', content, mediaType: null, version: file.id };
+  }
+
+  /** Null: the repository is empty. */
+  async #head(signal: AbortSignal): Promise<string | null> {
+    const { branch } = this.#scope;
+    const head = await this.#client.head(branch === null ? 'HEAD' : `refs/heads/${branch}`, signal);
+    if (head === null && (branch !== null || (await this.#client.hasBranches(signal)))) {
+      throw new SourceFailure(
+        'scope_invalid',
+        branch === null
+          ? 'The repository has no default branch: name one.'
+          : 'The repository has no such branch.',
+      );
+    }
+    return head;
+  }
+
+  #files(commit: string, signal: AbortSignal): Promise<FileList> {
+    const known = this.#lists.get(commit);
+    if (known !== undefined) return known;
+    const { client, scope, use } = { client: this.#client, scope: this.#scope, use: this.#use };
+    const files = filesOf(commit, { client, scope, use }, signal);
+    this.#lists.set(commit, files);
+    files.catch(() => this.#lists.delete(commit));
+    return files;
+  }
+}
+
+/** After a force push the commit may be gone; or it lacked the folder. A whole listing says what was deleted. */
+function isNotListable(error: unknown): boolean {
+  return error instanceof ObjectMissing || (error instanceof SourceFailure && error.code === 'scope_invalid');
+}
+
+function partOf([now, before]: readonly [FileList, FileList | null], after: string | null) {
+  return before === null ? filePart(now, after) : changedPart(before, now, after);
+}
+
+async function within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    signal.throwIfAborted();
+    return await work();
+  } catch (error) {
+    throw requestFailure(error, signal);
+  }
+}

@@ -1,0 +1,97 @@
+import { SourceFailure } from '#domain/knowledge/connectors/source.ts';
+import { followRedirects, type Followed } from '../shared/follow-redirects.ts';
+import { statusFailure } from '../shared/http-failure.ts';
+import { discard, readWithin } from '../shared/read-within.ts';
+import { withoutSlashes } from '../shared/web-url.ts';
+import { decodeHref, encodePath, type DavPath } from './hrefs.ts';
+import type { DavResponse } from './multistatus.ts';
+import { readAnswer } from './read-answer.ts';
+
+/** Of one list of files. */
+const maxAnswerBytes = 16 * 1_048_576;
+const names = ['resourcetype', 'getcontentlength', 'getlastmodified', 'getetag', 'getcontenttype'];
+const question = `<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop>${names.map((name) => `<${name}/>`).join('')}</prop></propfind>`;
+
+export interface Found {
+  /** The path of the resource that was asked for, after redirects. */
+  path: DavPath;
+  responses: DavResponse[];
+}
+
+/** The credential is accepted, but not for this resource. */
+export class DavForbidden extends SourceFailure {
+  constructor() {
+    super('auth_failed', 'The source refuses access with HTTP 403.');
+    this.name = 'DavForbidden';
+  }
+}
+
+/** A client of WebDAV that only reads. */
+export class DavClient {
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #baseUrl: string;
+  readonly #authorization: Record<string, string>;
+  readonly #tenantId: string;
+
+  constructor(
+    fetch: typeof globalThis.fetch,
+    options: { baseUrl: string; authorization: Record<string, string>; tenantId: string },
+  ) {
+    this.#fetch = fetch;
+    this.#baseUrl = withoutSlashes(options.baseUrl);
+    this.#authorization = options.authorization;
+    this.#tenantId = options.tenantId;
+  }
+
+  /** The address of a file. */
+  address(ref: string): string {
+    return this.#baseUrl + encodePath(ref.split('/').filter(Boolean));
+  }
+
+  /** A folder with what is in it; null: it is not there. */
+  folder(path: string, depth: 0 | 1, signal: AbortSignal): Promise<Found | null> {
+    return this.#find(`${this.address(path)}/`, depth, signal);
+  }
+
+  /** What a file is; null: it is not there. */
+  file(ref: string, signal: AbortSignal): Promise<Found | null> {
+    return this.#find(this.address(ref), 0, signal);
+  }
+
+  content(ref: string, etag: string | null, signal: AbortSignal): Promise<Followed> {
+    // Without compression the declared length is that of the content.
+    const headers = { 'accept-encoding': 'identity', ...(etag !== null && { 'if-none-match': etag }) };
+    return followRedirects(this.#fetch, this.address(ref), { headers, signal }, this.#authorization);
+  }
+
+  async #find(address: string, depth: 0 | 1, signal: AbortSignal): Promise<Found | null> {
+    const { response, url } = await followRedirects(
+      this.#fetch,
+      address,
+      {
+        method: 'PROPFIND',
+        headers: { depth: String(depth), 'content-type': 'application/xml; charset=utf-8' },
+        body: question,
+        signal,
+      },
+      this.#authorization,
+    );
+    if (response.status === 404 || response.status === 410) {
+      await discard(response);
+      return null;
+    }
+    if (response.status !== 207) {
+      await discard(response);
+      if (response.status === 403) throw new DavForbidden();
+      throw [405, 501].includes(response.status) || response.status < 400
+        ? new SourceFailure('scope_invalid', 'The address does not speak WebDAV.')
+        : statusFailure(response);
+    }
+    const xml = await readWithin(response, maxAnswerBytes);
+    if (xml === null) {
+      throw new SourceFailure('source_invalid', 'The list of one folder exceeds 16 MiB.');
+    }
+    const responses = await readAnswer(xml, this.#tenantId, signal);
+    return { path: decodeHref(new URL(url).pathname), responses };
+  }
+}

@@ -1,0 +1,84 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { requireUsable } from '#domain/capabilities/credentials/usable-credential.ts';
+import { invalid } from '#domain/foundation/kernel/errors.ts';
+import type { Connector } from './connector.entity.ts';
+import type { ProviderDescription, SourceProviders, SourceUse } from './source-providers.ts';
+
+export interface GivenSource {
+  providerSlug: string;
+  scopeConfig: unknown;
+  credentialId: string | null;
+}
+
+/** Max characters of a scope as JSON. */
+const maxScope = 65_536;
+
+/**
+ * The scope in its normal form, with a credential that may be used for it.
+ * @throws `invalid_request` naming `provider_slug`, places in `scope_config`, or `credential_id`
+ */
+export async function requireSource(
+  ctx: Context,
+  providers: SourceProviders,
+  { providerSlug, scopeConfig, credentialId }: GivenSource,
+  spaceId: string,
+): Promise<unknown> {
+  const provider = requireProvider(providers, providerSlug);
+  if (JSON.stringify(scopeConfig).length > maxScope) {
+    throw invalid('scope_config', `scope_config must have at most ${maxScope} characters.`);
+  }
+  const scope = providers.parseScope(providerSlug, scopeConfig);
+  rejectUserInformation(scope, 'scope_config');
+  const { origin } = providers.endpoint(providerSlug, scope);
+  if (credentialId === null) {
+    if (provider.credentialRequired) {
+      throw invalid('credential_id', `credential_id is needed: a credential of kind ${kindsOf(provider)}.`);
+    }
+  } else if (provider.credentialKinds.length === 0 || origin === null) {
+    throw invalid('credential_id', `The provider ${providerSlug} takes no credential.`);
+  } else {
+    await requireUsable(ctx, { credentialId, spaceId, url: origin, kinds: provider.credentialKinds });
+  }
+  return scope;
+}
+
+export function requireProvider(providers: SourceProviders, slug: string): ProviderDescription {
+  const provider = providers.find(slug);
+  if (provider === null) {
+    const known = providers.list().map((each) => each.slug);
+    throw invalid('provider_slug', `provider_slug must be one of ${known.join(', ')}.`);
+  }
+  return provider;
+}
+
+const kindsOf = ({ credentialKinds }: ProviderDescription): string => credentialKinds.join(' or ');
+
+/** A scope is shown to everybody who may read connectors: passwords belong into a credential. */
+function rejectUserInformation(value: unknown, at: string): void {
+  if (typeof value === 'string') {
+    if (hasUserInformation(value)) {
+      throw invalid(at, `${at} must not hold a user's name or password in an address: store a credential.`);
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      rejectUserInformation(member, `${at}.${name}`);
+    }
+  }
+}
+
+/** Protocols whose addresses name an account without a secret, such as `ssh://git@host`. */
+const namingAccounts = new Set(['ssh:', 'sftp:']);
+
+function hasUserInformation(text: string): boolean {
+  const url = text.includes('://') ? URL.parse(text.trim()) : null;
+  return url !== null && (url.password !== '' || (url.username !== '' && !namingAccounts.has(url.protocol)));
+}
+
+/** The source of a connector, with settings that may not be stored yet. */
+export function sourceOf(
+  connector: Pick<Connector, 'tenantId' | 'id' | 'spaceId' | 'principalId' | 'providerSlug'>,
+  { scopeConfig, credentialId }: { scopeConfig: unknown; credentialId: string | null },
+): SourceUse {
+  const { tenantId, id: connectorId, spaceId, principalId, providerSlug } = connector;
+  return { tenantId, spaceId, principalId, connectorId, providerSlug, scopeConfig, credentialId };
+}

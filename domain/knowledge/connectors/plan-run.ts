@@ -1,0 +1,92 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { databaseNow } from '#domain/foundation/persistence/database-now.ts';
+import { Connector } from './connector.entity.ts';
+import { isRunnable } from './connector-status.ts';
+import { queueRun } from './queue-run.ts';
+import { SyncRun } from './sync-run.entity.ts';
+import { nextRuns } from './sync-schedule.ts';
+
+export type Plan =
+  /** The connector is deleted. */
+  | { is: 'ended' }
+  /** Its documents are to be deleted, then the connector. */
+  | { is: 'deleting' }
+  | { is: 'run'; runId: string }
+  /** Null: until a message comes. */
+  | { is: 'waiting'; status: Connector['status']; waitMs: number | null };
+
+/** How long after its time a connector may be looked at before the sweep takes its actor to be lost. */
+const graceSeconds = 300;
+
+/**
+ * What a connector's actor does next. Begins the queued run, or that of the schedule; a run that is running already is
+ * taken up again. Repeating it changes nothing.
+ */
+export async function planRun(em: EntityManager, connectorId: string): Promise<Plan> {
+  const connector = await em.findOne(
+    Connector,
+    { id: connectorId },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+  if (connector === null) {
+    return { is: 'ended' };
+  }
+  const running = await em.findOne(SyncRun, { connectorId, status: 'running' });
+  if (running !== null) {
+    await expectWithin(em, connector, graceSeconds);
+    return { is: 'run', runId: running.id };
+  }
+  if (connector.status === 'deleting') {
+    await expectWithin(em, connector, graceSeconds);
+    return { is: 'deleting' };
+  }
+  if (!isRunnable(connector.status)) {
+    await expectWithin(em, connector, null);
+    return { is: 'waiting', status: connector.status, waitMs: null };
+  }
+  const now = await databaseNow(em);
+  const queued = await em.findOne(SyncRun, { connectorId, status: 'queued' });
+  if (queued !== null) {
+    return begin(em, connector, queued, now);
+  }
+  const due = await nextDue(em, connector);
+  if (due !== null && due <= now) {
+    const request = { trigger: 'schedule', mode: 'incremental', createdBy: null } as const;
+    return begin(em, connector, (await queueRun(em, connector, request)).run, now);
+  }
+  const waitMs = due === null ? null : due.getTime() - now.getTime();
+  await expectWithin(em, connector, waitMs === null ? null : Math.ceil(waitMs / 1_000) + graceSeconds);
+  return { is: 'waiting', status: connector.status, waitMs };
+}
+
+/** The schedule's first time after the last run, however long ago that is: what was missed is done once. */
+async function nextDue(em: EntityManager, connector: Connector): Promise<Date | null> {
+  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+  const last = await em.findOne(SyncRun, { connectorId: connector.id }, { orderBy });
+  const since = last?.createdAt ?? connector.createdAt;
+  return nextRuns(connector.syncSchedule ?? null, connector.id, since, 1)[0] ?? null;
+}
+
+async function begin(em: EntityManager, connector: Connector, run: SyncRun, now: Date): Promise<Plan> {
+  connector.listing += 1;
+  run.status = 'running';
+  run.startedAt = now;
+  run.listing = connector.listing;
+  run.cursorFrom = run.mode === 'full' ? null : (connector.checkpoint ?? null);
+  await em.flush();
+  await expectWithin(em, connector, graceSeconds);
+  return { is: 'run', runId: run.id };
+}
+
+/** After so many seconds without a sign of life, the sweep wakes the connector's actor. */
+export async function expectWithin(
+  em: EntityManager,
+  { tenantId, id }: Pick<Connector, 'tenantId' | 'id'>,
+  seconds: number | null,
+): Promise<void> {
+  await em.execute(
+    'update connectors set due_at = now() + make_interval(secs => ?) where tenant_id = ? and id = ?',
+    [seconds, tenantId, id],
+  );
+}

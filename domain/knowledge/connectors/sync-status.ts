@@ -1,0 +1,49 @@
+export const syncStatuses = [
+  'queued',
+  'running',
+  'completed',
+  'completed_with_errors',
+  'failed',
+  'cancelled',
+] as const;
+export type SyncStatus = (typeof syncStatuses)[number];
+
+export function isFinished(status: SyncStatus): boolean {
+  return status !== 'queued' && status !== 'running';
+}
+
+export const syncTriggers = ['initial', 'schedule', 'manual', 'webhook', 'config_change'] as const;
+export type SyncTrigger = (typeof syncTriggers)[number];
+
+/** `full` compares the content of every document, `incremental` trusts versions and lists changes where it can. */
+export const syncModes = ['incremental', 'full'] as const;
+export type SyncMode = (typeof syncModes)[number];
+
+/** The codes of a run's `error_message`. */
+export const syncErrorCodes = [
+  'auth_failed',
+  'scope_invalid',
+  'source_unreachable',
+  'source_invalid',
+  'rate_limited',
+  'cursor_expired',
+  'quota_exceeded',
+  'deletion_guard',
+  'source_truncated',
+  'internal_error',
+] as const;
+export type SyncErrorCode = (typeof syncErrorCodes)[number];
+
+/** Of one document that a run could not store. */
+export interface SyncError {
+  ref: string;
+  code: string;
+  message: string;
+}
+
+/** Max errors of documents in a run's record. */
+export const maxSyncErrors = 20;
+
+/** State of a document of the source: its passages are stored, it is left out for a reason, or its fetch failed. */
+export const sourceDocumentStates = ['stored', 'skipped', 'failed'] as const;
+export type SourceDocumentState = (typeof sourceDocumentStates)[number];

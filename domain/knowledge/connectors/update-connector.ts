@@ -1,0 +1,82 @@
+import type { Context } from '#domain/foundation/access/context.ts';
+import { authorize } from '#domain/foundation/access/policy.ts';
+import { signalWithStart } from '#domain/foundation/durable/messages.ts';
+import { recordEvent } from '#domain/foundation/events/record-event.ts';
+import { cancelRuns } from './cancel-runs.ts';
+import type { Connector } from './connector.entity.ts';
+import { eventOf } from './connector-event.ts';
+import { isRunnable } from './connector-status.ts';
+import { lockConnector } from './find-connector.ts';
+import { requireChecked, resolveChange, type ConnectorChange } from './plan-update.ts';
+import { queueRun } from './queue-run.ts';
+import type { SourceProviders, SourceUse } from './source-providers.ts';
+
+/**
+ * Changes scope, credential, schedule or status. A connector that becomes `active` begins a run; pausing
+ * cancels its runs. A new scope or credential lets it leave `auth_required` and `error`.
+ * @param checked the source that has answered for this change; omitted: the caller vouches for it
+ * @throws `missing_permission`, `collection_not_found`, `connector_not_found`, `invalid_request`, `invalid_state`
+ */
+export async function updateConnector(
+  ctx: Context,
+  providers: SourceProviders,
+  change: ConnectorChange,
+  checked?: SourceUse | null,
+): Promise<Connector> {
+  const { caller, em } = ctx;
+  authorize(caller, 'connectors.update');
+  const connector = await lockConnector(ctx, change);
+  const resolved = await resolveChange(ctx, providers, connector, change);
+  if (checked !== undefined) {
+    requireChecked(resolved, checked);
+  }
+  const { after, changed, isOtherSource, becomes } = resolved;
+  connector.scopeConfig = after.scopeConfig;
+  connector.credentialId = after.credentialId;
+  connector.syncSchedule = after.syncSchedule;
+  if (changed.includes('scope_config')) {
+    connector.checkpoint = null;
+  }
+  const from = connector.status;
+  if (becomes !== null && becomes !== from) {
+    connector.become(becomes);
+  }
+  if (becomes === 'active') {
+    connector.failedRuns = 0;
+    connector.failingSince = null;
+  }
+  if (changed.length === 0 && connector.status === from) {
+    return connector;
+  }
+  connector.updatedAt = new Date();
+  await em.flush();
+  await recordChange(ctx, connector, { changed, from });
+  if (connector.status === 'paused') {
+    await cancelRuns(ctx, connector);
+  } else if (isRunnable(connector.status) && (isOtherSource || from !== connector.status)) {
+    const { principalId: createdBy } = caller;
+    await queueRun(em, connector, { trigger: 'config_change', mode: 'incremental', createdBy });
+  }
+  const ids = { tenantId: caller.tenantId, connectorId: connector.id };
+  await ctx.enqueue(signalWithStart('runConnector', ids, 'configChanged', []));
+  return connector;
+}
+
+async function recordChange(
+  { em, caller }: Context,
+  connector: Connector,
+  { changed, from }: { changed: string[]; from: Connector['status'] },
+): Promise<void> {
+  if (changed.length > 0) {
+    await recordEvent(
+      em,
+      caller,
+      eventOf('collection.connector_updated', connector, { changedFields: changed }),
+    );
+  }
+  if (connector.status !== from) {
+    const type =
+      connector.status === 'paused' ? 'collection.connector_paused' : 'collection.connector_resumed';
+    await recordEvent(em, caller, eventOf(type, connector, { metadata: { from_status: from } }));
+  }
+}

@@ -1,0 +1,28 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { SourceDocumentState } from '#domain/knowledge/connectors/sync-status.ts';
+
+/** What is stored of a document of the source. */
+export interface KnownDocument {
+  id: string;
+  ref: string;
+  documentId: string | null;
+  version: string | null;
+  contentHash: string | null;
+  state: SourceDocumentState;
+  listing: number;
+}
+
+/** The known ones among the references of a page. */
+export async function knownDocuments(
+  em: EntityManager,
+  connector: { tenantId: string; id: string },
+  refs: readonly string[],
+): Promise<Map<string, KnownDocument>> {
+  const rows = await em.execute<KnownDocument[]>(
+    `select id, ref, document_id as "documentId", version, content_hash as "contentHash", state, listing
+     from source_documents where tenant_id = ? and connector_id = ?
+       and ref in (select jsonb_array_elements_text(?::jsonb))`,
+    [connector.tenantId, connector.id, JSON.stringify(refs)],
+  );
+  return new Map(rows.map((row) => [row.ref, row]));
+}

@@ -1,0 +1,30 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { lockRunning } from './running-run.ts';
+import type { SourceGroup } from '#domain/knowledge/connectors/source.ts';
+
+/** Saves members of groups of the source, as the run has seen them. @throws RunEnded */
+export async function saveGroups(
+  em: EntityManager,
+  runId: string,
+  groups: readonly SourceGroup[],
+): Promise<void> {
+  const { connector, run } = await lockRunning(em, runId);
+  const rows = groups.flatMap(({ id, members }) =>
+    members.map((address) => ({ id, address: address.toLowerCase() })),
+  );
+  await em.execute(
+    `insert into source_group_members (tenant_id, connector_id, group_id, address, listing)
+     select distinct ?::uuid, ?::uuid, r.id, r.address, ?::int from jsonb_to_recordset(?::jsonb) as r(id text, address text)
+     on conflict (tenant_id, connector_id, group_id, address) do update set listing = excluded.listing`,
+    [connector.tenantId, connector.id, run.listing, JSON.stringify(rows)],
+  );
+}
+
+/** Drops memberships that the run has not seen. @throws RunEnded */
+export async function dropFormerMembers(em: EntityManager, runId: string): Promise<void> {
+  const { connector, run } = await lockRunning(em, runId);
+  await em.execute(
+    'delete from source_group_members where tenant_id = ? and connector_id = ? and listing < ?',
+    [connector.tenantId, connector.id, run.listing],
+  );
+}

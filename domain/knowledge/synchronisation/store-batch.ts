@@ -1,0 +1,159 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { newId } from '#domain/foundation/kernel/ids.ts';
+import type { Connector } from '#domain/knowledge/connectors/connector.entity.ts';
+import type { KnownDocument } from './known-documents.ts';
+import { expectWithin } from '#domain/knowledge/connectors/plan-run.ts';
+import { lockRunning, type RunningRun } from './running-run.ts';
+import type { ListedDocument } from '#domain/knowledge/connectors/source.ts';
+import { forgetDocuments, storeDocuments, updateReaders, type ReadContent } from './store-documents.ts';
+import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
+import { maxSyncErrors, type SyncError } from '#domain/knowledge/connectors/sync-status.ts';
+
+/** What became of a listed document. */
+export type Outcome =
+  | { is: 'unchanged'; listed: ListedDocument; known: KnownDocument; version: string | null }
+  | {
+      is: 'stored';
+      listed: ListedDocument;
+      known: KnownDocument | null;
+      version: string | null;
+      read: ReadContent;
+    }
+  /** Nothing of it is searched. */
+  | {
+      is: 'skipped';
+      listed: ListedDocument;
+      known: KnownDocument | null;
+      version: string | null;
+      code: string;
+    }
+  /** It could not be fetched: what is stored of it stays. */
+  | { is: 'failed'; listed: ListedDocument; known: KnownDocument | null; code: string; message: string };
+
+/** The end of a page, with its last batch. */
+export interface PageEnd {
+  gone: readonly string[];
+  next: string | null;
+  checkpoint: string | null;
+  total: number | null;
+  listsChanges: boolean;
+  isTruncated: boolean;
+}
+
+export interface Batch {
+  runId: string;
+  /** Pages stored before this one; another number means that another attempt has stored it. */
+  pages: number;
+  outcomes: readonly Outcome[];
+  /** Null: further batches of the page follow. */
+  end: PageEnd | null;
+}
+
+/** The page was stored by another attempt of the same step. */
+export class PageStored extends Error {
+  constructor() {
+    super('The page has been stored.');
+    this.name = 'PageStored';
+  }
+}
+
+/** Without a batch for so long, the run's actor is taken to be lost. */
+const silenceSeconds = 900;
+
+/**
+ * Stores documents, the marks that they were seen, and with the last batch of a page the place of the next one, in one
+ * transaction. @throws RunEnded, PageStored
+ */
+export async function storeBatch(em: EntityManager, batch: Batch): Promise<SyncRun> {
+  const { connector, run } = await lockRunning(em, batch.runId);
+  if (run.pages !== batch.pages) {
+    throw new PageStored();
+  }
+  const by = <Is extends Outcome['is']>(is: Is) =>
+    batch.outcomes.filter((outcome): outcome is Extract<Outcome, { is: Is }> => outcome.is === is);
+  const [stored, skipped, failed, unchanged] = [by('stored'), by('skipped'), by('failed'), by('unchanged')];
+  const documentIds = await storeDocuments(em, connector, stored);
+  await forgetDocuments(
+    em,
+    connector.tenantId,
+    skipped.flatMap(({ known }) => known?.documentId ?? []),
+  );
+  await updateReaders(em, connector, unchanged);
+  await saveRows(em, { connector, run }, batch.outcomes, documentIds);
+  run.recordsFetched += batch.outcomes.length;
+  run.added += stored.filter(({ known }) => known?.documentId == null).length;
+  run.updated += stored.filter(({ known }) => known?.documentId != null).length;
+  run.unchanged += unchanged.length;
+  run.skipped += skipped.length;
+  run.failed += failed.length;
+  run.bytes += stored.reduce((sum, { read }) => sum + read.content.byteLength, 0);
+  run.errors = [...run.errors, ...[...failed, ...skipped].map(errorOf)].slice(0, maxSyncErrors);
+  run.updatedAt = new Date();
+  if (batch.end !== null) {
+    await endPage(em, connector, run, batch.end);
+  }
+  await em.flush();
+  await expectWithin(em, connector, silenceSeconds);
+  return run;
+}
+
+function errorOf(outcome: Extract<Outcome, { is: 'failed' | 'skipped' }>): SyncError {
+  const { listed, code } = outcome;
+  const message = outcome.is === 'failed' ? outcome.message : 'The document is left out.';
+  return { ref: listed.ref.slice(0, 300).toWellFormed(), code, message };
+}
+
+async function saveRows(
+  em: EntityManager,
+  { connector: { tenantId, id: connectorId }, run: { listing } }: RunningRun,
+  outcomes: readonly Outcome[],
+  documentIds: ReadonlyMap<string, string>,
+): Promise<void> {
+  const rows = outcomes.map((outcome) => {
+    const { listed, known } = outcome;
+    const isKept = outcome.is === 'unchanged' || outcome.is === 'failed';
+    return {
+      id: known?.id ?? newId(),
+      ref: listed.ref,
+      document_id: documentIds.get(listed.ref) ?? (isKept ? (known?.documentId ?? null) : null),
+      name: listed.name,
+      url: listed.url,
+      version: outcome.is === 'failed' ? null : outcome.version,
+      content_hash:
+        outcome.is === 'stored' ? outcome.read.contentHash : isKept ? (known?.contentHash ?? null) : null,
+      byte_size: outcome.is === 'stored' ? outcome.read.content.byteLength : listed.byteSize,
+      state: outcome.is === 'unchanged' ? outcome.known.state : outcome.is,
+      error_code: 'code' in outcome ? outcome.code : null,
+    };
+  });
+  await em.execute(
+    `insert into source_documents as s
+       (tenant_id, id, connector_id, ref, document_id, name, url, version, content_hash, byte_size, state, error_code, listing)
+     select ?, r.id, ?, r.ref, r.document_id, r.name, r.url, r.version, r.content_hash, r.byte_size, r.state, r.error_code, ?
+     from jsonb_to_recordset(?::jsonb) as r(id uuid, ref text, document_id uuid, name text, url text, version text,
+       content_hash text, byte_size bigint, state text, error_code text)
+     on conflict (tenant_id, connector_id, ref) do update set
+       document_id = excluded.document_id, name = excluded.name, url = excluded.url, version = excluded.version,
+       content_hash = excluded.content_hash, byte_size = coalesce(excluded.byte_size, s.byte_size),
+       state = excluded.state, error_code = case when excluded.state = s.state and excluded.error_code is null then s.error_code else excluded.error_code end,
+       listing = excluded.listing, is_gone = false, updated_at = now()`,
+    [tenantId, connectorId, listing, JSON.stringify(rows)],
+  );
+}
+
+async function endPage(em: EntityManager, connector: Connector, run: SyncRun, end: PageEnd): Promise<void> {
+  if (end.gone.length > 0) {
+    await em.execute(
+      `update source_documents set is_gone = true
+       where tenant_id = ? and connector_id = ? and listing < ? and ref in (select jsonb_array_elements_text(?::jsonb))`,
+      [connector.tenantId, connector.id, run.listing, JSON.stringify(end.gone)],
+    );
+  }
+  run.pages += 1;
+  run.position = end.next;
+  run.isListed = end.next === null;
+  run.isTruncated ||= end.isTruncated;
+  run.listsChanges = end.listsChanges;
+  run.total = end.total ?? run.total ?? null;
+  run.cursorTo = end.checkpoint ?? run.cursorTo ?? null;
+}

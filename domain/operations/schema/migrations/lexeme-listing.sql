@@ -1,0 +1,2 @@
+-- What app.list_unmeasured_collections compares.
+grant select (chunk_count, lexeme_chunks) on collections to app_system;

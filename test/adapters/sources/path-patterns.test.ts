@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { folderFilter, pathFilter } from '#adapters/sources/shared/path-patterns.ts';
+
+test.each([
+  ['*.md', 'a.md', true],
+  ['*.md', 'deep/er/a.md', true],
+  ['*.md', 'a.mdx', false],
+  ['docs/*.md', 'docs/a.md', true],
+  ['docs/*.md', 'docs/deep/a.md', false],
+  ['docs/**/*.md', 'docs/a.md', true],
+  ['docs/**/*.md', 'docs/deep/er/a.md', true],
+  ['**/x/**/y', 'a/x/b/x/c/y', true],
+  ['**/x/**/y', 'a/b/c/y', false],
+  ['/a.md', 'a.md', true],
+  ['/a.md', 'b/a.md', false],
+  ['drafts/', 'drafts/deep/a.md', true],
+  ['drafts/', 'other/drafts/a.md', false],
+  ['**/drafts/', 'other/drafts/a.md', true],
+  ['?.md', '😀.md', true],
+  ['?.md', 'ab.md', false],
+  ['a*b*c', 'a-b-b-c', true],
+  ['a*b*c', 'a-b-b-', false],
+  ['[ab].md', '[ab].md', true],
+  ['A.md', 'a.md', false],
+  ['**', 'any/thing', true],
+])('%s and %s: %s', (pattern, path, fits) => {
+  expect(pathFilter({ include: [pattern], exclude: [] })(path)).toBe(fits);
+  expect(pathFilter({ include: [], exclude: [pattern] })(path)).toBe(!fits);
+});
+
+test('exclude takes precedence, and an empty include takes everything', () => {
+  const fits = pathFilter({ include: ['*.md', '*.txt'], exclude: ['b.*'] });
+  expect(['a.md', 'a.txt', 'a.pdf', 'b.md'].map(fits)).toEqual([true, true, false, false]);
+});
+
+test('patterns that make others slow are compared quickly', () => {
+  const begun = performance.now();
+  const many = pathFilter({ include: [`${'*a'.repeat(99)}b`, `${'**/a/'.repeat(39)}b`], exclude: [] });
+  expect(many('a'.repeat(2_000))).toBe(false);
+  expect(many('a/'.repeat(1_000))).toBe(false);
+  expect(performance.now() - begun).toBeLessThan(500);
+});
+
+test('only folders that are excluded as a whole are not entered', () => {
+  const enters = folderFilter({ include: [], exclude: ['drafts/', '*.md', 'a/**/old/**'] });
+  expect(['drafts', 'x.md', 'a/b/old', 'a', 'other/drafts'].map(enters)).toEqual([
+    false,
+    true,
+    false,
+    true,
+    true,
+  ]);
+});

@@ -1,0 +1,120 @@
+import { expect } from 'vitest';
+import type { WorkflowHandle } from '@temporalio/client';
+import { createConnectorActivities } from '#activities/connectors/create-connector-activities.ts';
+import { createTextExtractor } from '#adapters/knowledge/text-extractor.ts';
+import { providers } from '#adapters/sources/providers.ts';
+import type { CreateConnector } from '#domain/knowledge/connectors/create-connector.ts';
+import type { SyncRun } from '#domain/knowledge/connectors/sync-run.entity.ts';
+import { openWorld, type KnowledgeWorld } from '../knowledge-world.ts';
+import { startWorkflowWorker, type WorkflowWorker } from '../workflow-worker.ts';
+import { ConnectorSpace } from './connector-space.ts';
+import { MemorySource, memoryProvider } from './memory-source.ts';
+import { ReachableProviders } from './reachable-providers.ts';
+import type { SourceServer } from './source-server.ts';
+
+/** A connector with its actor in Temporal. */
+export interface ServedConnector {
+  space: ConnectorSpace;
+  handle: WorkflowHandle;
+  /** Requests a run and waits for its end. */
+  sync: (more?: Parameters<ConnectorSpace['request']>[0]) => Promise<SyncRun>;
+  /** Requests a run. */
+  begin: (more?: Parameters<ConnectorSpace['request']>[0]) => Promise<string>;
+  /** Waits for the end of a run. */
+  end: (runId: string) => Promise<SyncRun>;
+  /** Starts the actor once more, as the sweep's message does. */
+  restart: () => Promise<WorkflowHandle>;
+}
+
+/** A connector of a scripted source. */
+export interface ActedConnector extends ServedConnector {
+  source: MemorySource;
+}
+
+/** A worker in this process that runs the actors of connectors, against a real Temporal and PostgreSQL. */
+export class ConnectorActors {
+  readonly world: KnowledgeWorld;
+  readonly worker: WorkflowWorker;
+  readonly #memory: Map<string, MemorySource>;
+  readonly #providers: ReachableProviders;
+
+  private constructor(
+    world: KnowledgeWorld,
+    worker: WorkflowWorker,
+    parts: { memory: Map<string, MemorySource>; reachable: ReachableProviders },
+  ) {
+    this.world = world;
+    this.worker = worker;
+    this.#memory = parts.memory;
+    this.#providers = parts.reachable;
+  }
+
+  static async open(): Promise<ConnectorActors> {
+    const world = await openWorld();
+    const memory = new Map<string, MemorySource>();
+    const reachable = new ReachableProviders(world, [memoryProvider(memory), ...providers]);
+    const { sources } = reachable;
+    const extractor = createTextExtractor();
+    const worker = await startWorkflowWorker(
+      createConnectorActivities({ unitOfWork: world.unitOfWork, sources, extractor }),
+    );
+    return new ConnectorActors(world, worker, { memory, reachable });
+  }
+
+  async stop(): Promise<void> {
+    await this.worker.stop();
+    await this.world.stop();
+  }
+
+  async connect(
+    documents: Record<string, string> = {},
+    more: Partial<CreateConnector> = {},
+  ): Promise<ActedConnector> {
+    const name = `source-${this.#memory.size}`;
+    const source = new MemorySource();
+    this.#memory.set(name, source);
+    for (const [ref, text] of Object.entries(documents)) {
+      source.put(ref, text);
+    }
+    const given = { providerSlug: 'memory', scopeConfig: { name }, ...more };
+    return { source, ...(await this.#act(given)) };
+  }
+
+  /** A connector of a real server, with the credential that it asks for. */
+  connectTo(server: SourceServer): Promise<ServedConnector> {
+    this.#providers.allow(server);
+    const { slug: providerSlug, scopeConfig, credential } = server;
+    return this.#act({ providerSlug, scopeConfig, credential });
+  }
+
+  async #act(given: Parameters<typeof ConnectorSpace.create>[2]): Promise<ServedConnector> {
+    const space = await ConnectorSpace.create(this.world, this.#providers.sources, given);
+    const handle = await this.#start(space);
+    const begin: ServedConnector['begin'] = async (request = {}) => {
+      const { id } = await space.request(request);
+      await handle.signal('syncRequested', id);
+      return id;
+    };
+    const end = async (runId: string) => {
+      const find = async () => (await space.runs()).find(({ id }) => id === runId);
+      const isOver = async () => (await find())?.completedAt != null;
+      await expect.poll(isOver, { timeout: 60_000, interval: 100 }).toBe(true);
+      return (await find()) as SyncRun;
+    };
+    const sync: ServedConnector['sync'] = async (request) => end(await begin(request));
+    return { space, handle, sync, begin, end, restart: () => this.#start(space) };
+  }
+
+  async #start(space: ConnectorSpace): Promise<WorkflowHandle> {
+    const { tenantId, connectorId } = space.ids;
+    const workflowId = `connector/${tenantId}/${connectorId}`;
+    const { taskQueue } = this.worker;
+    await this.worker.client.start('runConnector', {
+      taskQueue,
+      workflowId,
+      args: [{ tenantId, connectorId }],
+    });
+    // The actor, whichever of its runs is the current one.
+    return this.worker.client.getHandle(workflowId);
+  }
+}

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { defineProvider } from '#adapters/sources/provider.ts';
+import type {
+  Fetched,
+  FetchInput,
+  ListedDocument,
+  Source,
+  SourcePage,
+} from '#domain/knowledge/connectors/source.ts';
+
+/** A scripted source: documents in memory, pages of `pageSize`, and what a test puts before each of its answers. */
+export class MemorySource implements Source {
+  readonly documents = new Map<string, Partial<ListedDocument> & { text: string; version: string }>();
+  pageSize = 3;
+  /** Called before each request with its kind and argument; may throw or wait. */
+  before: (request: keyof Source, argument: string | null) => void | Promise<void> = () => {};
+  /** Replaces pages. */
+  page: ((cursor: string | null, checkpoint: string | null) => SourcePage | null) | null = null;
+  readonly requests: string[] = [];
+
+  put(ref: string, text: string, more: Partial<ListedDocument> = {}): void {
+    const version = more.version ?? String(Number(this.documents.get(ref)?.version ?? 0) + 1);
+    this.documents.set(ref, { ...more, text, version });
+  }
+
+  async check(): Promise<void> {
+    await this.#request('check', null);
+  }
+
+  async list({
+    cursor,
+    checkpoint,
+  }: {
+    cursor: string | null;
+    checkpoint: string | null;
+  }): Promise<SourcePage> {
+    await this.#request('list', cursor);
+    const scripted = this.page?.(cursor, checkpoint) ?? null;
+    if (scripted !== null) {
+      return scripted;
+    }
+    const refs = [...this.documents.keys()].toSorted();
+    const from = cursor === null ? 0 : Number(cursor);
+    const to = from + this.pageSize;
+    return {
+      documents: refs.slice(from, to).map((ref) => this.#listed(ref)),
+      gone: [],
+      next: to < refs.length ? String(to) : null,
+      checkpoint: null,
+      total: refs.length,
+      scope: 'everything',
+    };
+  }
+
+  async fetch({ ref }: Pick<FetchInput, 'ref'>, _signal?: AbortSignal): Promise<Fetched> {
+    await this.#request('fetch', ref);
+    const found = this.documents.get(ref);
+    return found === undefined
+      ? { kind: 'gone' }
+      : { kind: 'content', content: Buffer.from(found.text), mediaType: null, version: null };
+  }
+
+  async exists(ref: string): Promise<boolean> {
+    await this.#request('exists', ref);
+    return this.documents.has(ref);
+  }
+
+  listed(ref: string): ListedDocument {
+    return this.#listed(ref);
+  }
+
+  #listed(ref: string): ListedDocument {
+    const { text: _, ...found } = this.documents.get(ref) ?? { text: '', version: '' };
+    return { ref, name: `${ref}.md`, byteSize: null, mediaType: null, url: null, ...found };
+  }
+
+  async #request(kind: keyof Source, argument: string | null): Promise<void> {
+    this.requests.push(argument === null ? kind : `${kind} ${argument}`);
+    await this.before(kind, argument);
+  }
+
+  /** Requests of one kind since the last call. */
+  take(kind: keyof Source): string[] {
+    const all = this.requests.splice(0);
+    return all.filter((request) => request.split(' ')[0] === kind);
+  }
+}
+
+/** The provider `memory`: each scope names one of the given sources; with an origin, it takes a credential for it. */
+export function memoryProvider(sources: ReadonlyMap<string, MemorySource>) {
+  return defineProvider({
+    slug: 'memory',
+    title: 'Memory',
+    description: 'Documents of a test.',
+    beta: false,
+    scope: z.strictObject({ name: z.string(), origin: z.url().optional(), note: z.string().optional() }),
+    credentialKinds: ['bearer'],
+    credentialRequired: false,
+    detects: { changes: 'listing', deletions: 'listing', readers: true },
+    endpoint: ({ name, origin = null }) => ({ host: name, origin }),
+    open: ({ name }) => sources.get(name) ?? new MemorySource(),
+  });
+}

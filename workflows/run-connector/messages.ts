@@ -1,0 +1,16 @@
+import { defineQuery, defineSignal } from '@temporalio/workflow';
+import type { Delivered } from '#domain/foundation/durable/messages.ts';
+import type { ArgsOf, SignalOf } from '#domain/foundation/durable/workflow-types.ts';
+import type { Plan } from '#domain/knowledge/connectors/plan-run.ts';
+
+export type { RunConnectorInput } from '#domain/foundation/durable/workflow-inputs.ts';
+
+type Name = SignalOf<'runConnector'>;
+const define = <N extends Name>(name: N) => defineSignal<Delivered<ArgsOf<'runConnector', N>>>(name);
+
+export const syncRequestedSignal = define('syncRequested');
+export const configChangedSignal = define('configChanged');
+export const cancelRunSignal = define('cancelRun');
+export const deletedSignal = define('deleted');
+
+export const stateQuery = defineQuery<Plan | null>('state');

@@ -1,0 +1,132 @@
+import {
+  ApplicationFailure,
+  CancellationScope,
+  ChildWorkflowFailure,
+  condition,
+  continueAsNew,
+  executeChild,
+  isCancellation,
+  log,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+} from '@temporalio/workflow';
+import type { Activities } from '#activities/index.ts';
+import { workflowIdOf } from '#domain/foundation/durable/workflow-types.ts';
+import type { Plan } from '#domain/knowledge/connectors/plan-run.ts';
+import { connectorStep } from '../shared/activity-options.ts';
+import { syncConnector } from '../sync-connector/workflow.ts';
+import {
+  cancelRunSignal,
+  configChangedSignal,
+  deletedSignal,
+  stateQuery,
+  syncRequestedSignal,
+  type RunConnectorInput,
+} from './messages.ts';
+
+const activities = proxyActivities<Activities>(connectorStep);
+/** Pause after a run that could not be begun, or that was ended from outside. */
+const faultPause = '10s';
+/** Timers of a workflow have a limit; a longer wait is planned once more. */
+const maxWaitMs = 86_400_000;
+
+/**
+ * The actor of a connector. The rows say what is to be done; signals say that they have changed. It runs one
+ * synchronisation at a time, and continues as a new run after each, so that a new version of it takes over soon.
+ */
+export async function runConnector(input: RunConnectorInput): Promise<void> {
+  let isWoken = false;
+  let plan: Plan | null = null;
+  let running: { runId: string; scope: CancellationScope } | null = null;
+  const wake = () => {
+    isWoken = true;
+  };
+  setHandler(syncRequestedSignal, wake);
+  setHandler(configChangedSignal, wake);
+  setHandler(deletedSignal, wake);
+  setHandler(cancelRunSignal, (runId) => {
+    isWoken = true;
+    if (running?.runId === runId) {
+      running.scope.cancel();
+    }
+  });
+  setHandler(stateQuery, () => plan);
+  for (;;) {
+    isWoken = false;
+    plan = await activities.planRun.executeWithOptions({ summary: 'what is next' }, [input]);
+    switch (plan.is) {
+      case 'ended':
+        setCurrentDetails('The connector is deleted.');
+        return;
+      case 'deleting':
+        setCurrentDetails('Deleting the connector with its documents.');
+        await purge(input);
+        return;
+      case 'run': {
+        const { runId } = plan;
+        setCurrentDetails(`Run ${runId} is under way.`);
+        const scope = new CancellationScope();
+        running = { runId, scope };
+        await scope.run(() => synchronise(input, runId)).catch(ignoreCancel);
+        running = null;
+        await continueAsNew<typeof runConnector>(input);
+        break;
+      }
+      case 'waiting':
+        setCurrentDetails(describeWait(plan));
+        if (plan.waitMs === null) {
+          await condition(() => isWoken);
+        } else {
+          await condition(() => isWoken, Math.min(plan.waitMs + 1_000, maxWaitMs));
+        }
+    }
+  }
+}
+
+async function synchronise({ tenantId, connectorId }: RunConnectorInput, runId: string): Promise<void> {
+  try {
+    await executeChild(syncConnector, {
+      workflowId: workflowIdOf('syncConnector', { tenantId, runId }),
+      args: [{ tenantId, connectorId, runId }],
+      staticSummary: 'syncConnector',
+    });
+  } catch (error) {
+    if (isCancellation(error)) {
+      throw error;
+    }
+    // A failed run has ended its row.
+    if (error instanceof ChildWorkflowFailure && error.cause instanceof ApplicationFailure) {
+      return;
+    }
+    // A run that was terminated has not: the next plan takes it up again.
+    log.warn('a run of a connector did not end by itself', { runId });
+    await sleep(faultPause);
+  }
+}
+
+async function purge(input: RunConnectorInput): Promise<void> {
+  for (let slice = 1; ; slice += 1) {
+    const { isGone } = await activities.purgeConnector.executeWithOptions(
+      { summary: `delete, slice ${slice}` },
+      [input],
+    );
+    if (isGone) {
+      setCurrentDetails('The connector is deleted.');
+      return;
+    }
+  }
+}
+
+function ignoreCancel(error: unknown): void {
+  if (!isCancellation(error)) {
+    throw error;
+  }
+}
+
+function describeWait({ status, waitMs }: Extract<Plan, { is: 'waiting' }>): string {
+  return waitMs === null
+    ? `Waits for a message: the connector is ${status}.`
+    : `Waits for its schedule: ${Math.ceil(waitMs / 60_000)} minutes.`;
+}

@@ -1,0 +1,34 @@
+import type { SyncErrorCode, SyncStatus } from '#domain/knowledge/connectors/sync-status.ts';
+import type { SyncConnectorInput } from '#domain/foundation/durable/workflow-inputs.ts';
+
+export type { SyncConnectorInput } from '#domain/foundation/durable/workflow-inputs.ts';
+
+/** Counts only: documents and cursors stay in the database. */
+export interface FetchPagesResult {
+  /** `ended`: the run was cancelled, or its connector is gone. */
+  state: 'more' | 'listed' | 'ended';
+  recordsFetched: number;
+  /** The source asks for a pause before the next page. */
+  pauseMs?: number;
+}
+
+export interface DetectDeletionsResult {
+  state: 'more' | 'done' | 'ended';
+  /** Id of the last document that was looked at. */
+  after: string | null;
+}
+
+export interface DetectDeletionsInput extends SyncConnectorInput {
+  /** Null: from the beginning. */
+  after: string | null;
+}
+
+export interface FinishSyncInput extends SyncConnectorInput {
+  end: 'done' | 'cancelled' | 'failed';
+  errorCode?: SyncErrorCode;
+}
+
+export interface SyncConnectorEnd {
+  status: SyncStatus;
+  reason: SyncErrorCode | null;
+}
