@@ -4,6 +4,7 @@ import { gitProvider } from './git/provider.ts';
 import { githubProvider } from './github/provider.ts';
 import { googleDriveProvider } from './google-drive/provider.ts';
 import { mcpProvider } from './mcp/provider.ts';
+import { postgresProvider } from './postgres/provider.ts';
 import type { SourceProvider } from './provider.ts';
 import { rssProvider } from './rss/provider.ts';
 import { s3Provider } from './s3/provider.ts';
@@ -17,6 +18,7 @@ export const providers: readonly SourceProvider[] = [
   s3Provider,
   webdavProvider,
   rssProvider,
+  postgresProvider,
   mcpProvider,
   filesystemProvider,
   confluenceProvider,
